@@ -41,9 +41,9 @@ from scipy import stats
 from sklearn import metrics
 
 import evalkit as ek
-from evalkit import system
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.machine import processors
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import (
@@ -475,7 +475,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     # numpy reads the environment when it is imported
-    more = system.remedy(os.environ) | ONE_THREAD
+    more = processors.remedy(os.environ) | ONE_THREAD
     if os.environ | more != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | more)
     main()

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from evalkit import system
+from evalkit.machine import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 FOUND = Path(__file__).resolve().parent / "found"
@@ -35,7 +35,7 @@ GROWTH = "![Time and memory against rows](growth.svg)\n"
 # What a benchmark covers, as patterns of files
 METRICS = ("evalkit/arrays.py", "evalkit/metrics/*.py")
 STATISTICS = (*METRICS, "evalkit/catalogue/*.py", "evalkit/statistics/*.py")
-READING = (*STATISTICS, "evalkit/limits.py", "evalkit/system.py", "evalkit/reading/**/*.py")
+READING = (*STATISTICS, "evalkit/limits.py", "evalkit/machine/*.py", "evalkit/reading/**/*.py")
 STUDIES = (*READING, "evalkit/measured/*.py", "evalkit/studies/*.py")
 REPORTS = ("evalkit/**/*.py",)
 
@@ -162,14 +162,14 @@ def number(value: float) -> str:
 
 def processor() -> str:
     """The processor's name."""
-    lines = system.described().splitlines()
+    lines = processors.described().splitlines()
     models = (line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
     return next(models, platform.processor())
 
 
 def machine() -> str:
     """Processor, cores, memory and versions in one sentence."""
-    cores = sum(line.startswith("processor") for line in system.described().splitlines()) or "?"
+    cores = sum(line.startswith("processor") for line in processors.described().splitlines()) or "?"
     memory = Path("/proc/meminfo")
     size = (
         int(memory.read_text(encoding="utf-8").split()[1]) / 2**20
@@ -178,7 +178,7 @@ def machine() -> str:
     )
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{processor()}, {cores} cores, {size:.0f} GiB, sorts {system.sort_is()}; "
+        f"{processor()}, {cores} cores, {size:.0f} GiB, sorts {processors.sort_is()}; "
         f"Python {platform.python_version()}, {packages}."
     )
 

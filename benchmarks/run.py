@@ -24,7 +24,7 @@ from typing import TextIO
 import results
 from results import Claim, Found
 
-from evalkit import system
+from evalkit.machine import processors
 
 HERE = Path(__file__).resolve().parent
 # what makes a module a benchmark
@@ -100,6 +100,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     # As `evalkit report` starts its kernel: numpy reads the variable when it is imported.
-    if more := system.remedy(os.environ):
+    if more := processors.remedy(os.environ):
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | more)
     main()

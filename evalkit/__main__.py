@@ -18,12 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(
-    Path(__file__).resolve().parents[1]
-):
-    del sys.path[
-        0
-    ]  # `python -m evalkit` would import a file such as pandas.py from beside the data
+if __name__ == "__main__":
+    checkout = str(Path(__file__).resolve().parents[1])
+    if sys.path[0] == os.getcwd() != checkout:
+        # `python -m evalkit` would import a file such as pandas.py from beside the data
+        del sys.path[0]
 
 try:
     # the other package has no __all__
@@ -34,9 +33,10 @@ except ImportError as error:  # installed beside the other `evalkit`, or that on
         f"pip uninstall -y evalkit evalkit-reports, then install evalkit-reports again"
     )
 
-from evalkit import system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
+from evalkit.machine import folders, kernels, processors, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143  # and by `kill`
@@ -68,8 +68,10 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        _refuse_bytes(sys.argv[1:] if arguments is None else arguments)
-        options = _parser(notebooks or system.bundled_notebooks()).parse_args(arguments)
+        if arguments is None:
+            arguments = sys.argv[1:]
+        _refuse_bytes(arguments)
+        options = _parser(notebooks or bundled_notebooks()).parse_args(arguments)
         return int(options.run(options))
     except Refused as error:
         return requests.say(str(error), REFUSED)
@@ -98,7 +100,7 @@ def run() -> NoReturn:
     Python closes. By then its kernel is stopped, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
-    os.environ.update(system.remedy(os.environ))
+    os.environ.update(processors.remedy(os.environ))
     # one report makes thousands of products so small that threads of BLAS only wait for each other
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
@@ -109,11 +111,13 @@ def run() -> NoReturn:
     sys.exit(status)
 
 
-def _terminate(*_: Any) -> NoReturn:
+def _terminate(*_: object) -> NoReturn:
+    """End this process as on `kill`: the handler of that signal."""
     raise Terminated
 
 
 def _parser(notebooks: Path) -> argparse.ArgumentParser:
+    """The parser of all commands. notebooks: the folder of those that are called by name."""
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
     version = f"evalkit {__version__}"
     parser.add_argument(
@@ -121,67 +125,60 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
 
-    def command(name: str, run: Command, about: str, **options: Any) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=about, **options)
+    def command(name: str, run: Command, meaning: str, **options: Any) -> argparse.ArgumentParser:
+        """Add a command, and return its parser. options: of argparse."""
+        added = commands.add_parser(name, help=meaning, **options)
         added.set_defaults(run=run, folder_of_notebooks=notebooks)
         return added
 
-    about = "run a notebook and write its page, executed notebook and results"
-    _add_report(command("report", _report, about, epilog=STATUS, add_help=False))
-    about = "compare two reports, or those of two folders by name, unit by unit"
-    _add_diff(command("diff", _by("batch", "diff"), about, epilog=STATUS))
-    about = "say whether a report keeps the rules of a policy"
-    _add_check(command("check", _by("gates", "main"), about, epilog=KEPT))
-    about = "print the first screen of a report as Markdown, or write it as a mail"
-    _add_summary(command("summary", _by("summary", "main"), about))
-    index = command(
-        "index", _by("index", "main"), "write one page, index.html, of all reports in a folder"
-    )
-    index.add_argument(
-        "folder",
-        type=Path,
-        metavar="FOLDER",
-        help="a folder of reports; its subfolders are read too",
-    )
-    listing = command(
-        "parameters", _parameters, "print a notebook's parameters, their defaults and meaning"
-    )
+    meaning = "run a notebook and write its page, executed notebook and results"
+    _add_report(command("report", _report, meaning, epilog=STATUS, add_help=False))
+    meaning = "compare two reports, or those of two folders by name, unit by unit"
+    _add_diff(command("diff", _command_of("batch", "diff"), meaning, epilog=STATUS))
+    meaning = "say whether a report keeps the rules of a policy"
+    _add_check(command("check", _command_of("gates", "main"), meaning, epilog=KEPT))
+    meaning = "print the first screen of a report as Markdown, or write it as a mail"
+    _add_summary(command("summary", _command_of("summary", "main"), meaning))
+    meaning = "write one page, index.html, of all reports in a folder"
+    index = command("index", _command_of("index", "main"), meaning)
+    meaning = "a folder of reports; its subfolders are read too"
+    index.add_argument("folder", type=Path, metavar="FOLDER", help=meaning)
+    meaning = "print a notebook's parameters, their defaults and meaning"
+    listing = command("parameters", _parameters, meaning)
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
-    about = "say what is in files of predictions and what a report refuses"
-    _add_inspect(command("inspect", _by("checks", "inspect"), about))
-    about = "say by which convention another tool's value of a metric differs"
-    _add_explain(command("explain", _by("explain", "main"), about))
-    copied = command(
-        "notebook", _notebook, "print a notebook to adapt: evalkit notebook ranking > mine.ipynb"
-    )
-    copied.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
-    command(
-        "doctor",
-        _by("checks", "doctor"),
-        "check this installation: versions, kernel, folders, Spark",
-    )
+    meaning = "say what is in files of predictions and what a report refuses"
+    _add_inspect(command("inspect", _command_of("checks", "inspect"), meaning))
+    meaning = "say by which convention another tool's value of a metric differs"
+    _add_explain(command("explain", _command_of("explain", "main"), meaning))
+    meaning = "print a notebook to adapt: evalkit notebook ranking > mine.ipynb"
+    notebook = command("notebook", _notebook, meaning)
+    notebook.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
+    meaning = "check this installation: versions, kernel, folders, Spark"
+    command("doctor", _command_of("checks", "doctor"), meaning)
     return parser
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evalkit inspect`."""
     parser.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
         help="files, folders or patterns, read as one input each",
     )
-    about = "the report that they are for; default: every one that fits"
-    parser.add_argument("--report", metavar="NOTEBOOK", help=about)
-    about = "say what the files hold, and why the other reports refuse them"
-    parser.add_argument("--why", action="store_true", help=about)
+    meaning = "the report that they are for; default: every one that fits"
+    parser.add_argument("--report", metavar="NOTEBOOK", help=meaning)
+    meaning = "say what the files hold, and why the other reports refuse them"
+    parser.add_argument("--why", action="store_true", help=meaning)
     _add_parameters(parser)
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evalkit explain`."""
     parser.add_argument("metric", metavar="METRIC", help="a metric, such as roc_auc or ndcg@10")
-    about = "the value that the other tool gives, with all digits that it prints"
-    parser.add_argument("--theirs", required=True, metavar="NUMBER", help=about)
+    meaning = "the value that the other tool gives, with all digits that it prints"
+    parser.add_argument("--theirs", required=True, metavar="NUMBER", help=meaning)
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="files, folders or patterns, read as one input"
     )
@@ -189,8 +186,9 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    about = "show this message, after NOTEBOOK also its parameters, and exit"
-    parser.add_argument("-h", "--help", action=_Help, nargs=0, help=about)
+    """Add the arguments of `evalkit report`."""
+    meaning = "show this message, after NOTEBOOK also its parameters, and exit"
+    parser.add_argument("-h", "--help", action=_Help, nargs=0, help=meaning)
     parser.add_argument(
         "notebook",
         nargs="*",
@@ -199,19 +197,20 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     )
     _add_parameters(parser)
     _add_written(parser, "the notebook's name")
-    each = (
+    meaning = (
         'one report for each file that matches, such as "data/*.csv", as preds; "log=…" for '
         "another parameter"
     )
-    parser.add_argument("--each", metavar="PATTERN", help=each)
-    about = (
+    parser.add_argument("--each", metavar="PATTERN", help=meaning)
+    meaning = (
         "skip a report whose inputs, parameters and versions have not changed; reports with a "
         "notebook, metrics or a policy file of your own are always made"
     )
-    parser.add_argument("--if-changed", action="store_true", help=about)
+    parser.add_argument("--if-changed", action="store_true", help=meaning)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evalkit diff`."""
     forms = "NAME.units.parquet, NAME.json or NAME.html, or a folder of reports"
     order = "the old report and the new one; earlier ones, for the series, stand before them"
     parser.add_argument("reports", nargs="+", metavar="REPORT", help=f"{order}: {forms}")
@@ -220,6 +219,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evalkit check`."""
     parser.add_argument(
         "report",
         nargs="?",
@@ -230,8 +230,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy", nargs="?", metavar="POLICY", help="a policy file (.toml), or a rule in quotes"
     )
-    about = "say what the rules of a policy will catch, by its [plan] or by the spread of REPORT"
-    parser.add_argument("--plan", metavar="POLICY", help=about)
+    meaning = "say what the rules of a policy will catch, by its [plan] or by the spread of REPORT"
+    parser.add_argument("--plan", metavar="POLICY", help=meaning)
     parser.add_argument(
         "--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too"
     )
@@ -241,39 +241,43 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_summary(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evalkit summary`."""
     parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json or NAME.html")
     form = parser.add_mutually_exclusive_group()
-    about = "print Markdown for the comment of a pull request; the default"
-    form.add_argument("--markdown", action="store_true", help=about)
-    about = "write NAME.mail.html, a mail body with inline styles, and its strip as NAME.1.png"
-    form.add_argument("--html", action="store_true", help=about)
+    meaning = "print Markdown for the comment of a pull request; the default"
+    form.add_argument("--markdown", action="store_true", help=meaning)
+    meaning = "write NAME.mail.html, a mail body with inline styles, and its strip as NAME.1.png"
+    form.add_argument("--html", action="store_true", help=meaning)
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the options on the files that are written. name: their name by default, in words."""
     folder = Path("reports")
-    several = "reports made at once, of several; default: 1"
+    workers = "reports made at once, of several; default: 1"
     names = f"name of the files, so that one folder can hold several reports; default: {name}"
     parser.add_argument(
         "-o", dest="folder", type=Path, default=folder, metavar="FOLDER", help="default: reports"
     )
     parser.add_argument("--name", metavar="NAME", help=names)
-    parser.add_argument("-j", dest="workers", type=_positive, default=1, metavar="N", help=several)
+    parser.add_argument("-j", dest="workers", type=_positive, default=1, metavar="N", help=workers)
 
 
 NAMED = "a name such as ranking, or the path of a notebook"
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    about = "set a parameter; a list is written [1,5] or 1,5"
+    """Add the options that set parameters of a report."""
+    meaning = "set a parameter; a list is written [1,5] or 1,5"
     pair = ("NAME", "VALUE")
     parser.add_argument(
-        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=about
+        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=pair, help=meaning
     )
-    about = "set parameters from a TOML or YAML file with the same names; -p wins"
-    parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=about)
+    meaning = "set parameters from a TOML or YAML file with the same names; -p wins"
+    parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help=meaning)
 
 
 def _positive(text: str) -> int:
+    """The whole number of at least 1 that an argument states; argparse prints the error."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return int(text)
@@ -281,28 +285,37 @@ def _positive(text: str) -> int:
 
 class _Help(argparse.Action):
     def __call__(
-        self, parser: argparse.ArgumentParser, options: argparse.Namespace, *_: Any
+        self, parser: argparse.ArgumentParser, options: argparse.Namespace, *_: object
     ) -> NoReturn:
         """Print the help of the command, and that of the parameters if a notebook was named
         before.
         """
         parser.print_help()
         for notebook in options.notebook or ():
-            system.show(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
+            terminal.show(f"\nparameters of {notebook}, each set by -p NAME VALUE:")
             path = requests.find(notebook, options.folder_of_notebooks)
-            system.show(requests.listing(path).help())
+            terminal.show(requests.listing(path).help())
         raise SystemExit(DONE)
 
 
 # The commands -------------------------------------------------------------------------------------
 
 
-def _by(module: str, name: str) -> Command:
-    """A command of a module of `evalkit.commands`, which is imported when the command is run."""
-    return lambda options: int(getattr(import_module(f"evalkit.commands.{module}"), name)(options))
+def _command_of(module: str, name: str) -> Command:
+    """The command `name` of a module of `evalkit.commands`, which is imported when the command is
+    run.
+    """
+
+    def run_command(options: argparse.Namespace) -> int:
+        """Run the command and return its exit status."""
+        function: Command = getattr(import_module(f"evalkit.commands.{module}"), name)
+        return int(function(options))
+
+    return run_command
 
 
 def _report(options: argparse.Namespace) -> int:
+    """Make one report, or several by `batch`; return the exit status."""
     requests.quiet()
     if not options.notebook:
         options.notebook = [requests.closest(options)]
@@ -312,27 +325,30 @@ def _report(options: argparse.Namespace) -> int:
         return batch.main(options)
     path = requests.find(options.notebook[0], options.folder_of_notebooks)
     job = requests.job(path, options, requests.settings(options.file), options.name)
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         try:
             outcome = requests.make(job, desk, bar=sys.stderr.isatty())
         finally:
-            system.clean(job.parameters.get("spill"))
+            kernels.clean(job.parameters.get("spill"))
     if outcome.status != FAILED:
-        system.show(outcome.page)
+        terminal.show(outcome.page)
     for message in outcome.messages:
         requests.say(message, outcome.status)
     return outcome.status
 
 
 def _parameters(options: argparse.Namespace) -> int:
+    """Print the parameters of a notebook."""
     listing = requests.listing(requests.find(options.notebook, options.folder_of_notebooks))
-    system.show(listing.schema() if options.json else listing.lines())
+    lines = listing.schema() if options.json else listing.lines()
+    terminal.show(lines)
     return DONE
 
 
 def _notebook(options: argparse.Namespace) -> int:
+    """Print a notebook without its outputs."""
     path = requests.find(options.notebook, options.folder_of_notebooks)
-    system.show(system.blank(requests.load(path)))
+    terminal.show(requests.blank(requests.load(path)))
     return DONE
 
 

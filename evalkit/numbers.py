@@ -17,6 +17,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
 
 LARGE = 1e15  # from here on a double has no digit behind the point
 MOST = 9  # decimals; of more a number is written with an exponent
@@ -55,6 +56,7 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
         widths = widths[np.isfinite(widths) & (widths > rounding)]
     if not widths.size:
         return _decimals_of_largest(sizes.max(initial=0.0))
+    # the narrowest interval gets two digits of its width
     places = max(0, 1 - math.floor(math.log10(widths.min())))
     ends = np.abs(np.concatenate([lows, highs]))
     nearest_to_0 = ends[np.isfinite(ends) & (ends != 0)].min(initial=np.inf)
@@ -152,7 +154,8 @@ def signed(value: float, places: int | None = None) -> str:
     ('+0.0539', '−0.020')
     """
     text = number(value, places)
-    return f"+{text}" if value > 0 and any(digit in text for digit in "123456789∞") else text
+    looks_like_0 = not any(digit in text for digit in "123456789∞")
+    return f"+{text}" if value > 0 and not looks_like_0 else text
 
 
 def signed_percent(value: float, places: int | None = None) -> str:
@@ -210,7 +213,7 @@ def estimate(
     return f"{show(value, places)} {interval(low, high, show, places)}".strip()
 
 
-def points(columns: Mapping[str, Any], most: int = 10) -> str:
+def points(columns: Mapping[str, ArrayLike], max_rows: int = 10) -> str:
     """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers
     without decimals.
 
@@ -219,7 +222,9 @@ def points(columns: Mapping[str, Any], most: int = 10) -> str:
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     size = min(map(len, arrays.values()))
-    rows = np.unique(np.linspace(0, max(size - 1, 0), min(size, most)).round().astype(int))
+    last = max(size - 1, 0)
+    evenly = np.linspace(0, last, min(size, max_rows))
+    rows = np.unique(evenly.round().astype(int))
     heads = ""
     cells_by_row = [""] * len(rows)
     for name, values in arrays.items():
@@ -271,7 +276,7 @@ def share(value: float) -> str:
 class _Typeset(Formatter):
     """The format of sentences, whose negative numbers have a minus sign."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         text = str(super().format_field(value, format_spec))
         return text.replace("-", "−", 1) if isinstance(value, Real) and value < 0 else text
 
@@ -309,17 +314,17 @@ def plural(word: str, n: float) -> str:
     return f"{word}es" if word.endswith(HISSING) else f"{word}s"
 
 
-def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
-    """Some texts in one line; if there are more than `most`, the first ones and the number of the
-    others.
+def listed(texts: Iterable[str], max_texts: int = NAMED, joint: str = ", ") -> str:
+    """Some texts in one line; if there are more than `max_texts`, the first ones and the number of
+    the others.
 
     >>> listed(["a", "b"]), listed("abcdef", 3)
     ('a, b', 'a, b, c and 3 more')
     """
     all_texts = list(texts)
-    line = joint.join(all_texts[:most])
-    if len(all_texts) > most:
-        line += f" and {len(all_texts) - most:,} more"
+    line = joint.join(all_texts[:max_texts])
+    if len(all_texts) > max_texts:
+        line += f" and {len(all_texts) - max_texts:,} more"
     return line
 
 
@@ -344,13 +349,13 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONG else f"{name[:40]}…{name[-19:]}"
 
 
-def cut(text: str, most: int = 80) -> str:
+def cut(text: str, max_letters: int = 80) -> str:
     """The text, or its beginning of so many letters and an ellipsis.
 
     >>> cut("interval", 5), cut("p", 5)
     ('inter…', 'p')
     """
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= max_letters else f"{text[:max_letters]}…"
 
 
 def unit_noun(column: str, role: str) -> str:
@@ -449,7 +454,8 @@ def unpacked(column: object) -> Any:
         return column
     if "words" in column:
         return np.take(column["words"], unpacked(column["at"])).tolist()
-    return np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
+    content = zlib.decompress(base64.b64decode(column["zlib"]))
+    return np.frombuffer(content, column["type"]).tolist()
 
 
 # ids on the page: of the thresholds that move, and of the fold that lists single rows or queries

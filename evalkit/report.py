@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit import system
 from evalkit.displays import Display, Displayed
+from evalkit.machine import folders, kernels
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -76,13 +76,13 @@ class Run:
 def stem(path: Path) -> str:
     """The name of the report to which a file belongs.
 
-    >>> stem(Path("monday/rating.units.parquet")), shown(Path("monday/rating.json"))
+    >>> stem(Path("monday/rating.units.parquet")), name_with_folder(Path("monday/rating.json"))
     ('rating', 'monday/rating')
     """
     return path.name.removesuffix(next(filter(path.name.endswith, ENDINGS), ""))
 
 
-def shown(path: Path) -> str:
+def name_with_folder(path: Path) -> str:
     """The name of the report with its folder, which may contain the date."""
     return "/".join([*path.parts[-2:-1], stem(path)])
 
@@ -99,7 +99,9 @@ class Results(Displayed):
         """One output, in which a reader sees nothing."""
         return [Display(self._repr_mimebundle_(), {})]
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, object]:
         return {RESULTS: plain(self.results), "text/plain": ""}
 
 
@@ -318,7 +320,7 @@ def _sweep_drafts(folder: Path) -> None:
     """Remove the drafts of processes that were killed while writing."""
     for path in folder.iterdir():
         draft = DRAFT.fullmatch(path.name)
-        if draft and os.name == "posix" and not system.alive(int(draft[1])):
+        if draft and os.name == "posix" and not folders.alive(int(draft[1])):
             path.unlink(missing_ok=True)
 
 
@@ -382,7 +384,7 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            with system.quiet() as quiet_options:
+            with kernels.quiet() as quiet_options:
                 options = quiet_options | options
                 NBClientEngine.execute_notebook(
                     notebook, kernel_name, output_path=output_path, **options

@@ -16,9 +16,10 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import ParameterError
 from evalkit.displays import Displayed
+from evalkit.machine import folders, kernels
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 CELL_SECONDS = 3600
 INJECTED = "injected-parameters"
 STUDY = "study"  # what the cells of a report call it
+Variables = dict[str, Any]  # of a notebook, by name
 LANGUAGE = {  # what a kernel says of itself
     "codemirror_mode": {"name": "ipython", "version": 3},
     "file_extension": ".py",
@@ -44,7 +46,7 @@ LANGUAGE = {  # what a kernel says of itself
 
 def execute(
     notebook: NotebookNode,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     *,
     origin: str = "",
     units: Path | None = None,
@@ -63,7 +65,7 @@ def execute(
     ready = prepared(notebook, parameters, origin)
     progress_bar: object = {"desc": bar, "leave": False} if bar else False
     options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
-    with system.quiet(units) as options_of_kernel:
+    with kernels.quiet(units) as options_of_kernel:
         if in_process:
             failure = _run(ready, engine(), options)
         else:
@@ -82,7 +84,7 @@ def execute(
 
 
 def prepared(
-    notebook: NotebookNode, parameters: Mapping[str, Any], origin: str = ""
+    notebook: NotebookNode, parameters: Mapping[str, object], origin: str = ""
 ) -> NotebookNode:
     """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names
     their origin.
@@ -105,7 +107,7 @@ def prepared(
 
 
 def _run(
-    notebook: NotebookNode, engine_used: type[Engine], options: Mapping[str, Any]
+    notebook: NotebookNode, engine_used: type[Engine], options: Mapping[str, object]
 ) -> Failure | None:
     """Run `notebook` in place by an engine of papermill's, and return its failure; None if it ended
     without one. options: of the engine.
@@ -123,6 +125,25 @@ def _run(
     return report.found_failure(notebook)
 
 
+def import_scipy() -> None:
+    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as
+    scipy itself.
+
+    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later
+    requests get them.
+    """
+    import numpy
+
+    if "f2py" in vars(numpy):
+        return
+    vars(numpy)["f2py"] = None
+    try:
+        import scipy.special  # noqa: F401
+    finally:
+        if vars(numpy)["f2py"] is None:
+            del vars(numpy)["f2py"]
+
+
 def engine() -> type[Engine]:
     """The engine by which papermill runs the cells of a bundled notebook in this process, as a
     kernel would.
@@ -137,8 +158,8 @@ def engine() -> type[Engine]:
             cls, nb_man: NotebookExecutionManager, kernel_name: str, **options: Any
         ) -> None:
             """Run the cells of the notebook that papermill manages."""
-            variables: dict[str, Any] = {"__name__": "__main__"}
-            system.import_scipy()
+            variables: Variables = {"__name__": "__main__"}
+            import_scipy()
             with cells.history() as sources:
                 for i, cell in enumerate(nb_man.nb.cells):
                     nb_man.cell_start(cell, i)
@@ -155,7 +176,7 @@ def engine() -> type[Engine]:
 
 
 def run_cell(
-    cell: NotebookNode, number: int, variables: dict[str, Any], prefix: str = ""
+    cell: NotebookNode, number: int, variables: Variables, prefix: str = ""
 ) -> Exception | SystemExit | None:
     """Run a cell, store its outputs, and return the error that it raised, which is its last output;
     None if it raised none. An exit is an error too, as in a kernel.
@@ -192,9 +213,11 @@ def run_cell(
 # On a study ---------------------------------------------------------------------------------------
 
 
-def save(path: Path, notebook: NotebookNode, study: Displayed, given: Mapping[str, Any]) -> None:
+def save(
+    path: Path, notebook: NotebookNode, study: Displayed, parameters: Mapping[str, object]
+) -> None:
     """Write the page (.html), the executed notebook (.ipynb) or the results (.json), by the suffix
-    of the path.
+    of the path. parameters: those that the user set, as of `run`.
 
     A missing folder is created. Raises ParameterError for another suffix, and if the folder cannot
     be created.
@@ -202,7 +225,8 @@ def save(path: Path, notebook: NotebookNode, study: Displayed, given: Mapping[st
     if path.suffix not in report.CONTENTS:
         endings = ", ".join([*report.CONTENTS, report.UNITS])
         raise ParameterError(f"path must end in one of {endings}, got {path.name!r}")
-    _write(path, path.suffix, report.CONTENTS[path.suffix](run(notebook, study, given)))
+    content_of = report.CONTENTS[path.suffix]
+    _write(path, path.suffix, content_of(run(notebook, study, parameters)))
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
@@ -212,7 +236,7 @@ def save_units(path: Path, write: Callable[[Path], None]) -> None:
     A missing folder is created. Raises ParameterError if there are no units, or if the folder
     cannot be created.
     """
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         draft = desk / "units"
         write(draft)
         if not draft.exists():
@@ -228,36 +252,38 @@ def _write(path: Path, ending: str, content: str | Path) -> None:
         raise ParameterError(f"path: cannot write to {path.parent}: {error.strerror}") from None
 
 
-def run(notebook: NotebookNode, study: Displayed, given: Mapping[str, Any]) -> Run:
+def run(notebook: NotebookNode, study: Displayed, parameters: Mapping[str, object]) -> Run:
     """The notebook with the outputs of its cells; no cell reads the study again.
 
-    given: the parameters that the user set, which replace those of the parameters cell. An error in
-    a cell is raised, but for that of a failed gate.
+    parameters: those that the user set, which replace those of the parameters cell. An error in a
+    cell is raised, but for that of a failed gate.
     """
     executed = copy.deepcopy(notebook)
-    variables: dict[str, Any] = {"__name__": "__main__", STUDY: study}
+    variables: Variables = {"__name__": "__main__", STUDY: study}
     code = [cell for cell in executed.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, start=1):
         body = [node for node in ast.parse(cell.source).body if not assigns_study(node)]
         with suppress(report.GateFailed):
             show(cell, number, value_of(body, variables))
         if "parameters" in cell.metadata.get("tags", []):
-            variables.update(given)
+            variables.update(parameters)
     return Run(report.stripped(executed, None), report.published(executed), None)
 
 
-def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
+def value_of(body: Sequence[ast.stmt], variables: Variables, file: str = "<cell>") -> object:
     """Run the statements of a cell and return the value of the last one, None if it is not an
-    expression.
+    expression. file: the name of the cell in tracebacks.
     """
-    *body, last = body or [ast.Pass()]
-    if not isinstance(last, ast.Expr):
-        body = [*body, last]
-        last = ast.Expr(ast.Constant(None))
-    module = ast.fix_missing_locations(ast.Module(body, []))  # an empty cell has no lines
+    statements = list(body)
+    expression: ast.expr = ast.Constant(None)
+    last = statements[-1] if statements else None
+    if isinstance(last, ast.Expr):
+        statements.pop()
+        expression = last.value
+    module = ast.fix_missing_locations(ast.Module(statements, []))  # None has no line yet
     exec(compile(module, file, "exec"), variables)
-    expression = ast.fix_missing_locations(ast.Expression(last.value))
-    return eval(compile(expression, file, "eval"), variables)
+    last_line = ast.fix_missing_locations(ast.Expression(expression))
+    return eval(compile(last_line, file, "eval"), variables)
 
 
 def show(
@@ -300,7 +326,7 @@ def assigns_study(node: ast.stmt) -> bool:
     return isinstance(plain, ast.Assign) and STUDY in cells.target_names(plain)
 
 
-def bundle(value: object) -> dict[str, Any]:
+def bundle(value: object) -> dict[str, object]:
     """The representations in which Jupyter shows a value."""
     from IPython.core.formatters import DisplayFormatter
 

@@ -18,7 +18,7 @@ MODULES = sorted(
 )
 
 FLOORS = {
-    0: "arrays displays findings limits names numbers parameters system",
+    0: "arrays caching displays findings limits machine names numbers parameters",
     1: "metrics report page running",
     2: "catalogue",
     3: "statistics",

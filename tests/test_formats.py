@@ -13,8 +13,10 @@ from samples import read_forecasts
 
 from evalkit.arrays import InputError
 from evalkit.drawing import tables
+from evalkit.drawing.cells import Cell
+from evalkit.drawing.paragraphs import definitions, heading, paragraph, provenance
+from evalkit.drawing.pieces import folded
 from evalkit.drawing.shown import findings
-from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import FindingKind
 from evalkit.numbers import decimals, number
 from evalkit.reading.tables.formats import FORMATS, shown
@@ -76,13 +78,13 @@ def test_a_format_of_its_own_is_refused_like_any_other(folder):
 def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
-        tables.heading(bad, bad),
+        heading(bad, bad),
         findings([FindingKind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
-        tables.paragraph(bad),
+        paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
-        tables.definitions([(bad, bad)]),
-        tables.provenance([(bad, bad)]),
-        tables.folded(bad, tables.paragraph(bad)),
+        definitions([(bad, bad)]),
+        provenance([(bad, bad)]),
+        folded(bad, paragraph(bad)),
     ]
     assert all("<script" not in piece.html for piece in pieces)
 

@@ -12,7 +12,8 @@ import units_again
 from frozen import compare, freeze, needs
 from frozen.cases import CASES
 
-from evalkit import numbers, system
+from evalkit import numbers
+from evalkit.machine import kernels
 from evalkit.pages import as_json
 
 TREE = {
@@ -73,7 +74,7 @@ def made(tmp_path_factory):
 def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
     case, frozen, made, tmp_path, monkeypatch
 ):
-    monkeypatch.setenv(system.UNITS, str(tmp_path / "units"))
+    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "units"))
     results = freeze.run(case, made)
     found = compare.differences(frozen[case.name], results)
     assert [str(one) for one in found if not one.by_processor] == []

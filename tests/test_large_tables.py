@@ -21,7 +21,7 @@ import evalkit as ek
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup, tables
 from evalkit.drawing import shown
-from evalkit.drawing.tables import Html
+from evalkit.drawing.pieces import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.measured.readings import BinaryFirstReading
 from evalkit.measured.rows import TermAdder

@@ -96,7 +96,8 @@ def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     closed.chmod(0)
     for path in (closed, inside, file):
         # what nobody cannot import
-        code = READS + "from evalkit import system\nsystem.bundled_root()\n" + NOBODY + TRIES
+        finds = "from evalkit.machine.bundled_files import bundled_root\nbundled_root()\n"
+        code = READS + finds + NOBODY + TRIES
         run = subprocess.run(
             [sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True
         )

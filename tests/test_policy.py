@@ -20,8 +20,8 @@ import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import InputError, ParameterError
 from evalkit.commands import gates, index
+from evalkit.drawing.markdown import escape_markdown
 from evalkit.drawing.shown import page
-from evalkit.drawing.tables import escape_markdown
 from evalkit.pages import first_screen
 from evalkit.parameters import policy
 from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim

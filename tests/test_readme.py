@@ -26,8 +26,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from readme_table import README
 
 import evalkit as ek
-from evalkit import system
 from evalkit.limits import USUAL
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters import policy
 from evalkit.studies import inspection, units
 
@@ -286,7 +286,7 @@ def files():
     judged = tables_of["judged"].assign(zero=0)[["query", "zero", "item", "grade"]]
     judged.to_csv("qrels.txt", sep=" ", header=False, index=False)
     Path("june.toml").write_text('preds = "runs/"\nqrels = "qrels.txt"\n')
-    shutil.copytree(system.bundled_notebooks(), "notebooks")
+    shutil.copytree(bundled_notebooks(), "notebooks")
     section = new_notebook(cells=[new_markdown_cell("## Mine"), new_code_cell("study.estimates")])
     nbformat.write(section, "my_section.ipynb")
 
@@ -372,7 +372,7 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
     for week in ("last_week", "this_week"):
         Path(week).mkdir(exist_ok=True)
         shutil.copy(sample_reports / "classification.units.parquet", week)
-    shutil.copy(system.bundled_notebooks() / "classification.ipynb", "mine.ipynb")
+    shutil.copy(bundled_notebooks() / "classification.ipynb", "mine.ipynb")
     variables = {"ek": ek, "pd": pd, "plt": pyplot}
     for example in (
         (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]

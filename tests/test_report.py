@@ -16,8 +16,9 @@ from command_runs import CHECK, KERNEL, PUBLISH, evalkit, importable, notebook  
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
 
-from evalkit import report, running, system
+from evalkit import report, running
 from evalkit.commands import requests
+from evalkit.machine import kernels, processors
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -147,7 +148,7 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
 
 def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with system.quiet() as first, system.quiet() as second:
+    with kernels.quiet() as first, kernels.quiet() as second:
         files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
         assert files[0].parent != files[1].parent
         assert files[0].parent.is_dir()
@@ -157,7 +158,7 @@ def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with system.quiet() as calm:
+    with kernels.quiet() as calm:
         assert calm["config"].KernelManager.transport == "tcp"
 
 
@@ -171,7 +172,7 @@ def engine():
 
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
-    monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
+    monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [
@@ -275,7 +276,7 @@ def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp
 
 def test_a_run_leaves_the_environment_as_it_was():
     before = dict(os.environ)
-    with system.quiet():
+    with kernels.quiet():
         assert os.environ["PYTHONSAFEPATH"] == "1"
     assert dict(os.environ) == before
 

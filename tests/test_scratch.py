@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit import system
+from evalkit.machine import folders
 
 TOP = Path(__file__).resolve().parents[1]
 
@@ -25,7 +25,7 @@ def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
         "other",
     ):
         (tmp_path / name).mkdir()
-    new = system.new_scratch_folder(tmp_path)
+    new = folders.new_scratch_folder(tmp_path)
     left = {one.name for one in tmp_path.iterdir()}
     assert left == {f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other", new.name}
 

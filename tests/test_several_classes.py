@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ks_2samp
 from whole_pages import told
 
-from evalkit.drawing.tables import Html
+from evalkit.drawing.pieces import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.metrics.counts import average_precision
 from evalkit.metrics.curves import net_benefit

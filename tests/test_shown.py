@@ -21,10 +21,13 @@ from nbformat import v4
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import displays, report, running, system
+from evalkit import displays, report, running
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import figures, plots, shown, strips, tables
-from evalkit.drawing.tables import Cell
+from evalkit.drawing import figures, plots, shown, spreadsheets, strips, tables
+from evalkit.drawing.cells import Cell, Table, escape, number_cell, p_cell
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import folded, stack
+from evalkit.machine import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)
@@ -111,7 +114,7 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last
     bits.
     """
-    monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
+    monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [
@@ -288,7 +291,7 @@ def test_a_figure_is_displayed_as_a_picture_and_its_caption(study):
     picture, caption = figure.displays()
     assert set(picture.data) == {"image/png", "text/plain", displays.PAGE}
     assert picture.metadata["image/png"]["alt"] == figure.alt
-    assert caption.data["text/html"] == f"<p>{tables.escape(figure.caption)}</p>"
+    assert caption.data["text/html"] == f"<p>{escape(figure.caption)}</p>"
     assert (picture.data[displays.PAGE], caption.data[displays.PAGE]) == (figure.html, "")
 
 
@@ -315,8 +318,8 @@ def test_panels_that_are_too_wide_for_a_screen_move_to_a_further_row():
 
 
 def test_a_notebook_shows_what_is_folded_around_a_figure_as_outputs_of_their_own():
-    after = tables.paragraph("after")
-    piece = tables.folded("Why?", tables.stack([picture(), after]))
+    after = paragraph("after")
+    piece = folded("Why?", stack([picture(), after]))
     kinds = [next(iter(display.data)) for display in piece.displays()]
     assert kinds == ["text/html", "image/png", "text/html", "text/html"]
     assert piece.displays()[0].data["text/html"] == "<p><b>Why?</b></p>"
@@ -330,7 +333,7 @@ def test_a_strip_is_the_table_of_its_results_in_a_notebook():
     rows = [strips.Result(Cell(EVIL), [(EVIL, point)], ["0.5 [0.4, 0.6]"], "better")]
     strip = strips.strip("auc", ["system", "auc"], rows)
     (display,) = strip.displays()
-    assert display.data["text/html"].count(tables.escape(EVIL)) == 1
+    assert display.data["text/html"].count(escape(EVIL)) == 1
     assert "<svg" not in display.data["text/html"]
     assert "<svg" in display.data[displays.PAGE]
 
@@ -400,8 +403,8 @@ def test_latex_has_intervals_marks_and_escaped_names(study):
 
 def test_cells_that_are_no_numbers_stay_text():
     x = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
-    rows = [[Cell("7"), tables.p_cell(0.0004), x], [Cell("b"), tables.p_cell(0.2), Cell("–")]]
-    frame = tables.frame(tables.Table("", [*map(Cell, ["system", "p", "x"])], rows))
+    rows = [[Cell("7"), p_cell(0.0004), x], [Cell("b"), p_cell(0.2), Cell("–")]]
+    frame = spreadsheets.frame(Table("", [*map(Cell, ["system", "p", "x"])], rows))
     assert frame["system"].tolist() == ["7", "b"]  # a name stays a name
     assert frame["p"].tolist() == ["<0.001", 0.2]
     assert frame["x note"].tolist() == ["n = 7", ""]
@@ -461,7 +464,7 @@ def _lines(texts):
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_runs_in_no_spreadsheet_and_no_renderer(name):
-    odd = tables.table(name, [name, "auc"], [[name, tables.number_cell(-0.031, 3)]])
+    odd = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
     rows, marks = _lines({"CSV": odd.to_csv(), "Markdown": odd.to_markdown()})
     spread, marked = ODD[name]
     if "[−" not in name:  # an interval has columns of its own

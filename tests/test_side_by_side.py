@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from test_engines_agree import CASES, read
 
-from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
+from evalkit.machine.threads import ordered
 from evalkit.reading.engines import backends
 
 READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
@@ -103,12 +103,12 @@ def test_results_come_in_the_order_of_the_work():
         time.sleep(0.02 * (i % 3 == 0))
         return i
 
-    assert list(system.ordered(slow_first, range(20), 3)) == list(range(20))
+    assert list(ordered(slow_first, range(20), 3)) == list(range(20))
 
 
 def test_little_is_taken_before_it_is_needed():
     taken = []
-    results = system.ordered(abs, (taken.append(i) or i for i in range(20)), 3)
+    results = ordered(abs, (taken.append(i) or i for i in range(20)), 3)
     next(results)
     assert len(taken) <= 4
     results.close()
@@ -125,7 +125,7 @@ def test_an_error_ends_the_work(none_left, threads):
         return i
 
     with pytest.raises(InputError, match=r"^file.csv: no$"):
-        list(system.ordered(fails, range(1_000), threads))
+        list(ordered(fails, range(1_000), threads))
     assert len(begun) <= 3 + 2 * threads
 
 
@@ -136,15 +136,12 @@ def test_an_error_of_the_items_ends_the_work(threads):
         raise InputError("file.csv: broken")
 
     with pytest.raises(InputError, match="broken"):
-        list(system.ordered(abs, items(), threads))
+        list(ordered(abs, items(), threads))
 
 
 def test_threads_follow_the_settings_of_their_caller():
     with np.errstate(divide="ignore"):
-        assert (
-            list(system.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2))
-            == [np.inf] * 3
-        )
+        assert list(ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,12 @@ from evalkit import __main__ as command, report
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.pages import experiment_page
 from evalkit.parameters.reports import NOTEBOOKS
 from evalkit.report import plain
 from evalkit.studies import randomisation
 from evalkit.studies.diff import partners
-from evalkit.system import bundled_notebooks
 
 GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
 

@@ -20,10 +20,10 @@ from units_again import check, equal, written
 from validation_tables import noise
 
 import evalkit as ek
-from evalkit import system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import tables
 from evalkit.limits import Limits, Reading
+from evalkit.machine import kernels
 from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import (
     classification,
@@ -201,7 +201,7 @@ def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study = read()
     path = tmp_path / "new" / "mine.units.parquet"
     study.save(path)
-    monkeypatch.setenv(system.UNITS, str(tmp_path / "of the page"))
+    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
     tables = study.study_by_input if isinstance(study, interleaving.Online) else {"": study}
     units.leave(study.report, tables)
     assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
@@ -218,8 +218,8 @@ def test_a_study_without_units_saves_none(tmp_path):
 
 
 def test_alone_it_has_the_bytes_of_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path):
-    """In processes of their own: where `system.remedy` applies, numpy's last bits depend on how the
-    process started.
+    """In processes of their own: where `processors.remedy` applies, numpy's last bits depend on how
+    the process started.
     """
     names = [f"validation.{ending}" for ending in ("html", "ipynb", "json", "units.parquet")]
     made_once.report("validation", "-o", str(tmp_path))

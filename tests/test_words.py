@@ -123,11 +123,11 @@ def test_each_kind_of_miscalibration_is_named():
 
 def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
     frame = misjudged()[["label", "score_right"]]
-    assert classification.read(frame).costs.said.startswith(
+    assert classification.read(frame).costs.sentence.startswith(
         "No costs were set, so a false positive and a false neg"
     )
     asked = classification.read(frame, costs="fp=1,fn=1")
-    assert asked.costs.said == "Costs: false positive 1, false negative 1."
+    assert asked.costs.sentence == "Costs: false positive 1, false negative 1."
 
 
 def test_rounding_wins_no_unit():

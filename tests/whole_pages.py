@@ -6,7 +6,7 @@ import jsonschema
 from made_once import ROOT
 
 from evalkit.drawing import shown
-from evalkit.drawing.tables import Html
+from evalkit.drawing.pieces import Html
 from evalkit.pages import classification_page
 
 SCHEMA = jsonschema.Draft202012Validator(

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from evalkit import numbers, report, system
+from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Outcome, Refused, ReportJob
+from evalkit.machine import folders, kernels, terminal
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -68,14 +69,14 @@ def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
     inputs = None if options.each is None else input_files(options.each)
-    asked = list(_requests(paths, inputs))
-    count_by_name = Counter(request.name for request in asked)
+    all_requests = list(_requests(paths, inputs))
+    count_by_name = Counter(request.name for request in all_requests)
     name, count = max(count_by_name.items(), key=itemgetter(1))
     if count > 1:
         raise Refused(f"two reports would have the name {name!r}")
     if options.name is not None:
-        raise Refused(f"--name names one report, got {len(asked)}")
-    return [planned(request, options, settings) for request in asked]
+        raise Refused(f"--name names one report, got {len(all_requests)}")
+    return [planned(request, options, settings) for request in all_requests]
 
 
 def _requests(notebooks: Sequence[Path], inputs: InputFiles | None) -> Iterator[Request]:
@@ -125,7 +126,8 @@ def _names(files: Sequence[str]) -> list[str]:
 
 def _name_with_folders(path: Path) -> str:
     """The path with hyphens between its parts, without the root and parent folders ("..")."""
-    return "-".join(part for part in path.parts if part not in (path.anchor, ".."))
+    names = [name for name in path.parts if name not in (path.anchor, "..")]
+    return "-".join(names)
 
 
 # Running ------------------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
             outcomes[i] = _outcome(task)
             _print_outcome(jobs[i].name, outcomes[i])
     except BaseException:  # interrupted: the reports that the processes are making are not written
-        system.end_processes()
+        kernels.end_processes()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -169,7 +171,7 @@ def _start() -> None:
 
 def _make(job: ReportJob) -> Outcome:
     """Make a report, and leave nothing of it to the next."""
-    with system.scratch_folder() as desk:
+    with folders.scratch_folder() as desk:
         try:
             return requests.make(job, desk)
         except Refused as error:
@@ -190,7 +192,7 @@ def _outcome(task: Future[Outcome]) -> Outcome:
 def _print_outcome(name: str, outcome: Outcome) -> None:
     """Print the path of a page that was made on stdout, and the messages on stderr."""
     if outcome.page and outcome.status != FAILED:
-        system.show(outcome.page)
+        terminal.show(outcome.page)
     for message in outcome.messages:
         requests.say(f"{name}: {message}", outcome.status)
 
@@ -208,15 +210,14 @@ def status(outcomes: Sequence[Outcome]) -> int:
 
 def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
     """One line per report: its name, how it ended, and its first comparison."""
-    names = ["report", *(report_planned.name for report_planned in planned)]
-    statuses = ["status", *(STATUS_NAMES[outcome.status] for outcome in outcomes)]
-    verdicts = ["verdict", *(_verdict_or_message(outcome) for outcome in outcomes)]
-    name_width = max(map(len, names))
-    status_width = max(map(len, statuses))
-    lines = []
-    for name, ended, reached in zip(names, statuses, verdicts, strict=True):
-        lines.append(f"{name:<{name_width}}  {ended:<{status_width}}  {reached}".rstrip())
-    return "\n".join(lines)
+    rows = [("report", "status", "verdict")]
+    for report_planned, outcome in zip(planned, outcomes, strict=True):
+        status = STATUS_NAMES[outcome.status]
+        rows.append((report_planned.name, status, _verdict_or_message(outcome)))
+    name_width = max(len(name) for name, _, _ in rows)
+    status_width = max(len(status) for _, status, _ in rows)
+    lines = [f"{name:<{name_width}}  {status:<{status_width}}  {end}" for name, status, end in rows]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 COMPARISON_COLUMNS = (
@@ -236,17 +237,17 @@ COMPARISON_COLUMNS = (
 ESTIMATE_COLUMNS = ("system", "metric", "value", "low", "high")
 
 
-def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[Record]:
     """The table unrounded, a row for each report and comparison of its headline; one system has its
     first estimate.
     """
-    rows = []
+    rows: list[Record] = []
     for report_planned, outcome in zip(planned, outcomes, strict=True):
         rows += _records(report_planned.name, outcome)
     return rows
 
 
-def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
+def _records(name: str, outcome: Outcome) -> list[Record]:
     """The rows of a report, by column; one row for a report without comparisons and estimates."""
     results = outcome.results or {}
     shared_columns = {
@@ -259,31 +260,31 @@ def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
     if outcome.messages:
         shared_columns["message"] = " ".join(outcome.messages)
     rows = []
-    for part in parts(results):
-        for comparison in part.get("headline") or []:
+    for table_results in results_by_table(results):
+        for comparison in table_results.get("headline") or []:
             rows.append(_chosen(comparison, COMPARISON_COLUMNS))
     if not rows:
-        for part in parts(results):
-            for estimate in (part.get("estimates") or [])[:1]:
-                rows.append(_chosen(estimate, ESTIMATE_COLUMNS))
+        for table_results in results_by_table(results):
+            first_estimates = (table_results.get("estimates") or [])[:1]
+            rows += [_chosen(estimate, ESTIMATE_COLUMNS) for estimate in first_estimates]
     return [shared_columns | row for row in rows or [{}]]
 
 
-def _chosen(row: Record, names: Sequence[str]) -> dict[str, Any]:
+def _chosen(row: Record, names: Sequence[str]) -> dict[str, object]:
     """The columns of these names, as far as the row has them."""
     return {name: row[name] for name in names if name in row}
 
 
-def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
+def write(rows: Sequence[Record], folder: Path) -> None:
     """The table as each.csv and each.json."""
     import pandas as pd
 
-    from evalkit.drawing import tables
+    from evalkit.drawing.spreadsheets import spreadsheet
 
     frame = pd.DataFrame(rows)
     order = [*COMPARISON_COLUMNS, "system", "value", "message"]
     frame = frame[[name for name in order if name in frame]]
-    tables.spreadsheet(frame).to_csv(folder / "each.csv", index=False)
+    spreadsheet(frame).to_csv(folder / "each.csv", index=False)
     frame.to_json(
         folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
     )
@@ -306,16 +307,20 @@ def verdict(results: Record) -> str:
     trust = results.get("verdict")  # of a validation report
     if trust:
         return f"{trust['word']}: {trust['because']}"
-    headlines = [part["headline"] for part in parts(results) if part.get("headline")]
-    return "; ".join(_comparison(rows[0]) for rows in headlines) or _value(results)
+    comparisons = []
+    for table_results in results_by_table(results):
+        headline = table_results.get("headline")
+        if headline:
+            comparisons.append(_comparison(headline[0]))
+    return "; ".join(comparisons) or _value(results)
 
 
-def parts(results: Record) -> list[Record]:
-    """The parts with a headline of their own: the report, or the log and the users of an
-    interleaving report.
+def results_by_table(results: Record) -> list[Record]:
+    """The results of each table that has a headline of its own: those of the report, or those of
+    the log and of the users within an interleaving report.
     """
     possible = (results, results.get("log"), results.get("users"))
-    return [part for part in possible if isinstance(part, Mapping)]
+    return [of_table for of_table in possible if isinstance(of_table, Mapping)]
 
 
 def _comparison(row: Record) -> str:
@@ -346,7 +351,7 @@ def main(options: Namespace) -> int:
         jobs = [report_planned.job for report_planned in planned if report_planned.job]
         spill_folders = {job.parameters.get("spill") for job in jobs}
         for spill in spill_folders or {None}:
-            system.clean(spill)
+            kernels.clean(spill)
     if options.each is not None and any(outcome.page for outcome in outcomes):
         write(records(planned, outcomes), options.folder)
         from evalkit.commands import index
@@ -355,7 +360,7 @@ def main(options: Namespace) -> int:
             index.write(options.folder)
         except Refused as error:
             requests.say(str(error), REFUSED)
-    system.show(f"\n{table(planned, outcomes)}", sys.stderr)
+    terminal.show(f"\n{table(planned, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -369,9 +374,9 @@ def diff(options: Namespace) -> int:
     outcomes = run(all_diffs, options.workers)
     for outcome in outcomes:
         if outcome.results is not None:
-            system.show(f"\n{account(outcome.results)}")
+            terminal.show(f"\n{account(outcome.results)}")
     if len(all_diffs) > 1:
-        system.show(f"\n{table(all_diffs, outcomes)}", sys.stderr)
+        terminal.show(f"\n{table(all_diffs, outcomes)}", sys.stderr)
     return status(outcomes)
 
 
@@ -428,7 +433,7 @@ def shared(old: Path, new: Path) -> list[str]:
             f"{in_one or 'none'}"
         )
     if in_one:
-        system.show(f"evalkit: note: only in one of the folders: {in_one}", sys.stderr)
+        terminal.show(f"evalkit: note: only in one of the folders: {in_one}", sys.stderr)
     return in_both
 
 

@@ -11,11 +11,13 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit import system
 from evalkit.commands import requests
+from evalkit.machine import folders, processors, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.numbers import counted
 
 if TYPE_CHECKING:
@@ -51,9 +53,9 @@ def _status(is_there: object, otherwise: str = MISSING) -> str:
 
 def doctor(options: Namespace) -> int:
     """Print one line per check; return 1 if something that a report needs is missing."""
-    checks = [check for checks in CHECKS for check in checks()]
+    checks = list(chain.from_iterable(check() for check in CHECKS))
     for check in checks:
-        system.show_line(f"{check.status:<8} {check.subject}: {check.result}")
+        terminal.show_line(f"{check.status:<8} {check.subject}: {check.result}")
     if any(check.status == MISSING for check in checks):
         return requests.FAILED
     return requests.DONE
@@ -120,13 +122,13 @@ def _kernel() -> Iterator[CheckLine]:
 
 def _folders() -> Iterator[CheckLine]:
     """Whether reports can be written here, and tables spilled."""
-    here = system.nearest(Path("reports"))
+    folder = folders.nearest(Path("reports"))
     spill = Path(tempfile.gettempdir())
-    yield CheckLine(_status(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
+    yield CheckLine(_status(os.access(folder, os.W_OK)), "folder of reports", str(folder.resolve()))
     free = shutil.disk_usage(spill).free
     has_room = os.access(spill, os.W_OK) and free > SPACE
     yield CheckLine(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
-    notebooks = system.bundled_notebooks()
+    notebooks = bundled_notebooks()
     if notebooks.is_dir():
         yield CheckLine(OK, "bundled notebooks", str(notebooks))
     else:
@@ -141,14 +143,14 @@ def _machine() -> Iterator[CheckLine]:
     yield CheckLine(
         OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors"
     )
-    if system.this_one_sorts_slowly():
+    if processors.this_one_sorts_slowly():
         advice = (
-            f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do "
-            f"so themselves)"
+            f"slow on this processor; before Python starts, set {processors.SWITCH}=X86_V4 "
+            f"(reports do so themselves)"
         )
         yield CheckLine(OPTIONAL, "numpy's sort", advice)
     else:
-        yield CheckLine(OK, "numpy's sort", system.sort_is())
+        yield CheckLine(OK, "numpy's sort", processors.sort_is())
 
 
 def _java() -> Iterator[CheckLine]:
@@ -188,13 +190,13 @@ def inspect(options: Namespace) -> int:
         if reading.inspection:
             is_read = True
             description = inspection.described(reading.inspection, options.files)
-            system.show_line(f"{reading.command}  # {reading.report}: {description}")
+            terminal.show_line(f"{reading.command}  # {reading.report}: {description}")
     if options.why or not is_read:
         for line in contents:
-            system.show_line(line)
+            terminal.show_line(line)
         for reading in readings:
             if not reading.inspection:
-                system.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
+                terminal.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
     return requests.DONE if is_read else requests.REFUSED
 
 
@@ -208,30 +210,30 @@ def _readings(options: Namespace, names: list[str]) -> list["ReportReading"]:
 
 
 def _contents(files: list[str]) -> list[str]:
-    """The parts of the input, a line each: rows and columns, with the types that a part states;
-    last, if so, that its values were not read.
+    """The sources of the input, a line each: rows and columns, with the types that a source states;
+    last, if so, that the values were not read.
     """
     from evalkit.reading.tables import sources
     from evalkit.reading.tables.parts import HEAD
     from evalkit.studies import inspection
 
     lines = []
-    parts = sources.parts(list(files))
-    for part in parts:
-        rows_of_head = len(next(iter(part.head.values()), ()))
+    all_sources = sources.parts(list(files))
+    for source in all_sources:
+        rows_of_head = len(next(iter(source.head.values()), ()))
         head_is_all = 0 < rows_of_head < HEAD
-        if part.known_rows is not None:
-            size = counted(part.rows, "row")
+        if source.known_rows is not None:
+            size = counted(source.rows, "row")
         elif head_is_all:
             size = counted(rows_of_head, "row")
         else:
-            size = f"about {counted(part.rows, 'row')}"
+            size = f"about {counted(source.rows, 'row')}"
         columns = []
-        for name in part.columns:
-            kind = part.stored_types.get(name)
-            columns.append(f"{name} ({kind.removeprefix('large_')})" if kind else name)
-        lines.append(f"{part.name}: {size}; columns {', '.join(columns)}")
-    if not inspection.small(parts):
+        for name in source.columns:
+            kind = source.stored_types.get(name, "").removeprefix("large_")
+            columns.append(f"{name} ({kind})" if kind else name)
+        lines.append(f"{source.name}: {size}; columns {', '.join(columns)}")
+    if not inspection.small(all_sources):
         lines.append(
             f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "
             f"checks them"

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import pandas as pd
 
-from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.commands import requests
+from evalkit.machine import terminal
 
 CONVENTIONS = tomllib.loads((pkgutil.get_data(__package__, "conventions.toml") or b"").decode())
 MOST = 5  # lines
@@ -31,7 +31,7 @@ def main(options: Namespace) -> int:
         settings = requests.settings(options.file)
         values = requests.parameters(options.parameters, settings, requests.written_options())
         study = import_module(f"evalkit.studies.{report}").read(**values)
-        tables = [*_conventions(study, options.metric)]
+        tables = list(_conventions(study, options.metric))
         if not tables:
             study.reread(metrics=options.metric)  # raises the error that says why
         tried = pd.concat(tables).dropna(subset="value")
@@ -41,13 +41,16 @@ def main(options: Namespace) -> int:
         tried = pd.concat([tried, tried.assign(value=100 * tried["value"], change=change)])
     tried["distance"] = (tried["value"] - number).abs()
     equal = tried[tried["distance"] <= unit / 2]
-    none = f"None of {len(tried)} values is {theirs}. The nearest:"
-    system.show(none if equal.empty else f"{theirs} is the value of:")
-    shown = tried.nsmallest(MOST, "distance") if equal.empty else equal.head(MOST)
-    for row in shown.itertuples():
-        system.show_line(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
+    heading = f"{theirs} is the value of:"
+    closest = equal.head(MOST)
+    if equal.empty:
+        heading = f"None of {len(tried)} values is {theirs}. The nearest:"
+        closest = tried.nsmallest(MOST, "distance")
+    terminal.show(heading)
+    for row in closest.itertuples():
+        terminal.show_line(f"{row.value:.6g}  {row.system}: {row.metric}{row.change}")
     if len(equal) > MOST:
-        system.show(f"and {len(equal) - MOST} more")
+        terminal.show(f"and {len(equal) - MOST} more")
     return requests.DONE
 
 
@@ -79,12 +82,13 @@ def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
     """The estimates of the metric under each convention, one change at a time."""
     structure = study.primary.metric.structure
     meanings = lookup.meanings(name, structure) or (lookup.find_metric(name, structure),)
-    names = [chosen.metric.name for chosen in meanings]
     labels = [chosen.label for chosen in meanings]
-    groups = [group for group in CONVENTIONS["groups"] if {*group} & {*names}]
-    cuts = [*(f"@{chosen.k}" for chosen in meanings), *CONVENTIONS["cuts"]]
-    related = [related + cut for related in chain(names, *groups) for cut in cuts]
-    for label in dict.fromkeys(labels + related):
+    cuts = [f"@{chosen.k}" for chosen in meanings] + CONVENTIONS["cuts"]
+    names = [chosen.metric.name for chosen in meanings]
+    related_groups = [group for group in CONVENTIONS["groups"] if not set(group).isdisjoint(names)]
+    related = product(chain(names, *related_groups), cuts)
+    related_labels = [name + cut for name, cut in related]
+    for label in dict.fromkeys(labels + related_labels):
         yield from _estimates(study, label)
     other_label = ("positive", getattr(study, "negative", None))  # None changes nothing
     for parameter, value in [*CONVENTIONS["parameters"], other_label]:
@@ -93,7 +97,7 @@ def _conventions(study: Any, name: str) -> Iterator[pd.DataFrame]:
                 yield from _estimates(study, label, **{parameter: value})
 
 
-def _estimates(study: Any, label: str, **change: Any) -> Iterator[pd.DataFrame]:
+def _estimates(study: Any, label: str, **change: object) -> Iterator[pd.DataFrame]:
     """The estimates of a metric, and those of other orders of tied items; none if the input does
     not allow it.
     """

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.commands import requests
-from evalkit.drawing.tables import markdown_line
+from evalkit.drawing.markdown import markdown_line
+from evalkit.machine import terminal
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.policy import CANNOT_TELL, gate
@@ -32,13 +33,13 @@ def main(options: Namespace) -> int:
     with requests.one_line():
         if options.report is None:
             raise InputError("no report: name one (NAME.json), or --plan POLICY.toml")
-        asked = gate("POLICY", options.policy)
-        if asked is None:
+        stated_policy = gate("POLICY", options.policy)
+        if stated_policy is None:
             command = shlex.join(["evalkit", "check", str(options.report), A_FINDING])
             raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
         studies, findings = of_report(options.report)
-        judged = policy.judge(asked, studies, lambda: findings)
-    system.show(markdown(judged, options.report))
+        judged = policy.judge(stated_policy, studies, lambda: findings)
+    terminal.show(markdown(judged, options.report))
     for warning in judged.warnings:
         requests.say(f"warning: {warning}", requests.DONE)
     if options.json is not None:
@@ -64,7 +65,7 @@ def _plan(options: Namespace) -> int:
             judged = policy.judge(policy_planned, studies, lambda: findings, units)
             rows = judged.statements
             rows["that"] = [policy_planned.rules[number].that for number in rows["rule"]]
-    system.show(first_screen.planned(policy_planned, rows).to_markdown())
+    terminal.show(first_screen.planned(policy_planned, rows).to_markdown())
     return requests.DONE
 
 
@@ -90,15 +91,7 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     except (ValueError, LookupError, TypeError):
         raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
     if results["report"] == "diff":
-        given = {
-            name: value
-            for name, value in results["parameters"].items()
-            if name not in ("gate", "earlier")
-        }
-        for side, source in zip(("old", "new"), results["inputs"][-2:], strict=True):
-            if side in given:
-                given[side] = _compared(file, given[side], source)
-        return [diff.study_of(reports.DiffParameters.from_raw(given))], findings
+        return [_study_of_diff(file, results)], findings
     units_file = unit_files.read([diff.located(file)]).files[0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(
@@ -110,44 +103,61 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
     ], findings
 
 
-def _compared(file: Path, given: str, source: Record) -> Path:
-    """The units that a diff compared, by their SHA-256; a path starts at the working directory or
-    above the JSON.
+def _study_of_diff(file: Path, results: Record) -> diff.Diff:
+    """The study of a diff, made again from the two reports that it compared. file: its JSON.
+    results: the contents of that.
+    """
+    parameters = dict(results["parameters"])
+    parameters.pop("gate", None)
+    parameters.pop("earlier", None)
+    inputs = results["inputs"]
+    for name, source in (("old", inputs[-2]), ("new", inputs[-1])):
+        if name in parameters:
+            parameters[name] = _compared_units(file, parameters[name], source)
+    return diff.study_of(reports.DiffParameters.from_raw(parameters))
+
+
+def _compared_units(file: Path, stated_path: str, source: Record) -> Path:
+    """The file of units that a diff compared, found by its SHA-256 in the record `source`. Its
+    stated path starts at the working directory, or at a folder above the JSON, which is `file`.
+    Raises InputError if there is none.
     """
     for folder in (Path(), *file.resolve().parents):
         with suppress(InputError):
-            units = diff.located(folder / Path(given).expanduser())
-            if Source(given, 0, units, stamp(units)).sha256 == source["sha256"]:
+            units = diff.located(folder / Path(stated_path).expanduser())
+            if Source(stated_path, 0, units, stamp(units)).sha256 == source["sha256"]:
                 return units
     raise InputError(
-        f"{file}: the units of {given}, which it compared, are missing or changed; make the diff "
-        f"again"
+        f"{file}: the units of {stated_path}, which it compared, are missing or changed; make the "
+        f"diff again"
     )
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a text to a file. Raises Refused if that is impossible."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise requests.Refused(f"cannot write {path}: {error.strerror}") from None
 
 
-def markdown(judged: policy.Judged, of: Path) -> str:
+def markdown(judged: policy.Judged, report_path: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = judged.message or f"{judged.words}: kept"
-    heading = markdown_line(f"{report.shown(of)}: {words}")
+    heading = markdown_line(f"{report.name_with_folder(report_path)}: {words}")
     return f"## {heading}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
-def junit(judged: policy.Judged, of: Path) -> str:
+def junit(judged: policy.Judged, report_path: Path) -> str:
     """The rules as a test suite: a rule that is not kept is a failure, also one that is not
     decided; one that the data do not tell is skipped.
 
     https://github.com/testmoapp/junitxml
     """
     suite = ElementTree.Element("testsuite", name=judged.policy.name)
+    report_name = report.name_with_folder(report_path)
     for rule, result, rows in judged.rules:
-        case = ElementTree.SubElement(suite, "testcase", classname=report.shown(of), name=rule.that)
+        case = ElementTree.SubElement(suite, "testcase", classname=report_name, name=rule.that)
         if not rule.kept(result):
             outcome = ElementTree.SubElement(case, "failure", message=result)
         elif result == CANNOT_TELL:

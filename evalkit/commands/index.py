@@ -3,44 +3,51 @@ over time.
 """
 
 import json
+import math
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import nbformat.v4 as notebooks
 import pandas as pd
 
-from evalkit import numbers, report, system
+from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
-from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
+from evalkit.drawing.cells import Cell, escape, number_cell, with_interval
+from evalkit.drawing.columns import each, named
+from evalkit.drawing.paragraphs import heading
+from evalkit.drawing.pieces import Html, stack
 from evalkit.findings.kinds import Severity
+from evalkit.machine import terminal
 from evalkit.pages import as_json
 from evalkit.studies.study import framed
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+    from pandas.api.typing import DataFrameGroupBy
 
 NAME = "index"
 OURS = '<meta name="generator" content="evalkit">'  # in every page, see page/evalkit/index.html.j2
 DRAWN = 40  # reports of a series that its picture shows: the last ones
 ENDS = ["value", "low", "high"]
 DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
-DATES += [
-    form for month in ("%B", "%b") for form in (f"{month} %Y", f"%d {month} %Y", f"{month} %d, %Y")
-]
-SERIES = [
-    "report",
-    "metric",
-]  # reports of one kind and metric, whose values over time are one series
+DATES += ["%B %Y", "%d %B %Y", "%B %d, %Y", "%b %Y", "%d %b %Y", "%b %d, %Y"]
+# reports of one kind and metric, whose values over time are one series
+SERIES = ["report", "metric"]
 
 
 def main(options: Namespace) -> int:
     """Write the index of a folder and print where it is. Raises Refused where no report is."""
-    if (path := write(options.folder)) is None:
+    path = write(options.folder)
+    if path is None:
         raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
-    system.show(path)
+    terminal.show(path)
     return DONE
 
 
@@ -49,17 +56,18 @@ def write(folder: Path) -> Path | None:
 
     Raises Refused where a page that evalkit did not write has its name.
     """
-    if not len(frame := read(folder)):
+    frame = read(folder)
+    if frame.empty:
         return None
-    page_there = folder / f"{NAME}.html"
-    if page_there.is_file() and OURS not in page_there.read_text(
-        encoding="utf-8", errors="replace"
-    ):
+    old_page = folder / f"{NAME}.html"
+    if old_page.is_file() and OURS not in old_page.read_text(encoding="utf-8", errors="replace"):
         raise Refused(
-            f"{page_there}: is not a page of evalkit, so it is not replaced; rename it, then run "
+            f"{old_page}: is not a page of evalkit, so it is not replaced; rename it, then run "
             f"evalkit index"
         )
-    return report.write(folder, NAME, {".html": page(ordered(frame), folder.resolve().name)})[0]
+    html = page(ordered(frame), folder.resolve().name)
+    (path,) = report.write(folder, NAME, {".html": html})
+    return path
 
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -68,10 +76,10 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """
     # pandas also reads the word "today"
     dates = frame["date"].where(frame["date"].str.contains(r"\d"))
-    read_as = [pd.to_datetime(dates, format=form, errors="coerce", utc=True) for form in DATES]
-    frame = frame.astype(dict.fromkeys(ENDS, float)).assign(
-        when=pd.concat(read_as, axis=1).bfill(axis=1).iloc[:, 0]
-    )
+    by_form = [pd.to_datetime(dates, format=form, errors="coerce", utc=True) for form in DATES]
+    # a column for each form; the first that fits the row fills those before it
+    first_fitting = pd.concat(by_form, axis=1).bfill(axis=1).iloc[:, 0]
+    frame = frame.astype(dict.fromkeys(ENDS, float)).assign(when=first_fitting)
     return frame.sort_values([*SERIES, "when", "place"], na_position="first", ignore_index=True)
 
 
@@ -84,35 +92,36 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
             results = json.loads(path.read_text(encoding="utf-8"))
             if results["schema"] != as_json.SCHEMA:
                 continue
-            said = {"place": place, "shown": report.shown(path.resolve())} | _said(results, place)
-            first = [part["estimates"][0] for part in batch.parts(results) if part.get("estimates")]
-            rows = [
-                said | {name: estimate[name] for name in ("system", "metric", *ENDS)}
-                for estimate in first
-            ]
+            rows = list(_rows(results, path.resolve(), place))
         except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
             continue
         yield from rows
 
 
-def _said(results: Record, place: str) -> dict[str, Any]:
-    """What a report says as a whole. inputs: the last two, which of a diff are the old and the new
-    report.
+def _rows(results: Record, path: Path, place: str) -> Iterator[dict[str, Any]]:
+    """A row for each table of a report: what the report says as a whole, and the first estimate.
+
+    place: the path from the folder of the index, without its ending.
     """
-    given = results["parameters"]
-    gate = results["gate"]
-    severities = [one["severity"] for one in results["findings"]]
-    return {
+    parameters = results["parameters"]
+    counts = Counter(finding["severity"] for finding in results["findings"])
+    findings = [f"{name} {counts[name]}" for name in Severity if counts[name]]
+    shared_columns = {
+        "place": place,
+        "stored": report.name_with_folder(path),
         "report": results["report"],
-        "name": str(given.get("title") or place),
-        "date": str(given.get("data_date") or results.get("dates", [""])[-1]),
-        "said": batch.verdict(results),
-        "gate": _gate(gate),
-        "findings": ", ".join(
-            f"{name} {severities.count(name)}" for name in Severity if name in severities
-        ),
+        "name": str(parameters.get("title") or place),
+        "date": str(parameters.get("data_date") or results.get("dates", [""])[-1]),
+        "verdict": batch.verdict(results),
+        "gate": _gate(results["gate"]),
+        "findings": ", ".join(findings),
+        # of a diff the old and the new report
         "inputs": tuple(source["name"] for source in results["inputs"][-2:]),
     }
+    for table_results in batch.results_by_table(results):
+        if table_results.get("estimates"):
+            estimate = table_results["estimates"][0]
+            yield shared_columns | {name: estimate[name] for name in ("system", "metric", *ENDS)}
 
 
 def _gate(gate: Record | None) -> str:
@@ -126,33 +135,31 @@ def _gate(gate: Record | None) -> str:
     return "failed"
 
 
-def page(frame: pd.DataFrame, of: str) -> str:
+def page(frame: pd.DataFrame, folder: str) -> str:
     """The page: every report in a table that sorts and filters, then each series of several over
-    time.
+    time. folder: its name.
     """
-    asked = f"What do the {len(frame)} reports say, and how do their first numbers move?"
-    cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(frame)]))]
+    question = f"What do the {len(frame)} reports say, and how do their first numbers move?"
+    cells = [_cell(stack([heading(f"Reports in {folder}", question), listing(frame)]))]
     for (kind, metric), series in _series(frame):
         if len(series) > 1:
-            cells += [
-                notebooks.new_markdown_cell(f"## {kind}: {metric}"),
-                _shown(over_time(metric, series)),
-            ]
+            cells.append(notebooks.new_markdown_cell(f"## {kind}: {metric}"))
+            cells.append(_cell(over_time(metric, series)))
     return report.page(notebooks.new_notebook(cells=cells))
 
 
-def _series(frame: pd.DataFrame) -> Any:
+def _series(frame: pd.DataFrame) -> "DataFrameGroupBy[tuple[str, str]]":
     """The reports of each kind and metric in the order of their dates; a diff is about two reports,
     and in none.
     """
     return frame[frame["report"] != "diff"].groupby(SERIES)
 
 
-def _shown(piece: Html) -> Any:
-    """A cell that has shown a piece of the page."""
-    return notebooks.new_code_cell(
-        "", outputs=[notebooks.new_output("display_data", {"text/html": piece.html})]
-    )
+def _cell(piece: Html) -> "NotebookNode":
+    """A cell of a notebook whose output is a piece of the page."""
+    output = notebooks.new_output("display_data", {"text/html": piece.html})
+    cell: NotebookNode = notebooks.new_code_cell("", outputs=[output])
+    return cell
 
 
 def listing(frame: pd.DataFrame) -> Html:
@@ -160,29 +167,33 @@ def listing(frame: pd.DataFrame) -> Html:
     its series.
     """
     series = _series(frame[frame["when"].notna()])
+    frame = frame.assign(earlier=series["stored"].shift(), change=series["value"].diff())
     diffs = dict(zip(frame["inputs"], frame["place"], strict=True))
-    frame = frame.assign(before=series["shown"].shift(), change=series["value"].diff())
-    frame["diff"] = [
-        diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)
-    ]
+    pairs = zip(frame["earlier"], frame["stored"], strict=True)
+    frame["diff"] = [diffs.get(pair, "") for pair in pairs]
     frame["first"] = frame["system"] + ": " + frame["metric"]
-    columns = {"report": each(_link), "data of": each(lambda row: Cell(row["date"], kind="one"))}
-    columns |= named("verdict=said w | first number=first w") | {
-        "value": each(_value),
-        "change": each(_change),
-    }
+    columns = {"report": each(_link), "data of": each(_date)}
+    columns |= named("verdict w | first number=first w")
+    columns |= {"value": each(_value), "change": each(_change)}
     columns |= named("gate w | findings w")
     records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
-    rows = list(zip(*(cells(records) for cells in columns.values()), strict=True))
+    cells_by_column = [column(records) for column in columns.values()]
+    rows = list(zip(*cells_by_column, strict=True))
     note = (
         "change: from the report before it of the same kind and metric, without a test; a link "
-        "leads to their diff. "
+        "leads to their diff. A report has one only if its data_date is clear, such as 2026-11-16 "
+        "or October 2026."
     )
-    note += "A report has one only if its data_date is clear, such as 2026-11-16 or October 2026."
     return tables.unlimited_table("All reports", list(columns), rows, note)
 
 
+def _date(row: Record) -> Cell:
+    """When the data of a report were collected."""
+    return Cell(row["date"], kind="one")
+
+
 def _link(row: Record) -> Cell:
+    """The name of a report, which leads to its page."""
     return _to(row["place"], row["name"])
 
 
@@ -192,30 +203,32 @@ def _to(place: str, text: str) -> Cell:
 
 
 def _value(row: Record) -> Cell:
+    """The first estimate of a report, with its interval."""
     return with_interval(row["value"], row["low"], row["high"])
 
 
 def _change(row: Record) -> Cell:
     """The change since the report before, with a link to the diff of both where there is one."""
-    if row["change"] != row["change"]:
+    if math.isnan(row["change"]):
         return Cell("")
-    change = tables.number_cell(
-        row["change"], numbers.decimals(*([row[end]] for end in ENDS)), numbers.signed
-    )
+    places = numbers.decimals([row["value"]], [row["low"]], [row["high"]])
+    change = number_cell(row["change"], places, numbers.signed)
     return _to(row["diff"], change.text) if row["diff"] else change
 
 
 def over_time(metric: str, series: pd.DataFrame) -> Html:
     """The last reports of a series, one below the other, with their intervals on one axis."""
     rows = series.tail(DRAWN).to_dict("records")
-    points = [(row["name"], (row["value"], row["low"], row["high"])) for row in rows]
-    shown = [
-        strips.Result(_link(row), [at], [row["date"], _value(row)])
-        for row, at in zip(rows, points, strict=True)
-    ]
-    of = f"the last {len(rows)} of {len(series)} reports, in the order of their dates"
-    if undated := int(series["when"].isna().sum()):
-        of += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
-    return strips.strip(
-        f"{metric} of the best system in {of}", ["report", "data of", metric], shown
+    results = []
+    for row in rows:
+        point = (row["value"], row["low"], row["high"])
+        cells = [row["date"], _value(row)]
+        results.append(strips.Result(_link(row), [(row["name"], point)], cells))
+    caption = (
+        f"{metric} of the best system in the last {len(rows)} of {len(series)} reports, in the "
+        f"order of their dates"
     )
+    undated = int(series["when"].isna().sum())
+    if undated:
+        caption += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
+    return strips.strip(caption, ["report", "data of", metric], results)

@@ -4,6 +4,7 @@ its outcome.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import os
@@ -14,9 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalkit import report, system
+from evalkit import report
+from evalkit.machine import folders, terminal
+from evalkit.machine.bundled_files import bundled_notebooks
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -93,6 +96,18 @@ def load(path: Path) -> NotebookNode:
         raise Refused(f"{path} is not a Jupyter notebook") from None
 
 
+def blank(notebook: NotebookNode) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    blanked = copy.deepcopy(notebook)
+    for cell in blanked.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            cell.execution_count = None
+    return str(nbformat.writes(blanked))
+
+
 def declared(notebook: NotebookNode, path: Path) -> dict[str, Parameter]:
     """The parameters that a notebook declares, by name; none without a cell of parameters."""
     from evalkit.parameters import cells
@@ -124,7 +139,7 @@ def report_of(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters.reports import NOTEBOOKS
 
-    return NOTEBOOKS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
+    return NOTEBOOKS.get(path.stem) if path.resolve().parent == bundled_notebooks() else None
 
 
 # Parameters ---------------------------------------------------------------------------------------
@@ -134,7 +149,7 @@ def report_of(path: Path) -> type[Parameters] | None:
 class SettingsFile:
     """The parameters of a settings file. origin: its name and SHA-256, "" if there is no file."""
 
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     origin: str = ""
 
 
@@ -163,7 +178,7 @@ def settings(path: Path | None) -> SettingsFile:
     return SettingsFile({name: _plain(value) for name, value in values.items()}, origin)
 
 
-def _read_yaml(text: str) -> dict[str, Any]:
+def _read_yaml(text: str) -> dict[str, object]:
     """The parameters of a file of YAML, as papermill has them; ValueError for anything else."""
     import yaml
 
@@ -187,7 +202,7 @@ def _plain(value: object) -> object:
 
 def parameters(
     pairs: Sequence[Sequence[str]], file: SettingsFile, known: Mapping[str, Parameter]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The values by name: those of the file, overridden by those of the command line, typed like
     the defaults.
 
@@ -208,7 +223,7 @@ def parameters(
     return values
 
 
-def refuse_values(values: Mapping[str, Any], path: Path) -> None:
+def refuse_values(values: Mapping[str, object], path: Path) -> None:
     """Reject values, and inputs by their columns, that a bundled notebook would reject, before a
     kernel starts.
     """
@@ -260,7 +275,7 @@ def refuse_folder(folder: Path, notebook_path: Path) -> None:
         raise Refused(
             f"-o {folder} is the notebook's own folder; the report would overwrite the notebook"
         )
-    nearest = system.nearest(folder)
+    nearest = folders.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):
@@ -286,7 +301,7 @@ class ReportJob:
     """
 
     notebook: NotebookNode
-    parameters: dict[str, Any]
+    parameters: Record
     folder: Path
     name: str
     origin: str = ""
@@ -343,7 +358,7 @@ def _is_notebook(section: str) -> bool:
     return section.endswith(NOTEBOOK)
 
 
-def _sections(notebook: NotebookNode, values: Mapping[str, Any]) -> list[str]:
+def _sections(notebook: NotebookNode, values: Mapping[str, object]) -> list[str]:
     """The sections that are asked for, none for all. Raises Refused for one that the notebook
     lacks.
     """
@@ -388,7 +403,7 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
         raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
     description = in_lines(inspection.described(first.inspection, files))
     line = f"evalkit: no report was named, this is: {first.command}  # {description}"
-    system.show_line(line, sys.stderr)
+    terminal.show_line(line, sys.stderr)
     return first.report
 
 
@@ -485,7 +500,7 @@ def say(message: str, status: int) -> int:
     """Print a message on stderr, each entry of a `listing` in a line of its own, and return the
     status.
     """
-    system.show(f"evalkit: {in_lines(message)}", sys.stderr)
+    terminal.show(f"evalkit: {in_lines(message)}", sys.stderr)
     return status
 
 

@@ -7,27 +7,22 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 from urllib.parse import quote
 
 import pandas as pd
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
+from evalkit.drawing.cells import Cell, breaking, escape, with_interval
+from evalkit.drawing.markdown import markdown, markdown_line
+from evalkit.drawing.pieces import Html
 from evalkit.drawing.strips import Axis, Point
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    breaking,
-    escape,
-    markdown,
-    markdown_line,
-    table,
-    with_interval,
-)
+from evalkit.drawing.tables import table
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
+from evalkit.machine import terminal
 from evalkit.numbers import counted, decimals, limits_from_json, number, percent, plural, signed
 from evalkit.pages import first_screen
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
@@ -128,9 +123,9 @@ def main(options: Namespace) -> int:
             paths = write(results, file)
         else:
             paths = []
-            system.show(comment(results, report.stem(file)))
+            terminal.show(comment(results, report.stem(file)))
     for path in paths:
-        system.show(str(path))
+        terminal.show(str(path))
     return requests.DONE
 
 
@@ -169,7 +164,7 @@ def read(file: Path) -> Record:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError:
         results = None
-    if not _has({"report": str}, results):
+    if not _has(results, {"report": str}):
         raise InputError(f"{file}: must be the results of a report (NAME.json)")
     summarised = _study_fields(results) | {
         "report": results["report"],
@@ -181,12 +176,12 @@ def read(file: Path) -> Record:
     for name in ("log", "users"):  # the two studies of an interleaving report
         if name in results:
             summarised[name] = _study_fields(results[name])
-    if _has(VERDICT, results.get("verdict")):
+    if _has(results.get("verdict"), VERDICT):
         summarised["verdict"] = results["verdict"]
     return summarised
 
 
-def _study_fields(study: object) -> dict[str, Any]:
+def _study_fields(study: object) -> dict[str, object]:
     """The answer, the estimates, the headline and the metric that decides.
 
     study: what a study publishes: the results, or the log or the users in them.
@@ -200,7 +195,7 @@ def _study_fields(study: object) -> dict[str, Any]:
     }
 
 
-def _gate(gate: object) -> dict[str, Any] | None:
+def _gate(gate: object) -> dict[str, object] | None:
     """The gate, None without one."""
     if not isinstance(gate, Mapping):
         return None
@@ -215,17 +210,17 @@ def _mapping(value: object) -> Record:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     """The value, or an empty list where it is none."""
     return value if isinstance(value, list) else []
 
 
 def _rows(rows: object, fields: Fields) -> list[Record]:
     """The rows of a table of the results that have all these fields."""
-    return [row for row in _list(rows) if _has(fields, row)]
+    return [row for row in _list(rows) if _has(row, fields)]
 
 
-def _has(fields: Fields, value: object) -> TypeGuard[Record]:
+def _has(value: object, fields: Fields) -> TypeGuard[Record]:
     """True for a mapping with all these fields, and with values of their types."""
     if not isinstance(value, Mapping):
         return False
@@ -259,8 +254,8 @@ def answer(results: Record) -> list[str]:
     verdict in a line.
     """
     sentences = []
-    for part in batch.parts(results):
-        sentences += part.get("answer", [])
+    for table_results in batch.results_by_table(results):
+        sentences += table_results.get("answer", [])
     if not sentences:
         sentences.append(batch.verdict(results))
     return [sentence for sentence in sentences if sentence]
@@ -293,18 +288,18 @@ def _result_of_gate(judged: Record) -> str:
 
 def strips(results: Record) -> Iterator[Strip]:
     """The strip of the report, or of its log and its users."""
-    for part in batch.parts(results):
-        estimates = part.get("estimates") or []
+    for table_results in batch.results_by_table(results):
+        estimates = table_results.get("estimates") or []
         metrics: list[str] = [row["metric"] for row in estimates]
         if not metrics:
             continue
-        metric = part.get("primary")
+        metric = table_results.get("primary")
         if metric not in metrics:
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
         listed = systems[:LISTED]
         names = {row["system"] for row in listed}
-        headline = part.get("headline") or []
+        headline = table_results.get("headline") or []
         comparisons = [row for row in headline if row["first"] in names][:LISTED]
         rows: list[StripRow] = []
         for estimate in listed:
@@ -330,7 +325,9 @@ def _strip_rows(estimate: Record, headline: Sequence[Record]) -> Iterator[StripR
     high = _number(estimate["high"])
     cell = with_interval(value, low, high)
     # a limit that is not known is drawn at the value, as on the page
-    point = (value, value if math.isnan(low) else low, value if math.isnan(high) else high)
+    drawn_low = value if math.isnan(low) else low
+    drawn_high = value if math.isnan(high) else high
+    point = (value, drawn_low, drawn_high)
     comparisons = [row for row in headline if row["first"] == system]
     if not comparisons:
         yield StripRow(system, cell, "", "", point)
@@ -590,22 +587,23 @@ def _bars(axis: Axis, point: Point, colour: str) -> list[Bar]:
     value, low, high = point
     if math.isnan(value):
         return [Bar(WIDTH, 3, "transparent")]
-    left = _pixel(axis, value) - DOT // 2
-    right = left + DOT
-    start = min(_pixel(axis, low), left)
-    end = max(_pixel(axis, high), right)
+    dot_start = _pixel(axis, value) - DOT // 2
+    dot_end = dot_start + DOT
+    start = min(_pixel(axis, low), dot_start)
+    end = max(_pixel(axis, high), dot_end)
     return [
         Bar(start, 3, "transparent"),
-        Bar(left - start, 3, colour),
+        Bar(dot_start - start, 3, colour),
         Bar(DOT, DOT, colour),
-        Bar(end - right, 3, colour),
+        Bar(end - dot_end, 3, colour),
         Bar(WIDTH - end, 3, "transparent"),
     ]
 
 
 def _pixel(axis: Axis, value: float) -> int:
     """Where a value lies on the axis, in pixels from the left."""
-    return round(float(axis.place_of(value).rstrip("%")) / 100 * WIDTH)
+    percent = float(axis.place_of(value).rstrip("%"))
+    return round(percent / 100 * WIDTH)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -56,8 +56,8 @@ def _is_of(stored: Record, job: ReportJob) -> bool:
     if provenance.holds_data(parameters.given):
         return False
     # as JSON has them, where a tuple is a list
-    given = json.loads(json.dumps(provenance.printable(parameters.given)))
-    if stored["parameters"] != given or stored.get("settings", "") != job.origin:
+    stated = json.loads(json.dumps(provenance.printable(parameters.given)))
+    if stored["parameters"] != stated or stored.get("settings", "") != job.origin:
         return False
     files = {InputFile(source["name"], source["sha256"]) for source in stored["inputs"]}
     return files == _files(parameters)
@@ -72,8 +72,8 @@ def _endings(stored: Record) -> list[str]:
     if asks_for_units is False or stored["report"] == "diff":  # its units are those of two reports
         return without_units
     systems = set()
-    for part in batch.parts(stored):
-        for estimate in part.get("estimates") or []:
+    for table_results in batch.results_by_table(stored):
+        for estimate in table_results.get("estimates") or []:
             systems.add(estimate["system"])
     rows = sum(file["rows"] for file in stored["inputs"])
     may_be_too_many = rows * len(systems) > units.MOST  # a unit has at least one row
@@ -89,8 +89,8 @@ def _files(parameters: Parameters) -> set[InputFile]:
     header = getattr(parameters, "header", None)
     files = set()
     for table in parameters.tables:
-        for part in sources.parts(table, header, USUAL.reading):
-            files.add(InputFile(part.name, part.fingerprint(0).sha256))
+        for source in sources.parts(table, header, USUAL.reading):
+            files.add(InputFile(source.name, source.fingerprint(0).sha256))
     if not files or any(not file.sha256 for file in files):
         raise InputError("there is no file to compare")
     return files

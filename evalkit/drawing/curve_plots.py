@@ -351,8 +351,8 @@ def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: A
 
 def _histogram_beneath(bins: pd.DataFrame, ax: Axes, *, floor: float, height: float) -> None:
     """Draw the `rows` of bins as a histogram that stands at y = floor and is `height` high."""
-    most = max(bins["rows"].max(), 1)
-    tops = height * bins["rows"] / most + floor
+    largest_count = max(bins["rows"].max(), 1)
+    tops = height * bins["rows"] / largest_count + floor
     style: Style = {"fill": True, "color": COLOURS[0], "alpha": 0.55, "linewidth": 0}
     ax.stairs(tops, _edges(bins), baseline=floor, **style)
 
@@ -385,13 +385,13 @@ def histograms(
         bins = panel.rows
         edges = _edges(bins)
         areas = {}
-        for (side, colour), name in zip(CLASSES.items(), sides, strict=True):
+        for (column, colour), name in zip(CLASSES.items(), sides, strict=True):
             area = panel.ax.stairs(
-                bins[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0
+                bins[column], edges, fill=True, color=colour, alpha=0.45, linewidth=0
             )
             areas[name] = marks.series(area, name)
-        for side, colour in CLASSES.items():
-            panel.ax.stairs(bins[side], edges, color=colour, linewidth=0.9)  # over both areas
+        for column, colour in CLASSES.items():
+            panel.ax.stairs(bins[column], edges, color=colour, linewidth=0.9)  # over both areas
     legend(list(axes.flat)[-1], areas)
     return axes
 
@@ -415,9 +415,10 @@ def distributions(
     for panel in _system_panels(frame, axes, xlabel, ylabel):
         x = panel.rows["x"]
         lines = {}
-        for side, name, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
-            style: Style = {"drawstyle": "steps-post", "color": CLASSES[side], "linestyle": dashes}
-            line = panel.ax.plot(x, panel.rows[side], **style)[0]
+        for column, name, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
+            colour = CLASSES[column]
+            style: Style = {"drawstyle": "steps-post", "color": colour, "linestyle": dashes}
+            line = panel.ax.plot(x, panel.rows[column], **style)[0]
             lines[name] = marks.series(line, name)
         _mark_distance(distance_of.loc[panel.system], panel.ax)
     legend(list(axes.flat)[-1], lines)
@@ -462,13 +463,13 @@ def cells(frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str) -> 
     frame: system, `x` and `y` (the lower left corner of a cell), `width`, `height`, and the number
     of `rows` in it; the more, the darker.
     """
-    most = frame["rows"].max()
+    largest_count = frame["rows"].max()
     low = frame[["x", "y"]].min()
     sizes = frame[["width", "height"]].to_numpy()
     high = (frame[["x", "y"]] + sizes).max()
     diagonal = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for panel in _system_panels(frame, axes, xlabel, ylabel):
-        _shaded_cells(panel.rows, most, panel.ax)
+        _shaded_cells(panel.rows, largest_count, panel.ax)
         panel.ax.plot(diagonal, diagonal, **REFERENCE | {"color": DARK})
         panel.ax.set(xlim=(low["x"], high["x"]), ylim=(low["y"], high["y"]))
     return axes
@@ -496,9 +497,10 @@ def error_cells(
     return ax
 
 
-def _shaded_cells(cells: pd.DataFrame, most: float, ax: Axes) -> None:
-    """Draw cells in `SHADES` shades by the logarithm of their `rows`; the darkest have `most`."""
-    log_share = np.log(np.maximum(cells["rows"], 1)) / max(np.log(most), 1e-9)  # 0 to 1
+def _shaded_cells(cells: pd.DataFrame, largest_count: float, ax: Axes) -> None:
+    """Draw cells in `SHADES` shades by the logarithm of their `rows`; the darkest have
+    `largest_count`."""
+    log_share = np.log(np.maximum(cells["rows"], 1)) / max(np.log(largest_count), 1e-9)  # 0 to 1
     shades = np.minimum(log_share * SHADES, SHADES - 1).astype(int)
     for shade in range(SHADES):
         shade_cells = cells[shades == shade]
@@ -525,11 +527,12 @@ def _fill_cells(cells: pd.DataFrame, ax: Axes, opacity: float) -> None:
     ends = np.append(begins[1:], True)
     bottom = y[begins]
     top = y[ends] + height
-    left = x[begins]
-    right = left + width
-    corners = [[left, bottom], [right, bottom], [right, top], [left, top], [left, bottom]]
+    start = x[begins]
+    end = start + width
+    # arrays of shape (rectangles,): five corners of two numbers each
+    corners = [[start, bottom], [end, bottom], [end, top], [start, top], [start, bottom]]
     vertices = np.stack(corners).transpose(2, 0, 1).reshape(-1, 2)  # rectangle by rectangle
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(start)
     patch = PathPatch(Path(vertices, codes), facecolor=COLOURS[0], alpha=opacity, linewidth=0)
     ax.add_patch(patch)
 

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit import report, running
 from evalkit.displays import Display, Displayed
 from evalkit.page.arrangement import ASKED, SECTION, own_notebooks
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def run(study: Any) -> OwnSections:
     return OwnSections(study.p.sections, tuple(outputs))
 
 
-def _section(name: str, study: Any, failures: list[str]) -> Iterator[Display]:
+def _section(name: str, study: object, failures: list[str]) -> Iterator[Display]:
     """What the cells of a notebook show. After a cell that fails, none is run: its message is shown
     and added to `failures`.
     """
@@ -69,7 +72,7 @@ def _section(name: str, study: Any, failures: list[str]) -> Iterator[Display]:
         yield Display({"text/html": text, "text/plain": f"This section failed: {message}"}, {})
 
 
-def _cells(name: str, study: Any) -> Iterator[Display]:
+def _cells(name: str, study: object) -> Iterator[Display]:
     """Run the cells of a notebook, and yield what they show: Markdown, rich outputs and printed
     text, and figures left open. Raises Failed if a cell, one of its figures or the file fails.
     """
@@ -97,7 +100,7 @@ def _cells(name: str, study: Any) -> Iterator[Display]:
             raise Failed(f"{name}, cell {number}: {_described(error)}")
 
 
-def _read(name: str) -> Any:
+def _read(name: str) -> "NotebookNode":
     """The notebook in a file. Raises Failed if the file holds none."""
     try:
         return report.read(Path(name).expanduser())
@@ -125,7 +128,7 @@ def _without_reading(source: str) -> str:
     return f"{rest};" if rest and running.ends_in_semicolon(source) else rest
 
 
-def _display(output: Any) -> Display:
+def _display(output: "NotebookNode") -> Display:
     """An output of a notebook's cell as a display; printed text as plain text."""
     if output.output_type == "stream":
         return Display({"text/plain": output.text}, {})

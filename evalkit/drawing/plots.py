@@ -62,11 +62,9 @@ def colour(i: int) -> str:
     """
     import matplotlib as mpl
 
-    default: Mapping[Any, Any] = mpl.rcParamsDefault
-    cycle = mpl.rcParams["axes.prop_cycle"]
     colours: Sequence[str] = COLOURS
-    if cycle != default["axes.prop_cycle"]:
-        colours = cycle.by_key().get("color", COLOURS)
+    if not marks.is_default("axes.prop_cycle"):
+        colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)
     return str(colours[i % len(colours)])
 
 
@@ -74,14 +72,15 @@ def style_of(i: int) -> Style:
     """Colour and marker of the i-th system, as options of `ax.plot`: told apart also without
     colour.
     """
+    rounds = i // len(COLOURS)
     # each round of the colours begins one marker later, so that no pair of them comes again soon
-    marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+    marker = MARKERS[(i + rounds) % len(MARKERS)]
     return {"color": colour(i), "marker": marker, "markersize": 5}
 
 
-def shorten(name: str, most: int = 32) -> str:
-    """The name; one of more than `most` characters ends there in an ellipsis."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def shorten(name: str, max_letters: int = 32) -> str:
+    """The name; one of more than `max_letters` characters ends there in an ellipsis."""
+    return name if len(name) <= max_letters else f"{name[: max_letters - 1]}…"
 
 
 def row_labels(names: Iterable[str], ax: Axes) -> list[str]:
@@ -381,9 +380,10 @@ def histogram(
         above, below = BETTER, WORSE
     elif direction < 0:
         above, below = WORSE, BETTER
-    for side, colour in ((middle > 0, above), (middle < 0, below)):
-        side_bars = ax.bar(middle[side], counts[side], width=bin_width, color=colour, linewidth=0)
-        for bar, low, count in zip(side_bars, edges[:-1][side], counts[side], strict=True):
+    for is_drawn, colour in ((middle > 0, above), (middle < 0, below)):
+        heights = counts[is_drawn]
+        bars = ax.bar(middle[is_drawn], heights, width=bin_width, color=colour, linewidth=0)
+        for bar, low, count in zip(bars, edges[:-1][is_drawn], heights, strict=True):
             text = f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"
             marks.series(bar, "", [text])
     if values.zeros:
@@ -473,10 +473,11 @@ def null_shares(
     """
     is_observed = k == seen
     is_visible = (chance > 1e-6 * chance.max()) | is_observed
-    width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8  # of the distance of bars
-    for group, colour in ((~counted, GREY), (counted, MISSED)):
-        drawn = is_visible & group
-        ax.bar(k[drawn], chance[drawn], width=width, color=colour, linewidth=0)
+    distance = float(np.median(np.diff(k))) if len(k) > 1 else 1.0
+    style: Style = {"width": 0.8 * distance, "linewidth": 0}
+    for has_colour, colour in ((~counted, GREY), (counted, MISSED)):
+        is_drawn = is_visible & has_colour
+        ax.bar(k[is_drawn], chance[is_drawn], color=colour, **style)
     note(ax, f"observed: {seen:,}", (seen, chance[is_observed][0]), (0, 4), ha="center")
     ax.set(xlabel=xlabel, ylabel="probability under the null")
     return ax

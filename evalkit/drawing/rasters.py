@@ -52,7 +52,7 @@ def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[An
         canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:
-        pixels = _rows([_panel(pixels, left, right) for left, right in panels])
+        pixels = _rows([_panel(pixels, start, end) for start, end in panels])
     # without the fourth channel, of opacity, quantize tells more colours apart
     image = Image.fromarray(pixels).convert("RGB")
     reduced = image.quantize(MAX_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -73,10 +73,12 @@ def _scale_labels(figure: Figure, scale: float) -> None:
         ax.yaxis.label.set_position((x_pixels * scale, y))
 
 
-def _panel(pixels: Pixels, left: float, right: float) -> Pixels:
-    """The part of the pixels between two ends in inches, and the gap to the next panel."""
-    first = max(round(left * DPI), 0)
-    last = round(right * DPI)
+def _panel(pixels: Pixels, start: float, end: float) -> Pixels:
+    """The pixels between two ends of a panel in inches from the left, and the gap to the next
+    panel. pixels: shape (height, width, 4).
+    """
+    first = max(round(start * DPI), 0)
+    last = round(end * DPI)
     return _widened(pixels[:, first:last], round(GAP * DPI))
 
 
@@ -88,13 +90,13 @@ def _rows(panels: Sequence[Pixels]) -> Pixels:
     """
     rows: list[list[Pixels]] = [[]]
     for panel in panels:
-        width = sum(other.shape[1] for other in rows[-1]) + panel.shape[1]
+        width = sum(pixels.shape[1] for pixels in (*rows[-1], panel))
         if rows[-1] and width > WIDEST * DPI:
             rows.append([])
         rows[-1].append(panel)
-    pixels = [np.concatenate(row, axis=1) for row in rows]
-    width = max(row.shape[1] for row in pixels)
-    return np.concatenate([_widened(row, width - row.shape[1]) for row in pixels])
+    joined = [np.concatenate(row, axis=1) for row in rows]
+    widest = max(row.shape[1] for row in joined)
+    return np.concatenate([_widened(row, widest - row.shape[1]) for row in joined])
 
 
 def _widened(pixels: Pixels, columns: int) -> Pixels:

@@ -10,18 +10,22 @@ from functools import partial
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
-from evalkit import numbers, report, running, system
+from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
-from evalkit.drawing.figures import Figure
+from evalkit.drawing.cells import escape
+from evalkit.drawing.figures import Figure, Systems
 from evalkit.drawing.own_sections import OwnSections
-from evalkit.drawing.tables import Html, escape, folded, stack
-from evalkit.findings.kinds import RECORDED, VERDICT, Finding, ordered
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.findings.kinds import RECORDED, VERDICT, Finding, FindingKind, ordered
+from evalkit.machine import folders
+from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters.kinds import did_you_mean, texts
 
 # links of a page to another place of it, which a notebook does not have
@@ -57,9 +61,10 @@ DOCUMENTED = (  # what `dir` of a study lists, as far as the study has it
     "p",
 )
 Shape = TypeVar("Shape", Figure, Html)
+MakePiece = Callable[..., Any]  # from a study to a piece, such as a function of a page
 
 
-def page(report: str) -> Any:
+def page(report: str) -> ModuleType:
     """The module of a report's page. Its PIECES are functions from a study to a figure, a table or
     words, in order; its SUMMARY are those of them that a study prints.
     """
@@ -91,7 +96,7 @@ class Offer(Generic[Shape]):
         if key not in cache:
             piece = pieces[name](self.study)
             if isinstance(piece, Figure):
-                piece = replace(piece, part=partial(_figure_of_part, self.study, name))
+                piece = replace(piece, restrict=partial(_restricted_figure, self.study, name))
             cache[key] = piece
         piece = cache[key]
         if not isinstance(piece, self.shape):
@@ -99,12 +104,12 @@ class Offer(Generic[Shape]):
             raise InputError(f"{name}: {reason}")
         return piece
 
-    def _pieces(self) -> dict[str, Callable[..., Any]]:
+    def _pieces(self) -> dict[str, MakePiece]:
         """The pieces of the page that return this shape, by name without `_plot` at its end.
 
         If the name is taken, that of the piece's module comes before it: `experiment_estimates`.
         """
-        pieces: dict[str, Callable[..., Any]] = {}
+        pieces: dict[str, MakePiece] = {}
         for piece in page(self.study.report).PIECES:
             if _shape_of(piece) is not self.shape:
                 continue
@@ -122,7 +127,7 @@ class Offer(Generic[Shape]):
         return f"<{', '.join(self.__dir__())}>"
 
 
-def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
+def _shape_of(piece: MakePiece) -> type[Figure] | type[Html]:
     """Figure for a piece whose annotation says that it returns one, alone or in a union with a text
     in its place; Html for other pieces.
     """
@@ -131,7 +136,7 @@ def _shape_of(piece: Callable[..., Any]) -> type[Figure] | type[Html]:
     return Figure if Figure in members else Html
 
 
-def _figure_of_part(study: "Shown", name: str, segment: str | None, systems: Any) -> Figure:
+def _restricted_figure(study: "Shown", name: str, segment: str | None, systems: Systems) -> Figure:
     """The figure of this name of a slice of the study, or of some of its systems."""
     figure: Figure = getattr(study.part(segment, systems).plot, name)
     return figure
@@ -186,7 +191,7 @@ class Shown(Displayed):
             running.save_units(Path(path), self.write_units)
             return
         if notebook is None:
-            notebook = system.bundled_notebooks() / f"{self.report}.ipynb"
+            notebook = bundled_notebooks() / f"{self.report}.ipynb"
         source = Path(notebook)
         running.save(Path(path), report.read(source), self, self.p.given)
 
@@ -205,7 +210,7 @@ class Shown(Displayed):
                 f"segment: there is no slice {name!r}{did_you_mean(name, slices)}, there are "
                 f"{names}"
             )
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             study: Self = self.sliced(slices[name], replace(self.p, segment=name))
         return study
 
@@ -214,7 +219,7 @@ class Shown(Displayed):
         """The systems that `part` can choose from."""
         return list(self.systems)
 
-    def part(self, segment: str | None = None, systems: Any = None) -> Self:
+    def part(self, segment: str | None = None, systems: Systems = None) -> Self:
         """The study of a slice, or of some systems alone, or of both; None: of all.
 
         Raises ParameterError for an unknown slice or system.
@@ -244,7 +249,7 @@ class Shown(Displayed):
         """
         arguments = {**self.p.given, **changes}
         read = importlib.import_module(f"evalkit.studies.{self.report}").read
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             study = read(**{name: value for name, value in arguments.items() if value is not None})
         return study.segment(self.p.segment) if self.p.segment else study
 
@@ -254,7 +259,7 @@ class Shown(Displayed):
         """
         if not self.p.sections:
             return None
-        with system.working_in(self.p.folder):
+        with folders.working_in(self.p.folder):
             return own_sections.run(self)
 
     def check_gate(self) -> None:
@@ -396,11 +401,11 @@ def _list_of_all(items: Sequence[Finding]) -> str:
     """
     if len(items) < 2:
         return ""
-    kinds: dict[Any, list[Finding]] = {}
+    by_kind: dict[FindingKind, list[Finding]] = {}
     for item in items:
-        kinds.setdefault(item.kind, []).append(item)
+        by_kind.setdefault(item.kind, []).append(item)
     lines = []
-    for kind, of_kind in kinds.items():
+    for kind, of_kind in by_kind.items():
         first = of_kind[0]
         link = numbers.link(first.message, kind.code)
         number = f" ({len(of_kind)} such)" if len(of_kind) > 1 else ""

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from evalkit.drawing.tables import Cell, Head, Html, cell, escape, table
+from evalkit.drawing.cells import Cell, Head, as_cell, escape
+from evalkit.drawing.pieces import Html
+from evalkit.drawing.tables import table
 from evalkit.numbers import number
 
 EDGE = 5  # per cent of the axis left free on each side, for dots and for the numbers below
@@ -142,7 +144,7 @@ def strip(
     systems = [result for result in strip_rows if result.tone != REFERENCE]
     points = [point for result in systems for _, point in result.points]
     axis = Axis.around(points, reference)
-    first, *further = map(cell, heads)
+    first, *further = map(as_cell, heads)
     rows = [[result.name, *result.cells] for result in strip_rows]
     plain = table(caption, heads, rows)
     head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>'
@@ -155,8 +157,8 @@ def strip(
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody><tfoot>{foot}</tfoot>"
     )
-    widths = [max(map(len, column)) for column in zip(*plain.tables[0].lines, strict=True)]
-    kind = "scroll strip long" if sum(widths) > LETTERS else "scroll strip"
+    (contents,) = plain.tables
+    kind = "scroll strip long" if sum(contents.widths) > LETTERS else "scroll strip"
     html = f'<div class="{kind}"><table>{inner}</table></div>'
     return Html(html, plain.text, plain.tables, (plain,))
 
@@ -167,7 +169,7 @@ def _row(result: Result, axis: Axis) -> str:
         f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" stroke="currentColor" '
         f'fill="currentColor">{axis.lines}{"".join(_marks(result, axis))}</svg>'
     )
-    cells = "".join(f"<td>{cell(content).html}</td>" for content in result.cells)
+    cells = "".join(f"<td>{as_cell(content).html}</td>" for content in result.cells)
     tone = f' class="{result.tone.replace(" ", "-")}"' if result.tone else ""
     name = f'<th scope="row">{result.name.html}</th>'
     return f'<tr{tone}>{name}<td class="axis">{drawing}</td>{cells}</tr>'

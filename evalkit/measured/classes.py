@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
+from evalkit.caching import cached
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import ScoreKind, Tables
@@ -55,7 +56,6 @@ from evalkit.statistics.class_cells import (
 )
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, UnitStatistic
 from evalkit.statistics.summed import MomentStatistic, has_units
-from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]  # replaces actual values and predictions
 Element = TypeVar("Element")

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.caching import cached
 from evalkit.catalogue.kinds import Centre, Loss, TermsKind
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import FunctionOfMeans, Median, MedianEstimate
@@ -20,7 +21,6 @@ from evalkit.metrics.summaries import Bundle
 from evalkit.metrics.tallies import ValueCounts
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of_rows
 from evalkit.statistics.summed import MomentStatistic, SampledMedian, TermProducts, has_units
-from evalkit.system import cached
 
 OTHER_ROWS_LEFT_OUT = (
     "leaves rows out that differ by system, which needs all rows in memory; choose the systems one "

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, same_length
 from evalkit.limits import USUAL
+from evalkit.machine.progress_bars import progress
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.folds import CLASSES
-from evalkit.system import progress
 
 Estimator: TypeAlias = Any  # of scikit-learn, which has no types
 CORES = 2

@@ -12,21 +12,14 @@ import pandas as pd
 from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
-from evalkit.drawing import curve_plots, figures, plots, tables
+from evalkit.drawing import curve_plots, figures, paragraphs, plots, tables
+from evalkit.drawing.cells import Cell, escape, join, metric_head, with_interval
+from evalkit.drawing.columns import Rows, count, limits, text, value
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    by_system,
-    count,
-    escape,
-    limits,
-    of_rows,
-    text,
-    value,
-    with_interval,
-)
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.measured.readings import Binned
@@ -96,14 +89,14 @@ def title(study: BinaryStudy) -> Html:
 def top(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
 
-    def lift(rows: tables.Rows) -> list[Cell]:
+    def lift(rows: Rows) -> list[Cell]:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
     note = texts.sentence("binary.top_note")
     caption = "Lift among the highest scores"
     table = by_system(caption, study.gains, "depth", lift, note, "top {:.0%}".format)
-    return tables.folded("Lift and recall of the highest 1% to 50%", table)
+    return folded("Lift and recall of the highest 1% to 50%", table)
 
 
 def confusion(study: BinaryStudy) -> Html:
@@ -117,10 +110,10 @@ def confusion(study: BinaryStudy) -> Html:
         caption = f"Decisions at the threshold ({study.rule.text})"
         columns = {"system": text("system"), "threshold": value("threshold")}
         by_threshold = of_rows(caption, study.decisions, columns | counts, note)
-        return tables.folded(COUNTS_OF_MATRIX, by_threshold)
+        return folded(COUNTS_OF_MATRIX, by_threshold)
     caption = f"Decisions of the model ({study.decision_column})"
     by_model = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    counts_of_model = tables.folded(COUNTS_OF_MATRIX, by_model)
+    counts_of_model = folded(COUNTS_OF_MATRIX, by_model)
     both_columns = {
         "system": text("system"),
         "metric": text("metric"),
@@ -128,9 +121,7 @@ def confusion(study: BinaryStudy) -> Html:
         f"score ≥ {study.rule.text}": value("at_threshold"),
     }
     comparison_caption = "The model's own decisions beside those of the threshold"
-    return tables.stack(
-        [counts_of_model, of_rows(comparison_caption, study.both_decisions, both_columns)]
-    )
+    return stack([counts_of_model, of_rows(comparison_caption, study.both_decisions, both_columns)])
 
 
 def _weight(weight: float, places: int = 2) -> str:
@@ -150,7 +141,7 @@ def definitions(study: BinaryStudy) -> Html:
         *page.test_definitions(study),
         ("bands", study.bands_are),
     ]
-    return tables.definitions(items)
+    return paragraphs.definitions(items)
 
 
 def results(study: BinaryStudy) -> Results:
@@ -573,7 +564,7 @@ def curves(study: BinaryStudy) -> Html:
     ]
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     listing = Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
-    return tables.folded("Where the curves cross", listing)
+    return folded("Where the curves cross", listing)
 
 
 def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]:
@@ -625,7 +616,7 @@ def base_rate(study: BinaryStudy) -> Html:
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
         cells = [
-            tables.join(
+            join(
                 f"{number(here['value'])} → ",
                 with_interval(there["value"], there["low"], there["high"]),
             )
@@ -641,7 +632,7 @@ def base_rate(study: BinaryStudy) -> Html:
             "negatives."
         )
     table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
-    return tables.folded("Metrics at another base rate", table)
+    return folded("Metrics at another base rate", table)
 
 
 PARTS = {
@@ -695,9 +686,7 @@ def calibration(study: BinaryStudy) -> Html:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)
     parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note, _part_head)
-    return tables.stack(
-        [*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])]
-    )
+    return stack([*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])])
 
 
 MISCALIBRATED = {
@@ -724,7 +713,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
     if not sentences:
         return []
-    return [tables.paragraph(" ".join(sentences))]
+    return [paragraph(" ".join(sentences))]
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
@@ -737,15 +726,15 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
             f"are clipped."
         )
     table = by_system(caption, rows, "part", limits("value"), note)
-    return tables.folded("Logistic recalibration: slope and intercept", table)
+    return folded("Logistic recalibration: slope and intercept", table)
 
 
 def _part_head(part: str) -> Cell:
     """The head of a part of the calibration, by the name that people say."""
-    return tables.metric_head(PARTS.get(part, part), part)
+    return metric_head(PARTS.get(part, part), part)
 
 
-def _part(rows: tables.Rows) -> list[Cell]:
+def _part(rows: Rows) -> list[Cell]:
     """The values with their limits, or beside what perfect calibration would show."""
     places = decimals(*([row[end] for row in rows] for end in ("value", "low", "high")))
     cells = zip(limits("value")(rows), rows, strict=True)

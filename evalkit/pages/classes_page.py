@@ -9,21 +9,13 @@ from typing import Any
 import pandas as pd
 
 from evalkit.arrays import Record
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures, paragraphs
+from evalkit.drawing.cells import Cell
+from evalkit.drawing.columns import Column, Rows, count, each, limits, named, value
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    by_system,
-    count,
-    each,
-    limits,
-    named,
-    of_rows,
-    value,
-)
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, plural, signed_percent
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
@@ -116,7 +108,7 @@ def calibration(study: ClassesStudy) -> Html:
     return of_rows(caption, study.calibration, columns, NO_LIMITS)
 
 
-def _ece(rows: tables.Rows) -> list[Cell]:
+def _ece(rows: Rows) -> list[Cell]:
     places = decimals(row["ece_10"] for row in rows)
     cells = zip(value("ece_10")(rows), rows, strict=True)
     return [
@@ -183,7 +175,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
 
 def confusion(study: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class, and the most frequent mistakes."""
-    return tables.stack(
+    return stack(
         [
             _confused(study),
             class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED),
@@ -517,7 +509,7 @@ def curves_of_others(study: Either, areas: pd.DataFrame) -> Html:
     """The curves of the next systems on the first screen, of each class or label, folded."""
     names = study.order[1 : 1 + OTHERS]
     figures_of_others = [curves_of_each(study, name, areas) for name in names]
-    return tables.folded(f"The same curves of {listed(names)}", tables.stack(figures_of_others))
+    return folded(f"The same curves of {listed(names)}", stack(figures_of_others))
 
 
 def defined(study: Either, further_items: list[tuple[str, str]]) -> Html:
@@ -526,7 +518,7 @@ def defined(study: Either, further_items: list[tuple[str, str]]) -> Html:
     further_items: names and meanings.
     """
     intervals = ("intervals", study.intervals_are)
-    return tables.definitions(
+    return paragraphs.definitions(
         [*page.metric_definitions(study), *further_items, intervals, *page.test_definitions(study)]
     )
 
@@ -540,7 +532,7 @@ def class_by_class(
     others_table = _one_by_one(
         study, frame[~is_leader], f"{caption}: the other systems", counted, metrics
     )
-    return tables.stack([first, tables.folded("The other systems", others_table)])
+    return stack([first, folded("The other systems", others_table)])
 
 
 def _one_by_one(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalkit.catalogue.metric import MetricAtK
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures
+from evalkit.drawing.pieces import Html
 from evalkit.pages import (
     binary_page,
     classes_page,
@@ -77,7 +78,7 @@ UNKNOWN = (
 )
 
 
-def estimates(study: row_study.RowStudy) -> tables.Html:
+def estimates(study: row_study.RowStudy) -> Html:
     """The metrics above what needs no model; of two classes those of decisions come last."""
     metrics: Sequence[MetricAtK] = study.settings.metrics
     caption = (
@@ -107,19 +108,19 @@ def _constant(study: Any) -> tuple[str, str]:
     return note.split(":")[0], note if study.probabilities else ""
 
 
-def roc(study: Study) -> figures.Figure | tables.Html:
+def roc(study: Study) -> figures.Figure | Html:
     """The ROC curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 0)
 
 
-def precision_recall(study: Study) -> figures.Figure | tables.Html:
+def precision_recall(study: Study) -> figures.Figure | Html:
     """The precision-recall curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 1)
 
 
-def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure | tables.Html:
+def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
     """One of the panels of a figure; what says that there is no figure stays."""
-    if isinstance(curves, tables.Html):
+    if isinstance(curves, Html):
         return curves
     panel = curves.data[0][number]
     says = "; ".join(f"{name}{area}" for name, area in panel.keys.items())

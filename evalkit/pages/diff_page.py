@@ -8,17 +8,12 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.catalogue import lookup
-from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    each,
-    named,
-    number_cell,
-    of_rows,
-    with_interval,
-)
+from evalkit.drawing import figures, paragraphs, plots, tables
+from evalkit.drawing.cells import Cell, number_cell, with_interval
+from evalkit.drawing.columns import Column, each, limits, named
+from evalkit.drawing.paragraphs import answer, heading, paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import (
     counted,
@@ -59,13 +54,13 @@ def title(study: Diff) -> Html:
         if date:
             notices.append(f"{shown(file)}: data of {date}")
     default_title = f"Diff: {shown(study.new)} against {shown(study.old)}"
-    return tables.heading(study.p.title or default_title, question, *notices)
+    return heading(study.p.title or default_title, question, *notices)
 
 
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if study.same:
-        return tables.stack([*first_screen.gate(study), tables.answer(*_answer(study))])
+        return stack([*first_screen.gate(study), answer(*_answer(study))])
     return first_screen.verdict(study, *_further(study), opening=_opening(study))
 
 
@@ -211,7 +206,7 @@ def causes(study: Diff) -> Html:
     columns = named("kind | what w")
     columns |= {"old": _facts("old"), "new": _facts("new"), "": each(_comparison)}
     note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
-    return tables.folded(
+    return folded(
         "What made the two reports", of_rows("Inputs, and what differs", frame, columns, note)
     )
 
@@ -286,7 +281,7 @@ def segments(study: Diff) -> Html:
     additive = frame["mix"].notna().any()
     columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
-    columns["difference on common units"] = tables.limits(
+    columns["difference on common units"] = limits(
         "difference", "difference_low", "difference_high", signed
     )
     columns |= named("p p | adjusted p=adjusted p")
@@ -302,9 +297,9 @@ def moved(study: Diff) -> Html:
     """The common units that moved most."""
     frame = study.moved
     if frame.empty and study.apart:
-        return tables.paragraph(f"No {study.unit_name} is in both reports.")
+        return paragraph(f"No {study.unit_name} is in both reports.")
     if frame.empty:
-        return tables.paragraph(
+        return paragraph(
             f"No common {study.unit_name} has another {study.primary.label} in the new report."
         )
     if study.averaged:
@@ -353,7 +348,7 @@ def series(study: Diff) -> figures.Figure | Html:
 
 def definitions(study: Diff) -> Html:
     """The metrics, the terms of the account and the tests."""
-    return tables.definitions([*page.metric_definitions(study), *texts.meanings("diff")])
+    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("diff")])
 
 
 findings, origin = page.findings, page.origin

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.tables import Html, count, named, of_rows
+from evalkit.drawing import figures, plots, shown
+from evalkit.drawing.columns import count, named
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, listed, number, p_value, plural
@@ -107,10 +110,10 @@ def _about(users: float) -> str:
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
-    return tables.stack(
+    return stack(
         [
             page.segments(study),
-            tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm."),
+            paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm."),
         ]
     )
 

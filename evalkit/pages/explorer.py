@@ -9,12 +9,14 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from evalkit.arrays import Floats
+from evalkit.caching import cached
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, number_cell
+from evalkit.drawing.cells import Cell, Head, breaking, escape, number_cell
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import texts
 from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
-from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
 ROOM = 10_000  # letters of HTML that they may take, without what they open to
@@ -55,7 +57,7 @@ class Pair:
         columns = {}
         for template, content in self.heads.items():
             head = template.format(*self.values)
-            columns[Cell(head, markup=f"<b>{tables.breaking(head)}</b>")] = cells[content]
+            columns[Cell(head, markup=f"<b>{breaking(head)}</b>")] = cells[content]
         return columns
 
     def choice(self, start: int) -> Html:
@@ -121,7 +123,7 @@ def listing(explored: Explored) -> Html:
     if pair is not None and pair.has_choice:
         start = 1 + len(explored.attributes) + len(explored.columns)
         pieces.insert(0, pair.choice(start))
-    return tables.folded(explored.which, tables.stack(pieces), place=LISTED)
+    return folded(explored.which, stack(pieces), place=LISTED)
 
 
 def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
@@ -129,8 +131,8 @@ def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
     attributes = []
     for name, values in explored.attributes.items():
         attributes.append([_attribute(name, value) for value in values])
-    table_heads: list[tables.Head] = [explored.unit, *explored.attributes, *explored.columns]
-    columns: list[Sequence[tables.Head]] = [heads, *attributes, *explored.columns.values()]
+    table_heads: list[Head] = [explored.unit, *explored.attributes, *explored.columns]
+    columns: list[Sequence[Head]] = [heads, *attributes, *explored.columns.values()]
     caption = f"{explored.which}, {explored.systems}"
     if explored.pair is not None:
         pair_columns = explored.pair.columns()
@@ -164,7 +166,7 @@ def explorer(study: RowStudy) -> Html:
     system.
     """
     if study.data is None:
-        return tables.paragraph(texts.sentence("explorer.not_listed", study))
+        return paragraph(texts.sentence("explorer.not_listed", study))
     missed = _missed(study)
     opened = []
     for row in missed.unused_values(OPENED):

@@ -12,8 +12,12 @@ import pandas as pd
 
 from evalkit import numbers
 from evalkit.arrays import Record
-from evalkit.drawing import shown, strips, tables
-from evalkit.drawing.tables import Cell, Column, Html, each, join, of_rows, with_interval
+from evalkit.drawing import paragraphs, shown, strips
+from evalkit.drawing.cells import Cell, Head, as_cell, escape, join, number_cell, with_interval
+from evalkit.drawing.columns import Column, each, words as word_column
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings.kinds import VERDICT
 from evalkit.numbers import (
     counted,
@@ -114,7 +118,7 @@ def heading(report: str, question: str, subject: Subject) -> Html:
         question = f"{question} {SAMPLE}"
     files = input_name([source.name for source in subject.sources])
     default_title = f"{report}: {files}" if files else report
-    return tables.heading(parameters.title or default_title, question, *lines)
+    return paragraphs.heading(parameters.title or default_title, question, *lines)
 
 
 def input_name(names: Sequence[str]) -> str:
@@ -173,12 +177,12 @@ def verdict(study: Study, *further: str, opening: Opening = NOTHING) -> Html:
     sentences = answer(study, *further, opening=opening)
     explanations = [gloss(study)]
     if len(study.headline):
-        how_tested = tables.paragraph(_how_tested(study))
-        explanations.append(tables.folded("How this was tested", how_tested))
-    below = tables.stack(explanations)
+        how_tested = paragraph(_how_tested(study))
+        explanations.append(folded("How this was tested", how_tested))
+    below = stack(explanations)
     # on the page the first figure stands between the strip and what explains it
     below = replace(below, html=shown.placed(VERDICT, below.html))
-    return tables.stack([*gate(study), tables.answer(*sentences), strip(study), below])
+    return stack([*gate(study), paragraphs.answer(*sentences), strip(study), below])
 
 
 DIRECTION_IN_WORDS = {
@@ -201,7 +205,7 @@ def gloss(study: Study) -> Html:
     name = page.metric_link(study.primary)
     meaning = f"{study.primary.plain} ({direction})."
     return Html(
-        f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>',
+        f'<p class="gloss muted">{name.html}: {escape(meaning)}</p>',
         f"{name.full_text}: {meaning}",
     )
 
@@ -564,10 +568,10 @@ def gate(study: Gated) -> list[Html]:
         return []
     result = "pass" if judged.passed else "fail"
     message = judged.message or f"gate: {judged.words}: met"
-    parts = [tables.verdict(result, Cell(message))]
-    parts += [tables.paragraph(warning) for warning in judged.warnings]
+    parts = [paragraphs.verdict(result, Cell(message))]
+    parts += [paragraph(warning) for warning in judged.warnings]
     if judged.level or judged.sensitive:
-        parts.append(tables.folded("Each rule", rules(judged)))
+        parts.append(folded("Each rule", rules(judged)))
     return parts
 
 
@@ -576,7 +580,7 @@ def rules(judged: policy.Judged) -> Html:
     the result.
     """
     frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
-    columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_subject)}
+    columns: dict[str, Column] = {"rule": word_column("that"), "of": each(_subject)}
     columns["value and usual interval"] = _limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
@@ -607,7 +611,7 @@ def planned(stated: Policy, rows: pd.DataFrame) -> Html:
     """What the rules of a policy will catch. rows: one of each rule about a number, `that`: its
     text.
     """
-    columns: dict[str, Column] = {"rule": tables.words("that")}
+    columns: dict[str, Column] = {"rule": word_column("that")}
     if "system" in rows:
         columns["of"] = each(_subject)
     units = f", {stated.plan.units:,} units" if stated.plan else ""
@@ -630,7 +634,7 @@ def _units(row: Record) -> Cell:
 
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 CATCH: dict[str, Column] = {
-    "regression caught": each(lambda row: tables.number_cell(row["catches"])),
+    "regression caught": each(lambda row: number_cell(row["catches"])),
     "unchanged fails": each(lambda row: probability(row["unchanged_fails"])),
     "power at margin": each(_power),
     "units needed": each(_units),
@@ -704,7 +708,7 @@ def strip(study: Study) -> Html:
     else:
         against = {row["second"]: diagnostics.turned(row) for row in headline}
         difference = f"{shortened(study.leader)} − {study.compares}"
-    heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
+    heads: list[Head] = [study.compares, page.metric_head(study.primary)]
     if against:
         heads += [difference, "verdict"]
     rows = [_result(study, name, against) for name in study.order]
@@ -721,7 +725,7 @@ def strip(study: Study) -> Html:
         study.estimates[study.estimates["metric"] == label]["n"], study.unit_name
     )
     caption = f"{study.primary.title} with its {percent(study.settings.level)} interval, {n}"
-    return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
+    return stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
 
 
 def _result(study: Study, name: str, against: Against) -> strips.Result:
@@ -732,7 +736,7 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     estimate = diagnostics.deciding(study, name)
     point = (estimate["value"], estimate["low"], estimate["high"])
     places = page.places(study, study.primary.label)
-    cells: list[Cell | str] = [tables.with_interval(*point, places=places)]
+    cells: list[Cell | str] = [with_interval(*point, places=places)]
     tone = ""
     row = against.get(name)
     if row is not None:
@@ -750,7 +754,7 @@ def _difference_cell(study: Study, row: Record) -> Cell:
     if not study.settings.baseline:
         row = diagnostics.turned(row)
     places = page.difference_places(study)
-    return tables.with_interval(row["difference"], row["low"], row["high"], signed, places)
+    return with_interval(row["difference"], row["low"], row["high"], signed, places)
 
 
 class BelowComparison(NamedTuple):
@@ -806,7 +810,7 @@ def _joint_result(study: Study, rows: list[strips.Result]) -> strips.Result:
     last = rows[-1]
     cells: list[Cell | str] = []
     for first_cell, last_cell in zip(first.cells[:2], last.cells[:2], strict=True):
-        cells.append(f"{tables.cell(first_cell).text} to {tables.cell(last_cell).text}")
+        cells.append(f"{as_cell(first_cell).text} to {as_cell(last_cell).text}")
     if len(first.cells) > 2:
         cells.append(_word(first.tone))
     names = listed((row.name.text for row in rows), NAMED)
@@ -832,9 +836,7 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
         means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
         adjustment = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
     all_differences = link("All differences and p-values", page.evidence(study))
-    yield tables.paragraph(
-        join(adjustment, _detectable(study, against, places), all_differences, ".")
-    )
+    yield paragraph(join(adjustment, _detectable(study, against, places), all_differences, "."))
 
 
 def _detectable(study: Study, against: Against, places: int) -> str:

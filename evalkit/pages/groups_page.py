@@ -9,7 +9,9 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, with_interval
+from evalkit.drawing.cells import Cell, metric_head, with_interval
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import counted, decimals, listed, percent, signed
 from evalkit.pages import page, pieces, shared_findings, texts
 from evalkit.studies.groups import CANNOT_TELL, DIFFERENT, EQUIVALENT, FEW_CASES
@@ -33,19 +35,19 @@ def group_gaps(study: Study) -> Html:
     parts = []
     for column in study.settings.groups.columns:
         conflicts = [finding.message for finding in shared_findings.base_rates(study, column)]
-        parts += [_summary(study, column), *map(tables.paragraph, conflicts)]
+        parts += [_summary(study, column), *map(paragraph, conflicts)]
         parts += [_largest(study, column)]
         parts += [_groups(study, column, study.leader)]
         for system in study.order:
             if system != study.leader:
                 others = _groups(study, column, system)
-                parts.append(tables.folded(f"{column}: the groups of {system}", others))
-    return tables.stack(parts)
+                parts.append(folded(f"{column}: the groups of {system}", others))
+    return stack(parts)
 
 
 def _head(metric: str) -> Cell:
     """The head of a metric, by the name that people say."""
-    return tables.metric_head(NAMES.get(metric, metric), metric)
+    return metric_head(NAMES.get(metric, metric), metric)
 
 
 def _summary(study: Study, column: str) -> Html:
@@ -65,7 +67,7 @@ def _summary(study: Study, column: str) -> Html:
     if equivalent := rows.loc[rows["verdict"] == EQUIVALENT, "metric"].tolist():
         margin = f"{study.settings.groups.margin:g}"
         sentences.append(f"Shown to lie within ±{margin} of each other: {listed(equivalent)}.")
-    return tables.paragraph(" ".join(sentences))
+    return paragraph(" ".join(sentences))
 
 
 def _gap_in_words(row: Record) -> str:

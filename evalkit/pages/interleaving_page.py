@@ -4,8 +4,12 @@ from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from typing import Any
 
-from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, named, of_rows, text
+from evalkit.drawing import figures, paragraphs, plots, shown
+from evalkit.drawing.cells import Cell, escape
+from evalkit.drawing.columns import Column, count, each, named, text
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
@@ -54,15 +58,15 @@ def verdict(o: Online) -> Html:
     if o.log:
         if o.log.simulated:
             note = "The bundled log: its users and clicks are simulated."
-            parts.append(tables.paragraph(note))
+            parts.append(paragraph(note))
         elif o.users:
-            parts.append(tables.paragraph("Interleaving"))
+            parts.append(paragraph("Interleaving"))
         parts.append(first_screen.verdict(o.log))
     if o.users:
         if o.log:
-            parts.append(tables.paragraph("A/B test"))
+            parts.append(paragraph("A/B test"))
         parts.append(first_screen.verdict(o.users))
-    return tables.stack(parts)
+    return stack(parts)
 
 
 @pieces.where_it_exists
@@ -101,12 +105,12 @@ def checks(study: Interleaving) -> Html:
     by_position = of_rows(
         "Balance of teams by position (position 1: the coin)", study.coins, columns, note
     )
-    balance = tables.folded("The balance of teams in numbers", by_position)
+    balance = folded("The balance of teams in numbers", by_position)
     counts = named(
         "check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format)
     )
     counts["share"] = text("share", "{:.1%}".format)
-    return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
+    return stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
 def definitions(o: Online) -> Html:
@@ -119,13 +123,13 @@ def definitions(o: Online) -> Html:
         items += experiment_page.definitions(o.users)
     if o.planning:
         items += texts.meanings("planning")
-    return tables.definitions(items)
+    return paragraphs.definitions(items)
 
 
 def origin(o: Online) -> Html:
     """Inputs, parameters, versions, the command."""
     metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
-    return tables.provenance(provenance.table(o, metrics))
+    return paragraphs.provenance(provenance.table(o, metrics))
 
 
 def results(o: Online) -> Results:
@@ -304,7 +308,7 @@ def answer(study: Planning) -> Html:
         users=_about(row["interleaving"]),
         cuped=row["cuped_metric"].removesuffix(", CUPED"),
     )
-    return tables.stack([tables.paragraph(text), _assumed(study)])
+    return stack([paragraph(text), _assumed(study)])
 
 
 def _assumed(study: Planning) -> Html:
@@ -334,7 +338,7 @@ def needed(study: Planning) -> Html:
     by_design = of_rows(
         f"Users needed, from {study.users:,} simulated users", study.needed, columns, note
     )
-    return tables.folded("Users needed by design", by_design)
+    return folded("Users needed by design", by_design)
 
 
 @pieces.where_it_exists
@@ -348,7 +352,7 @@ def worlds(study: Planning) -> Html:
     by_world = of_rows(
         "Users for 95% agreement, simulated, by assumption", study.worlds, columns, note
     )
-    return tables.folded("The same under other assumptions", by_world)
+    return folded("The same under other assumptions", by_world)
 
 
 def _of_metric(users: float, metric: str) -> Cell:
@@ -384,7 +388,7 @@ def stages(study: Planning) -> Html:
     by_design = of_rows(
         f"Two stages, simulated: {study.rankers} candidates, {keep_text}", stages, columns, note
     )
-    return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
+    return folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
 def planned(study: Planning) -> dict[str, Any]:

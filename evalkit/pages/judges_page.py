@@ -10,8 +10,11 @@ from typing import Any
 import pandas as pd
 
 from evalkit.arrays import Record
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, count, each, named, of_rows, prefixed_limits
+from evalkit.drawing import paragraphs
+from evalkit.drawing.cells import Cell
+from evalkit.drawing.columns import count, each, named, prefixed_limits
+from evalkit.drawing.pieces import Html, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
@@ -75,7 +78,7 @@ def _labels(study: JudgedOutputs) -> str:
 
 def judge(study: JudgedOutputs) -> Html:
     """The tables of the judge."""
-    return tables.stack([_corrections(study), _needed(study), _bias(study), _agreement(study)])
+    return stack([_corrections(study), _needed(study), _bias(study), _agreement(study)])
 
 
 def _corrections(study: JudgedOutputs) -> Html:
@@ -207,7 +210,7 @@ def _favour(row: Record) -> str:
 
 def definitions(study: JudgedOutputs) -> Html:
     """The methods behind the numbers shown."""
-    return tables.definitions([*page.metric_definitions(study), *texts.meanings("judges")])
+    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("judges")])
 
 
 def frames(study: JudgedOutputs) -> dict[str, pd.DataFrame]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.tables import Html, of_rows
+from evalkit.drawing.pieces import Html
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, filled, listed, number, percent
 from evalkit.pages import (

@@ -5,7 +5,11 @@ analyses.
 from functools import partial
 
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
+from evalkit.drawing.cells import Cell, number_cell
+from evalkit.drawing.columns import each, named, text
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.numbers import number
 from evalkit.pages import page, texts
 from evalkit.studies import lessons
@@ -62,22 +66,22 @@ def coin() -> figures.Figure:
 def on_coin() -> Html:
     frame = lessons.coin()
     rows = [
-        [tables.number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
+        [number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     exact = tables.table("Ten flips of a fair coin, exactly", heads, rows)
-    return tables.stack([exact, coin(), tables.paragraph(texts.sentence("lessons.on_coin_text"))])
+    return stack([exact, coin(), paragraph(texts.sentence("lessons.on_coin_text"))])
 
 
 def _rejected(p: float) -> tuple[Cell, Cell]:
-    return tables.number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
+    return number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
 
 
 def on_hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
     text = texts.sentence("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
-    return tables.stack([hundred(), tables.paragraph(text)])
+    return stack([hundred(), paragraph(text)])
 
 
 def on_mistakes() -> Html:
@@ -116,7 +120,7 @@ def on_looks() -> Html:
         "analysis=pocock four | "
         "O'Brien–Fleming: p at the last=obrien_fleming four",
         share=partial(text, show="{:.1%}".format),
-        four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
+        four=lambda name: each(lambda row: number_cell(row[name], 4)),
     )
     note = (
         "Set the parameter looks to the planned number of times the data are tested as they grow, "

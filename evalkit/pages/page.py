@@ -14,18 +14,21 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric, MetricAtK
-from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
+from evalkit.drawing import figures, paragraphs, plots, shown, tables
+from evalkit.drawing.cells import (
     Cell,
-    Html,
-    count,
+    Head,
+    metric_head as head_with_title,
+    minus,
     number_cell,
     p_cell,
-    text,
-    value,
+    slice_cell,
     with_interval,
 )
+from evalkit.drawing.columns import count, text, value
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import (
     counted,
     estimate,
@@ -101,7 +104,7 @@ def estimates(
             bold = f"Bold: the best value of the {plural(study.compares, 2)}. "
     methods_text = _interval_methods(study.estimates[study.estimates["metric"].isin(labels)])
     below = f"{bold}↑ higher is better, ↓ lower is better. Intervals: {methods_text}. {note}"
-    heads: list[tables.Head] = [study.compares]
+    heads: list[Head] = [study.compares]
     heads += [metric_head(chosen) for chosen in columns]
     rows += references
     return tables.split_table(caption, heads, rows, below.strip(), marks=marks.words, widest=WIDEST)
@@ -187,7 +190,7 @@ def metric_head(chosen: MetricAtK) -> Cell:
     """
     title = chosen.metric.title or chosen.label
     place = numbers.definition(chosen.metric.name)
-    return tables.metric_head(title, chosen.label, _ARROWS[chosen.metric.best], place)
+    return head_with_title(title, chosen.label, _ARROWS[chosen.metric.best], place)
 
 
 def evidence(study: Study) -> str:
@@ -303,7 +306,7 @@ def comparisons(study: Study) -> Html:
         other_metrics = _comparison_table(
             study, unfolded, "the other metrics", note, names_metrics=True
         )
-        return tables.stack([_why_not_compared(study), other_metrics])
+        return stack([_why_not_compared(study), other_metrics])
     if "lift" in study.comparisons:  # arms of an A/B test
         note = f"{note} {texts.sentence('page.arms_note')}"
         return _comparison_table(
@@ -312,8 +315,8 @@ def comparisons(study: Study) -> Html:
     first = _comparison_table(study, deciding, study.primary.label, note, evidence(study))
     further = study.comparisons[~is_deciding]
     further_table = _comparison_table(study, further, "the other metrics", names_metrics=True)
-    folded = tables.folded("The other metrics", further_table)
-    return tables.stack([first, folded, _best_two(study)])
+    fold = folded("The other metrics", further_table)
+    return stack([first, fold, _best_two(study)])
 
 
 def _equivalence(study: Study, frame: pd.DataFrame) -> str:
@@ -347,9 +350,7 @@ def _why_not_compared(study: Study) -> Html:
     """
     if len(study.order) == 1:
         return Html("")
-    return tables.paragraph(
-        texts.sentence("page.nothing", study, several=plural(study.compares, 2))
-    )
+    return paragraph(texts.sentence("page.nothing", study, several=plural(study.compares, 2)))
 
 
 # of a comparison: the heads of columns that some reports have, by their names in the frame
@@ -441,7 +442,7 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
     mark = "*" if row["verdict"] in diagnostics.TURNED else ""
     cells = {
-        "first − second": tables.minus(row["first"], row["second"]),
+        "first − second": minus(row["first"], row["second"]),
         "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),
         "difference": replace(difference, beside=n_text, mark=mark, kind="one"),
         "p": p_cell(row["p"]),
@@ -573,9 +574,9 @@ def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each; then the slices of a
     column beside each other.
     """
-    beside_others = tables.stack([*slice_comparison.against_rest(study)])
-    folded = tables.folded("Which slices differ from the others", beside_others)
-    return tables.stack([_by_segment(study), folded])
+    beside_others = stack([*slice_comparison.against_rest(study)])
+    fold = folded("Which slices differ from the others", beside_others)
+    return stack([_by_segment(study), fold])
 
 
 def _by_segment(study: Study) -> Html:
@@ -621,7 +622,7 @@ def _slice_cells(
     n = max(rows["n"])
     link = numbers.LISTED if study.listed_under else ""
     cells = [
-        tables.slice_cell(first["segment"], first["slice"], link),
+        slice_cell(first["segment"], first["slice"], link),
         Cell(f"{n:,}", numbers=(n,)),
     ]
     for _, row in rows.iterrows():
@@ -750,7 +751,7 @@ def diagrams(
 
 def origin(study: Any) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    return tables.provenance(provenance.table(study, study.settings.metrics))
+    return paragraphs.provenance(provenance.table(study, study.settings.metrics))
 
 
 pieces.offered(__name__)

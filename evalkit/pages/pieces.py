@@ -9,7 +9,7 @@ from functools import singledispatch, wraps
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from evalkit.drawing.tables import Html
+from evalkit.drawing.pieces import Html
 
 Study = TypeVar("Study")  # a study, or a part of one
 OtherStudy = TypeVar("OtherStudy")

@@ -7,21 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import figures, plots, tables
+from evalkit.drawing import figures, paragraphs, plots, tables
+from evalkit.drawing.cells import Cell, escape, number_cell
+from evalkit.drawing.columns import Column, Rows, limits, named, pair as pair_column, text, value
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    Rows,
-    escape,
-    number_cell,
-    of_rows,
-    paragraph,
-    stack,
-    text,
-    value,
-)
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
@@ -221,7 +213,7 @@ def definitions(study: Ranking) -> Html:
     tests = page.test_definitions(study)
     if tests:
         items += [*tests, *texts.meanings("compared")]
-    return tables.definitions(items)
+    return paragraphs.definitions(items)
 
 
 findings, origin = page.findings, page.origin
@@ -540,11 +532,11 @@ def diversity(study: Ranking) -> Html:
     names = dict.fromkeys(frame["metric"])
     meaning = dict(texts.meanings("diversity"))
     table = tables.by_system(
-        caption, frame, "metric", tables.limits("value"), _unknown_items(study.catalogue, frame)
+        caption, frame, "metric", limits("value"), _unknown_items(study.catalogue, frame)
     )
     sentences = [f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names]
     tested = beyond_relevance.differences(study)
-    columns = {"first − second": tables.pair} | tables.named(
+    columns = {"first − second": pair_column} | named(
         "metric w | difference ±[] | p p | adjusted p=adjusted p"
     )
     caption = (
@@ -587,7 +579,7 @@ def unjudged(study: Ranking) -> Html:
         columns[label] = _range(f"{label} low", f"{label} high")
     note = texts.sentence("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
-    return tables.folded("What the unjudged items could change", table)
+    return folded("What the unjudged items could change", table)
 
 
 def _range(low: str, high: str) -> Column:

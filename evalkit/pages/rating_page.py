@@ -5,8 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.tables import Column, Html, of_rows, text, value
+from evalkit.drawing import curve_plots, figures, paragraphs
+from evalkit.drawing.columns import Column, text, value
+from evalkit.drawing.pieces import Html
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
@@ -117,7 +119,7 @@ def definitions(study: Rating) -> Html:
             f"larger"
         )
         items += [*tests, (f"{units} won / tied / lost", wins)]
-    return tables.definitions(items)
+    return paragraphs.definitions(items)
 
 
 findings, origin = page.findings, page.origin

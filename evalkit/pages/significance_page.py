@@ -10,19 +10,12 @@ import pandas as pd
 
 from evalkit import numbers, report
 from evalkit.arrays import Record
-from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    count,
-    each,
-    named,
-    of_rows,
-    pair,
-    value,
-    words,
-)
+from evalkit.drawing import figures, paragraphs, plots
+from evalkit.drawing.cells import Cell
+from evalkit.drawing.columns import Column, count, each, named, p_column, pair, value, words
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, folded, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
@@ -97,12 +90,12 @@ def equivalence_of_shares(study: Shares) -> Html:
     """The rule by which two shares are equivalent: the interval and the margin."""
     inside = percent(equivalence_level(study))
     margin = study.settings.margin
-    return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
+    return paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
 
 
 def definitions_of_shares(study: Shares) -> Html:
     """The methods behind the numbers shown."""
-    return tables.definitions([*page.metric_definitions(study), *texts.meanings("shares")])
+    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("shares")])
 
 
 @pieces.where(lambda study: len(study.headline) and study.null is not None)
@@ -111,7 +104,7 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     n = study.counts(study.opponents[0])[1]
     shares = study.null_shares()
     if shares is None:
-        return tables.paragraph(texts.sentence("significance.not_drawn", trials=n))
+        return paragraph(texts.sentence("significance.not_drawn", trials=n))
     step_note = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p = float(study.headline.iloc[0]["p"])
     trials = counted(n, "trial")
@@ -581,7 +574,7 @@ def other_tests(study: Significance) -> Html:
         for test, head_and_text in texts.DEFINITIONS["other_tests"].items()
         if frame[test].notna().any()
     }
-    columns |= {head: tables.p_column(test) for test, (head, _) in columns_of_tests.items()}
+    columns |= {head: p_column(test) for test, (head, _) in columns_of_tests.items()}
     note = "; ".join(f"{head}: {text}" for head, text in columns_of_tests.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
@@ -590,9 +583,7 @@ def other_tests(study: Significance) -> Html:
         note += f"; {whole_tests} {verb} whole {units}, "
         note += f"the other tests the mean of each {study.unit_name}"
     caption = "Other tests of the same differences, unadjusted unless stated"
-    return tables.folded(
-        "The same pairs by other tests", of_rows(caption, frame, columns, f"{note}.")
-    )
+    return folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
 @also(Shares, pieces.nothing)
@@ -604,7 +595,7 @@ def effects(study: Significance) -> Html:
     note = texts.sentence("significance.effects_note")
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
-    return tables.stack([first, tables.folded("The other metrics", rest)])
+    return stack([first, folded("The other metrics", rest)])
 
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
@@ -682,8 +673,8 @@ def needed(study: Significance) -> Html:
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80%": tables.count("n_80", _count),
-        f"{units} for 90%": tables.count("n_90", _count),
+        f"{units} for 80%": count("n_80", _count),
+        f"{units} for 90%": count("n_90", _count),
     }
     caption = texts.sentence("significance.needed", study, alpha=beyond(study.family_level))
     return of_rows(caption, frame, columns, texts.sentence("significance.needed_note"))
@@ -695,25 +686,25 @@ def _count(n: float) -> str:
 
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
-    duality_text = tables.paragraph(
+    duality_text = paragraph(
         texts.sentence("significance._duality_text", sided=first_screen.sided(study))
     )
     parts = [
-        tables.folded(
+        folded(
             "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()
         ),
-        tables.folded(
+        folded(
             "What 95% confidence means: a hundred intervals, some of which miss",
             lesson.on_hundred(),
         ),
-        tables.folded(
+        folded(
             "A test and its interval say the same (duality)",
-            tables.stack([duality(study), duality_text]),
+            stack([duality(study), duality_text]),
         ),
-        tables.folded("Common mistakes and their error rates", lesson.on_mistakes()),
-        tables.folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
+        folded("Common mistakes and their error rates", lesson.on_mistakes()),
+        folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
     ]
-    return tables.stack(parts)
+    return stack(parts)
 
 
 @also(Shares, definitions_of_shares)
@@ -722,7 +713,7 @@ def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     joint = NORMAL if study.has_many_units else JOINT
     methods = texts.meanings("significance", joint=joint, sided=first_screen.sided(study))
-    return tables.definitions([*page.metric_definitions(study), *methods])
+    return paragraphs.definitions([*page.metric_definitions(study), *methods])
 
 
 findings, origin = page.findings, page.origin
@@ -851,7 +842,7 @@ def claims(study: Significance) -> Html:
     )
     if len(study.systems) == 1:
         return of_leader
-    return tables.stack([of_leader, _claim_means(study)])
+    return stack([of_leader, _claim_means(study)])
 
 
 def _claim_means(study: Significance) -> Html:

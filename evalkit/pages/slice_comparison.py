@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
+from evalkit.drawing.cells import Cell, p_cell, slice_cell, with_interval
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html
 from evalkit.numbers import decimals, number, percent, signed
 from evalkit.pages import texts
 from evalkit.studies import winners
@@ -25,7 +27,7 @@ def against_rest(study: Study) -> Iterator[Html]:
     """
     left_out = winners.left_out_columns(study)
     for reason in left_out.values():
-        yield tables.paragraph(texts.sentence("slices.not_compared", reason=reason))
+        yield paragraph(texts.sentence("slices.not_compared", reason=reason))
     if len(left_out) == study.by_segment["segment"].nunique():
         return
     frame = study.slices_against_rest
@@ -39,7 +41,7 @@ def against_rest(study: Study) -> Iterator[Html]:
         yield _table(study, system, frame[frame["system"] == system])
     sentences = _picked(picked[picked["system"].isin(systems)])
     level = percent(study.settings.level)
-    yield tables.paragraph(" ".join([*sentences, texts.sentence("slices.rest_note", level=level)]))
+    yield paragraph(" ".join([*sentences, texts.sentence("slices.rest_note", level=level)]))
 
 
 def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
@@ -50,7 +52,7 @@ def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
     for row in frame.to_dict("records"):
         rows.append(
             [
-                tables.slice_cell(row["segment"], row["slice"]),
+                slice_cell(row["segment"], row["slice"]),
                 Cell(f"{row['n']:,}", numbers=(row["n"],)),
                 Cell(number(row["value"], places), numbers=(row["value"],)),
                 Cell(number(row["rest"], places), numbers=(row["rest"],)),

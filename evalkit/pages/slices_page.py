@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.cells import Cell, p_cell, with_interval
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Html, p_cell, with_interval
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, stack
 from evalkit.numbers import (
     counted,
     decimals,
@@ -74,10 +76,10 @@ def weak_slices(study: Study) -> Html:
     frame = study.weak_slices()
     sentences = [_searched(study), _power(study)]
     if not len(frame):
-        return tables.paragraph(" ".join(["No weak slice was found.", *filter(None, sentences)]))
+        return paragraph(" ".join(["No weak slice was found.", *filter(None, sentences)]))
     columns = ["slice", "share of rows", "n", "slice value", "rest", "difference", "adjusted p"]
     metric = frame["metric"].iloc[0]
-    parts = [tables.paragraph(" ".join(sentences))]
+    parts = [paragraph(" ".join(sentences))]
     for system, rows in frame.groupby("system", sort=False):
         several = f", the first {MAX_ROWS} of {len(rows)}" if len(rows) > MAX_ROWS else ""
         caption = f"{metric} of {system}: slices that differ from the other rows{several}"
@@ -85,7 +87,7 @@ def weak_slices(study: Study) -> Html:
         level = percent(study.settings.level)
         note = texts.sentence("slices.note", level=level, found=percent(FINDING_SHARE))
         parts.append(tables.table(caption, columns, cells, note))
-    return tables.stack(parts)
+    return stack(parts)
 
 
 def _searched(study: Study) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing.cells import Cell, escape, number_cell, with_interval
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
+from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.plots import IntervalRow
-from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
+from evalkit.drawing.tables import of_rows
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
 from evalkit.studies import binary_diagnostics, decision_curves
@@ -101,7 +103,7 @@ def thresholds(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, then of the
     others.
     """
-    note = texts.sentence("threshold.thresholds_note", costs=study.costs.said)
+    note = texts.sentence("threshold.thresholds_note", costs=study.costs.sentence)
     is_leader = study.choices["system"] == study.leader
     leader = study.choices[is_leader].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
@@ -109,7 +111,7 @@ def thresholds(study: BinaryStudy) -> Html:
         name=study.choices["system"] + ": " + study.choices["rule"]
     )
     others_table = _choices(other_systems, "Ways to choose the threshold of the others", "")
-    return tables.folded("Ways to choose the threshold", tables.stack([first, others_table]))
+    return folded("Ways to choose the threshold", stack([first, others_table]))
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
@@ -267,7 +269,7 @@ def _estimate_cell(estimate: IntervalRow, places: int) -> Cell:
 def _count_cell(weight: float) -> Cell:
     """The cell of a number of rows, or of their weight, which may have decimals."""
     places = 0 if weight.is_integer() else 2
-    return tables.number_cell(weight, places)
+    return number_cell(weight, places)
 
 
 def _slider_note(

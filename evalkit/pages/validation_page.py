@@ -8,19 +8,12 @@ from typing import Any
 import pandas as pd
 
 from evalkit.arrays import Record
-from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    each,
-    join,
-    limits,
-    named,
-    number_cell,
-    of_rows,
-    with_interval,
-)
+from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
+from evalkit.drawing.cells import Cell, as_cell, join, number_cell, with_interval
+from evalkit.drawing.columns import Column, Rows, each, limits, named, p_column, pair
+from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.pieces import Html, stack
+from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import (
@@ -112,8 +105,12 @@ def verdict(study: Validation) -> Html:
         main = join(texts.sentence("validation.unseen"), *findings)
     else:
         main = lines.pop(0)
-    parts = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
-    return tables.stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
+    parts = [
+        paragraphs.answer(_answer(study)),
+        _strip(study),
+        paragraphs.verdict(study.word, main, *lines),
+    ]
+    return stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
 
 
 def _answer(study: Validation) -> str:
@@ -305,7 +302,7 @@ def findings(study: Validation) -> Html:
 def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
     if not study.audited:
-        return tables.paragraph("No problem was found by the checks that could be run.")
+        return paragraph("No problem was found by the checks that could be run.")
     rows = [_finding(study, finding) for finding in study.audited]
     note = (
         "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 "
@@ -334,7 +331,7 @@ def definitions(study: Validation) -> Html:
     items += texts.meanings("holdout") if study.training_gap is not None else []
     again = study.other_splits is not None or study.examples.ids_again
     items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
-    return tables.definitions(items)
+    return paragraphs.definitions(items)
 
 
 origin = page.origin
@@ -560,8 +557,8 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
     def struck(cell: Cell) -> Cell:
         return replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
 
-    def cells(rows: tables.Rows) -> list[Cell | str]:
-        cells_and_rows = zip(map(tables.cell, column(rows)), rows, strict=True)
+    def cells(rows: Rows) -> list[Cell | str]:
+        cells_and_rows = zip(map(as_cell, column(rows)), rows, strict=True)
         return [struck(cell) if where(row) else cell for cell, row in cells_and_rows]
 
     return cells
@@ -635,18 +632,18 @@ def _pooled_is_no_mean(study: Validation, differing: Collection[str]) -> str:
 def paired(study: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(study.paired):
-        return tables.paragraph(
+        return paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
         )
     pooled = {
-        "first − second": tables.pair,
+        "first − second": pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
     folded = {
-        "first − second": tables.pair,
+        "first − second": pair,
         "mean difference": limits("by_fold", show=signed),
-        "naive p": _struck(tables.p_column("p_naive")),
-        "p": tables.p_column("p"),
+        "naive p": _struck(p_column("p_naive")),
+        "p": p_column("p"),
     }
     if study.few_pooled:
         folded |= named("adjusted p=adjusted p | verdict w")
@@ -682,7 +679,7 @@ def paired(study: Validation) -> Html:
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
     if study.holdout:
         return above_all
-    return tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
+    return stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:
@@ -781,7 +778,7 @@ def selection(study: Validation) -> Html:
             limits("value"), lambda row: wrong and row["columns"] != INSIDE
         ),
         "minus the last": lambda rows: [*difference_limits(rows[:-1]), ""],
-        "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
+        "adjusted p": lambda rows: [*p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
     note = texts.sentence(
@@ -814,9 +811,7 @@ def other_splits(study: Validation) -> Html:
         f"other ways"
     )
     summary = of_rows(caption, study.other_splits.summary, columns, _lesson(study))
-    return tables.stack(
-        [summary, _bootstrap(study.other_splits), _ignoring(study, study.other_splits)]
-    )
+    return stack([summary, _bootstrap(study.other_splits), _ignoring(study, study.other_splits)])
 
 
 def _lesson(study: Validation) -> str:
@@ -863,7 +858,7 @@ def strip(study: Validation) -> figures.Figure | Html:
         return Html("")
     frame, label = study.other_splits.points, study.primary.label
     if not len(frame):
-        return tables.paragraph(
+        return paragraph(
             "No other split was fitted: " + "; ".join(map(_why_not, study.other_splits.unfitted))
         )
     rows = study.other_splits.summary.to_dict("records")

@@ -25,21 +25,32 @@ from evalkit.parameters.kinds import (
 )
 from evalkit.parameters.reports import NOTEBOOKS, Parameters
 
-INJECTED = (
-    "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
-)
-SETTINGS = (
-    "# settings: "  # the last line of that cell, where parameters came from a file of settings
-)
+# the first line of the cell that papermill injects after the parameters cell
+INJECTED = "# Parameters\n"
+# begins the last line of that cell, where parameters came from a file of settings
+SETTINGS = "# settings: "
 # begins the parameters cell of a bundled notebook, and names its report
 MARK = re.compile(r"^# Parameters of the (\w+) report")
-RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SOURCES: list[str] = []  # of the cells that this process has run, where no kernel does
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # the methods that change a list, a dict or a set
 CHANGING = {
-    *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"),
-    *("update", "setdefault", "popitem", "add", "discard"),
-    *("difference_update", "intersection_update", "symmetric_difference_update"),
+    "add",
+    "append",
+    "clear",
+    "difference_update",
+    "discard",
+    "extend",
+    "insert",
+    "intersection_update",
+    "pop",
+    "popitem",
+    "remove",
+    "reverse",
+    "setdefault",
+    "sort",
+    "symmetric_difference_update",
+    "update",
 }
 SHORT = 40  # longer defaults do not widen the column of defaults
 
@@ -58,11 +69,18 @@ def declared(source: str) -> dict[str, Parameter]:
     ('ks', [1, 5], 'cut-offs')
     """
     comments = _comments(source)
-    declarations = (_declaration(node, comments) for node in ast.parse(source).body)
-    return {parameter.name: parameter for parameter in declarations if parameter}
+    parameters = {}
+    for node in ast.parse(source).body:
+        parameter = _declaration(node, comments)
+        if parameter is not None:
+            parameters[parameter.name] = parameter
+    return parameters
 
 
 def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | None:
+    """The parameter that a statement declares; None if it assigns nothing to a single name.
+    comments: the text of each comment by its line.
+    """
     if isinstance(node, ast.Assign):
         target = node.targets[0]
         annotation = ""
@@ -74,25 +92,33 @@ def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | Non
     if not isinstance(target, ast.Name) or node.value is None:
         return None
     default = _literal(node.value)
-    types = {*re.findall(r"\w+", annotation)} - {"None", "Optional"}
+    types = set(re.findall(r"\w+", annotation)) - {"None", "Optional"}
     is_text = isinstance(default, str) or types == {"str"}
+    kind = WRITTEN if is_text else VALUE
     help_line = comments.get(node.end_lineno or node.lineno, "")
-    return Parameter(target.id, default, WRITTEN if is_text else VALUE, help_line)
+    return Parameter(target.id, default, kind, help_line)
 
 
-def _literal(node: ast.expr) -> Any:
+def _literal(node: ast.expr) -> object:
+    """The value of an expression that states one; None for one that the cell computes, which leaves
+    no default to show.
+    """
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):  # TypeError: a key of a dict that is a list
-        return None  # computed in the cell: there is no default to show
+        return None
 
 
 def _comments(source: str) -> dict[int, str]:
     """The text of each comment by its line, from tokenize: a # inside a string does not start a
     comment.
     """
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
+    comments = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            line, _ = token.start
+            comments[line] = token.string.lstrip("# ")
+    return comments
 
 
 # Inside a notebook --------------------------------------------------------------------------------
@@ -109,53 +135,59 @@ def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
     """
     check()
     variables = sys._getframe(1).f_globals
-    ran = _history()
-    if not ran:  # a script, which has no cells
-        known = _known(variables.keys())
-        return _without_missing_inputs({n: variables[n] for n in known if n in variables})
+    sources = _history()
+    if not sources:  # a script, which has no cells
+        names = _parameters_of_closest(variables.keys())
+        return _without_missing_inputs({n: variables[n] for n in names if n in variables})
     own_names = own.replace(",", " ").split() if isinstance(own, str) else own
-    named: dict[str, ParameterAssignment] = {}
-    marked = []
-    for place in _parameters_cells(ran):
-        for name, expression in _assigned_expressions(ran[place]).items():
+    assignments: dict[str, ParameterAssignment] = {}
+    report_names: list[str] = []
+    for i in _parameters_cells(sources):
+        report_names += MARK.findall(sources[i])
+        for name, expression in _assigned_expressions(sources[i]).items():
             if name not in own_names and not name.startswith("_"):
-                named[name] = ParameterAssignment(name, expression, ran[place + 1 :])
-        marked += MARK.findall(ran[place])
-    _refuse_unknown(named, _known(named, marked), own_names)
-    return _without_missing_inputs({n: a.value(variables) for n, a in named.items()})
+                assignments[name] = ParameterAssignment(name, expression, sources[i + 1 :])
+    names = _parameters_of_closest(assignments, report_names)
+    _refuse_unknown(assignments, names, own_names)
+    return _without_missing_inputs({n: a.value(variables) for n, a in assignments.items()})
 
 
 def _refuse_unknown(
-    named: Collection[str], known: Collection[str], own_names: Sequence[str]
+    names: Collection[str], parameters: Collection[str], own_names: Sequence[str]
 ) -> None:
-    """Raise ParameterError for names that are no parameters, with the call that leaves them out."""
-    unknown = [name for name in named if name not in known]
+    """Raise ParameterError for names that are no parameters, with the call that leaves them out.
+
+    own_names: what the call of `values` leaves out already.
+    """
+    unknown = [name for name in names if name not in parameters]
     verb = "is your own variable" if len(unknown) == 1 else "are your own variables"
-    call = f"parameters.values(own={','.join([*own_names, *unknown])!r})"
-    refuse_unknown(unknown, known, f"; if {', '.join(unknown)} {verb}, call {call}")
+    left_out = ",".join([*own_names, *unknown])
+    call = f"parameters.values(own={left_out!r})"
+    refuse_unknown(unknown, parameters, f"; if {', '.join(unknown)} {verb}, call {call}")
 
 
 @dataclass(frozen=True)
 class ParameterAssignment:
-    """A name that a parameters cell assigned. expression: of its value, None if the cell does not
-    say it in one. later: the sources of the cells that ran since.
+    """A name that a parameters cell assigned. expression: of its value; None if that cannot be read
+    from the cell without running it. later: the sources of the cells that ran since.
     """
 
     name: str
     expression: ast.expr | None
     later: Sequence[str]
 
-    def value(self, variables: Mapping[str, Any]) -> Any:
+    def value(self, variables: Mapping[str, object]) -> object:
         """The value as the cell assigned it: as written, or if it was computed the variable.
 
-        Raises ParameterError if another cell has since assigned or changed a computed one.
+        variables: those of the notebook, by name. Raises ParameterError if another cell has since
+        assigned or changed a computed one.
         """
         try:
             return ast.literal_eval(self.expression or "")
         except (ValueError, TypeError, SyntaxError):
-            pass
-        replaced = any(self.name in _changed_names(source) for source in self.later)
-        if replaced or self.name not in variables:
+            pass  # it was computed
+        is_replaced = any(self.name in _changed_names(source) for source in self.later)
+        if is_replaced or self.name not in variables:
             raise ParameterError(
                 f"{self.name}: its value is no longer the one that the parameters cell computed; "
                 "run that cell again"
@@ -166,23 +198,29 @@ class ParameterAssignment:
 def _body(source: str) -> list[ast.stmt]:
     """The statements of a cell without annotations; none if it is not Python."""
     try:
-        return [*map(without_annotation, ast.parse(source).body)]
+        return list(map(without_annotation, ast.parse(source).body))
     except SyntaxError:
         return []
 
 
 def _assigned_expressions(source: str) -> dict[str, ast.expr | None]:
-    """The names that a cell assigns, with the expression of each; None where a name is one of
-    several targets, or a loop's, and where the rest of the cell may change a list or a dict.
+    """The names that a cell assigns, with the expression of each, such as that of `[1, 5]`.
+
+    None where the expression does not tell the value when the cell has ended: for a loop's name, a
+    name among several targets, and a list or a dict that a later statement reads, as it may change
+    it.
     """
     assigned: dict[str, ast.expr | None] = {}
-    for node in _body(source):
-        read = {part.id for part in ast.walk(node) if _is_name(part, ast.Load)}
-        changeable = [assigned[name] for name in read if _is_changeable(assigned.get(name))]
-        assigned |= {name: None for name, value in assigned.items() if value in changeable}
-        assigned |= dict.fromkeys(_stored_names(node))
-        if isinstance(node, ast.Assign):
-            assigned |= dict.fromkeys(target_names(node), node.value)
+    for statement in _body(source):
+        names_read = {node.id for node in ast.walk(statement) if _is_name(node, ast.Load)}
+        expressions_read = [assigned.get(name) for name in names_read]
+        changeable = list(filter(_is_changeable, expressions_read))
+        for name, expression in assigned.items():
+            if expression in changeable:
+                assigned[name] = None
+        assigned |= dict.fromkeys(_stored_names(statement))
+        if isinstance(statement, ast.Assign):
+            assigned |= dict.fromkeys(target_names(statement), statement.value)
     return assigned
 
 
@@ -199,28 +237,30 @@ def target_names(assignment: ast.Assign) -> list[str]:
 
 
 def _is_name(node: ast.AST, context: type[ast.expr_context]) -> TypeGuard[ast.Name]:
+    """True for a name that is read (ast.Load) or assigned (ast.Store)."""
     return isinstance(node, ast.Name) and isinstance(node.ctx, context)
 
 
 def _is_changeable(expression: ast.expr | None) -> bool:
     """True for a display of a list, a dict or a set, and for a tuple that has one."""
-    displays = (ast.List, ast.Dict, ast.Set)
-    return expression is not None and any(isinstance(p, displays) for p in ast.walk(expression))
+    if expression is None:
+        return False
+    return any(isinstance(node, ast.List | ast.Dict | ast.Set) for node in ast.walk(expression))
 
 
 def _stored_names(node: ast.AST) -> Iterator[str]:
     """The names that a statement assigns in the notebook: those of a function, a class or a
     comprehension are its own.
     """
-    if isinstance(node, (*DEFINITIONS, ast.Lambda)):
+    if isinstance(node, DEFINITIONS | ast.Lambda):
         return
     if _is_name(node, ast.Store):
         yield node.id
-    parts = ast.iter_child_nodes(node)
+    children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.comprehension):
-        parts = iter([node.iter, *node.ifs])
-    for part in parts:
-        yield from _stored_names(part)
+        children = [node.iter, *node.ifs]
+    for child in children:
+        yield from _stored_names(child)
 
 
 def _changed_names(source: str) -> set[str]:
@@ -228,49 +268,78 @@ def _changed_names(source: str) -> set[str]:
     names = set(_assigned_expressions(source))
     for statement in _body(source):
         for node in ast.walk(statement):
-            if isinstance(node, ast.alias):
-                names.add(node.asname or node.name.split(".")[0])
-            elif isinstance(node, DEFINITIONS):
-                names.add(node.name)
-            elif isinstance(node, ast.Attribute | ast.Subscript):
-                is_call = isinstance(node, ast.Attribute) and node.attr in CHANGING
-                is_part = not isinstance(node.ctx, ast.Load)
-                if isinstance(node.value, ast.Name) and (is_call or is_part):
-                    names.add(node.value.id)
+            name = _changed_name(node)
+            if name is not None:
+                names.add(name)
     return names
 
 
-def _parameters_cells(ran: Sequence[str]) -> list[int]:
-    """The places of the last runs of the parameters cell and of the injected cell, in order.
+def _changed_name(node: ast.AST) -> str | None:
+    """The name that a node imports, defines, or changes in place as `x.append(1)` and `x[0] = 1`
+    do; None for other nodes.
+    """
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.split(".")[0]
+    if isinstance(node, DEFINITIONS):
+        return node.name
+    if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name):
+        is_method = isinstance(node, ast.Attribute) and node.attr in CHANGING
+        is_assigned = not isinstance(node.ctx, ast.Load)
+        if is_method or is_assigned:
+            return node.value.id
+    return None
+
+
+def _parameters_cells(sources: Sequence[str]) -> list[int]:
+    """The places, among the cells that ran, of the last runs of the parameters cell and of the
+    injected cell, in order.
 
     The parameters cell is the one that is marked by `MARK`; in a copy that lacks the line, the one
     that assigns most parameters.
     """
-    injected = [i for i, source in enumerate(ran) if source.startswith(INJECTED)]
-    places = [i for i, source in enumerate(ran) if MARK.match(source)]
+    injected = [i for i, source in enumerate(sources) if source.startswith(INJECTED)]
+    places = [i for i, source in enumerate(sources) if MARK.match(source)]
     if not places:
-        every = {name for report in NOTEBOOKS.values() for name in report.options()}
-        counts = [len(every.intersection(_assigned_expressions(source))) for source in ran]
-        most = max((n for i, n in enumerate(counts) if i not in injected), default=0)
-        places = [i for i, n in enumerate(counts) if n == most > 0 and i not in injected]
-    return sorted([*places[-1:], *injected[-1:]])
+        counts = {}
+        for i, source in enumerate(sources):
+            if i not in injected:
+                counts[i] = _count_of_parameters(source)
+        largest = max(counts.values(), default=0)
+        places = [i for i, count in counts.items() if count == largest > 0]
+    return sorted(places[-1:] + injected[-1:])
 
 
-def _known(names: Collection[str], marked: Sequence[str] = ()) -> list[str]:
-    """The parameters of the report that the parameters cell is marked with, or else of the report
-    that has most of these names; of several such reports all.
+def _count_of_parameters(source: str) -> int:
+    """How many of the names that a cell assigns are parameters of a report."""
+    parameters: set[str] = set()
+    for report in NOTEBOOKS.values():
+        parameters |= report.options().keys()
+    return len(parameters.intersection(_assigned_expressions(source)))
+
+
+def _parameters_of_closest(names: Collection[str], report_names: Sequence[str] = ()) -> list[str]:
+    """The parameters of the report that has most of these names; of several such reports all.
+    report_names: of the reports to choose from, as the parameters cell is marked; without a known
+    one, all reports.
     """
-    reports = [NOTEBOOKS[name].options() for name in marked if name in NOTEBOOKS]
-    reports = reports or [report.options() for report in NOTEBOOKS.values()]
-    most = max(len(options.keys() & names) for options in reports)
-    closest = [options for options in reports if len(options.keys() & names) == most]
-    return [*dict.fromkeys(name for options in closest for name in options)]
+    reports = [NOTEBOOKS[name] for name in report_names if name in NOTEBOOKS]
+    if not reports:
+        reports = list(NOTEBOOKS.values())
+    counts = [len(report.options().keys() & names) for report in reports]
+    parameters: dict[str, None] = {}  # in order, each once
+    for report, count in zip(reports, counts, strict=True):
+        if count == max(counts):
+            parameters |= dict.fromkeys(report.options())
+    return list(parameters)
 
 
-def _without_missing_inputs(named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without inputs that are None."""
-    every = [entry for report in NOTEBOOKS.values() for entry in report.options().values()]
-    inputs = {entry.name for entry in every if entry.kind is DATA}
+def _without_missing_inputs(named: Mapping[str, object]) -> dict[str, object]:
+    """The values by name without inputs that are None."""
+    inputs = set[str]()
+    for report in NOTEBOOKS.values():
+        for parameter in report.options().values():
+            if parameter.kind is DATA:
+                inputs.add(parameter.name)
     return {name: value for name, value in named.items() if name not in inputs or value is not None}
 
 
@@ -283,18 +352,22 @@ def check() -> None:
     again in JupyterLab, maybe others. Without an injected cell (JupyterLab, nbval, a script)
     nothing happens.
     """
-    known: dict[str, ast.expr | None] = {}
+    earlier_names: dict[str, None] = {}  # in order
     for source in _history():
         names = _assigned_expressions(source)
         if source.startswith(INJECTED):
-            refuse_unknown(names, known)
-        known |= names
+            refuse_unknown(names, earlier_names)
+        earlier_names |= dict.fromkeys(names)
 
 
 def settings() -> str:
     """The settings file of this notebook's parameters, with its SHA-256; "" if there is none."""
-    lines = [source.splitlines()[-1] for source in _history() if source.startswith(INJECTED)]
-    return next((line.removeprefix(SETTINGS) for line in lines if line.startswith(SETTINGS)), "")
+    for source in _history():
+        if source.startswith(INJECTED):
+            last_line = source.splitlines()[-1]
+            if last_line.startswith(SETTINGS):
+                return last_line.removeprefix(SETTINGS)
+    return ""
 
 
 def _history() -> list[str]:
@@ -302,8 +375,8 @@ def _history() -> list[str]:
     both.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if RAN or shell is None:
-        return RAN
+    if SOURCES or shell is None:
+        return SOURCES
     return [source for source in shell.user_ns.get("In", []) if source]
 
 
@@ -313,15 +386,15 @@ def history() -> Iterator[list[str]]:
     them.
     """
     try:
-        yield RAN
+        yield SOURCES
     finally:
-        RAN.clear()
+        SOURCES.clear()
 
 
 # Given on the command line ------------------------------------------------------------------------
 
 
-def typed(text: str, parameter: Parameter) -> Any:
+def typed(text: str, parameter: Parameter) -> object:
     """Return the value of `text` from a command line: the text itself if the parameter is text.
 
     >>> [typed(t, Parameter("x", None, VALUE)) for t in ("1e3", "007", "a,b", "[1,5]", "None")]
@@ -337,45 +410,52 @@ def typed(text: str, parameter: Parameter) -> Any:
 
 @dataclass(frozen=True)
 class Listing:
-    """The parameters of a notebook, in order."""
+    """The parameters of a notebook, in order, as they are shown to a reader. title: its name."""
 
     title: str
-    rows: Collection[Parameter]
+    parameters: Collection[Parameter]
 
     def lines(self) -> str:
-        """One line for each parameter: name = default, and the help."""
-        width = max(
-            (len(_assigned(row)) for row in self.rows if len(repr(row.default)) < SHORT), default=0
-        )
-        return "\n".join(f"{_assigned(row):<{width}}  {row.help}".rstrip() for row in self.rows)
+        """One line for each parameter: name = default, and the help. Long defaults do not widen the
+        column of defaults; see `SHORT`.
+        """
+        widths = [0]
+        for parameter in self.parameters:
+            if len(repr(parameter.default)) < SHORT:
+                widths.append(len(_assignment(parameter)))
+        width = max(widths)
+        lines = [f"{_assignment(entry):<{width}}  {entry.help}" for entry in self.parameters]
+        return "\n".join(line.rstrip() for line in lines)
 
     def help(self) -> str:
         """Two lines for each parameter: name, default and valid values, then the help."""
-        words = ((row, f"  ({row.kind.words})" if row.kind.words else "") for row in self.rows)
-        return "\n".join(
-            f"  {_assigned(row)}{stated}\n      {row.help}".rstrip() for row, stated in words
-        )
+        lines = []
+        for parameter in self.parameters:
+            words = parameter.kind.words
+            in_brackets = f"  ({words})" if words else ""
+            lines.append(f"  {_assignment(parameter)}{in_brackets}\n      {parameter.help}")
+        return "\n".join(line.rstrip() for line in lines)
 
     def schema(self) -> str:
         """The JSON schema of an object with the parameters."""
-        properties = {row.name: _property(row) for row in self.rows}
-        head = {
+        schema = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.title,
             "type": "object",
+            "properties": {entry.name: _property(entry) for entry in self.parameters},
+            "additionalProperties": False,
         }
-        whole = head | {"properties": properties, "additionalProperties": False}
-        return json.dumps(whole, indent=2, ensure_ascii=False)
+        return json.dumps(schema, indent=2, ensure_ascii=False)
 
     def markdown(self) -> str:
         """A table in Markdown."""
-        head = "| parameter | what a value is | default | meaning |\n|---|---|---|---|\n"
-        defaults = ("" if row.default is None else f"`{row.default}`" for row in self.rows)
-        rows = zip(self.rows, defaults, strict=True)
-        cells = ((f"`{row.name}`", row.kind.words, default, row.help) for row, default in rows)
-        return head + "".join(
-            f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in cells
-        )
+        table = "| parameter | what a value is | default | meaning |\n|---|---|---|---|\n"
+        for parameter in self.parameters:
+            default = "" if parameter.default is None else f"`{parameter.default}`"
+            cells = [f"`{parameter.name}`", parameter.kind.words, default, parameter.help]
+            escaped = [cell.replace("|", "&#124;") for cell in cells]
+            table += f"| {' | '.join(escaped)} |\n"
+        return table
 
 
 def source(report: type[Parameters]) -> str:
@@ -383,13 +463,12 @@ def source(report: type[Parameters]) -> str:
     most.
     """
     options = report.options()
-    main = [options[name] for name in report.main]
-    others = [entry for name, entry in options.items() if name not in report.main]
     heading = f"# Parameters of the {report.report_name()} report"  # see `MARK`
     lines = [f"{heading}: those that matter most, then all others. None: not set"]
-    lines += [_line(entry) for entry in main]
+    lines += [_line(options[name]) for name in report.main]
     lines += ["", "# Further parameters, seldom needed"]
-    return "\n".join([*lines, *(_line(entry) for entry in others)])
+    lines += [_line(entry) for name, entry in options.items() if name not in report.main]
+    return "\n".join(lines)
 
 
 def _line(entry: Parameter) -> str:
@@ -400,16 +479,14 @@ def _line(entry: Parameter) -> str:
     return f"{entry.name}: {accepted} = None  # {entry.help}"
 
 
-def _assigned(row: Parameter) -> str:
-    return f"{row.name} = {row.default!r}"
+def _assignment(parameter: Parameter) -> str:
+    """The assignment of the default to a parameter, in Python: `level = 0.95`."""
+    return f"{parameter.name} = {parameter.default!r}"
 
 
-def _property(row: Parameter) -> Schema:
-    """The schema of a parameter; None is valid too if it is the default."""
-    about = {"description": row.help, "default": row.default}
-    schema = row.kind.schema
-    return (
-        {"anyOf": [schema, {"type": "null"}], **about}
-        if row.default is None and schema
-        else {**schema, **about}
-    )
+def _property(parameter: Parameter) -> Schema:
+    """The JSON schema of a parameter; null is valid too if None is the default."""
+    schema = parameter.kind.schema
+    if parameter.default is None and schema:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "description": parameter.help, "default": parameter.default}

@@ -11,14 +11,21 @@ import math
 import re
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsFloat, TypeAlias, TypeVar
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.numbers import cut
+
+if TYPE_CHECKING:
+    import yaml
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 MOST = 10  # unknown names that a message lists
@@ -40,7 +47,7 @@ WORDS = {"true": True, "True": True, "false": False, "False": False, "null": Non
 # Names --------------------------------------------------------------------------------------------
 
 
-def refuse_unknown(names: Iterable[str], known: Iterable[str], advice: str = "") -> None:
+def refuse_unknown(names: Iterable[str], known_names: Iterable[str], advice: str = "") -> None:
     """Raise ParameterError for names that are not parameters of the notebook, with the list of
     those that are. advice: ends the message.
 
@@ -48,27 +55,46 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str], advice: str = "")
     Traceback (most recent call last):
     evalkit.arrays.ParameterError: unknown parameter 'pred' (did you mean 'preds'?); ... has: preds
     """
-    known = list(known)
-    unknown = [name for name in names if name not in known]
-    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in unknown[:MOST]]
-    if unknown:
-        plural = "s" if len(unknown) > 1 else ""
-        has = ", ".join(known) or "no parameters"
-        more = f" and {len(unknown) - MOST:,} more" if len(unknown) > MOST else ""
-        raise ParameterError(
-            f"unknown parameter{plural} {', '.join(wrong)}{more}; this notebook has: {has}{advice}"
-        )
+    parameters = list(known_names)
+    unknown = [name for name in names if name not in parameters]
+    if not unknown:
+        return
+    plural = "s" if len(unknown) > 1 else ""
+    quoted = [f"{name!r}{did_you_mean(name, parameters)}" for name in unknown[:MOST]]
+    count = ""
+    if len(unknown) > MOST:
+        count = f" and {len(unknown) - MOST:,} more"
+    listed_parameters = ", ".join(parameters) or "no parameters"
+    raise ParameterError(
+        f"unknown parameter{plural} {', '.join(quoted)}{count}; this notebook has: "
+        f"{listed_parameters}{advice}"
+    )
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """ " (did you mean 'x'?)" for the known name closest to `name`, or nothing if none is close."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    closest = difflib.get_close_matches(name, list(known_names), n=1)
+    return f" (did you mean {closest[0]!r}?)" if closest else ""
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    """The first name that stands a second time; None if all are distinct.
+
+    >>> _repeated(["a", "b", "a"])
+    'a'
+    """
+    met = set[str]()
+    for name in names:
+        if name in met:
+            return name
+        met.add(name)
+    return None
 
 
 class SeveralMeanings(ParameterError):
-    """A name of several metrics. definitions: of each of these, by the name that it has alone.
-    hint: how to have another one, as the end of the message.
+    """A name of several metrics. definitions: what each of these is, by a name that is its alone.
+    hint: how to have another one, as the end of the message. values: what follows each definition,
+    by the same names; None: nothing.
     """
 
     def __init__(
@@ -81,27 +107,28 @@ class SeveralMeanings(ParameterError):
         self.name = name
         self.definitions = definitions
         self.hint = hint
-        meanings = "; ".join(
-            f"{label} ({definition}){(values or {}).get(label, '')}"
-            for label, definition in definitions.items()
+        meanings = []
+        for label, definition in definitions.items():
+            value = values.get(label, "") if values else ""
+            meanings.append(f"{label} ({definition}){value}")
+        super().__init__(
+            f"metrics: {name!r} has several meanings, choose one: {'; '.join(meanings)}{hint}"
         )
-        super().__init__(f"metrics: {name!r} has several meanings, choose one: {meanings}{hint}")
 
     def with_values(self, study_of: Callable[[tuple[str, ...]], Any]) -> "SeveralMeanings":
         """The same refusal with the value of each metric for each system, if they can be computed.
 
-        study_of: the study of the input with these metrics.
+        study_of: the study of the input with the metrics of these names.
         """
+        values = {}
         try:
             study = study_of(tuple(self.definitions))
-            values = {
-                chosen.label: " = "
-                + ", ".join(
-                    f"{study.estimate(chosen, system).value:.4g} ({system})"
-                    for system in study.systems[:MOST]
-                )
-                for chosen in study.settings.metrics
-            }
+            for chosen in study.settings.metrics:
+                by_system = []
+                for system in study.systems[:MOST]:
+                    estimate = study.estimate(chosen, system)
+                    by_system.append(f"{estimate.value:.4g} ({system})")
+                values[chosen.label] = f" = {', '.join(by_system)}"
         except InputError:
             return self
         return SeveralMeanings(self.name, self.definitions, self.hint, values)
@@ -112,7 +139,10 @@ class SeveralMeanings(ParameterError):
 
 def value_of(text: str) -> Any:
     """Return text as the list or mapping (YAML, one line), number, truth value or None that it
-    stands for.
+    stands for; any other text as it is.
+
+    >>> value_of("[1, a]"), value_of("1e3"), value_of("True"), value_of("007")
+    ([1, 'a'], 1000.0, True, '007')
     """
     if text[:1] in ("[", "{", "'", '"'):
         return _yaml(text)
@@ -120,9 +150,7 @@ def value_of(text: str) -> Any:
         return WORDS[text]
     # An id such as 007 must stay text: it is not the id 7. So must 1_000, 12:30 and dates, which
     # YAML 1.1 converts.
-    if not NUMBER.fullmatch(text) or (
-        LEADING_ZERO.fullmatch(text) and not text.lstrip("+-").startswith("0.")
-    ):
+    if LEADING_ZERO.fullmatch(text) or not NUMBER.fullmatch(text):
         return text
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
@@ -135,42 +163,46 @@ def _yaml(text: str) -> Any:
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if any(
-            isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)
-        ):
+        events = yaml.parse(text, Loader=yaml.SafeLoader)
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise ParameterError(
-                f"a list must be written out, without YAML's & and *, got {_cut(text)}"
+                f"a list must be written out, without YAML's & and *, got {_in_one_line(text)}"
             )
         return _from_node(node)
     except yaml.YAMLError:
         return text
     except RecursionError:
-        raise ParameterError(f"a list must not be nested so deeply, got {_cut(text)}") from None
+        raise ParameterError(
+            f"a list must not be nested so deeply, got {_in_one_line(text)}"
+        ) from None
 
 
-def _cut(value: Any) -> str:
-    """A value in one line of at most 80 characters."""
-    shown = " ".join(repr(value).split())
-    return shown if len(shown) <= 80 else f"{shown[:80]}…"
+def _in_one_line(value: object) -> str:
+    """Python's text of a value, in one line of at most 80 characters."""
+    return cut(" ".join(repr(value).split()))
 
 
-def _from_node(node: Any) -> Any:
+def _from_node(node: "yaml.Node") -> Any:
+    """The value of a node of YAML: a list, a mapping by text, or a scalar, which is text if it
+    stands in quotes. Raises ParameterError for a mapping with a name twice.
+    """
     if node.id == "sequence":
         return [_from_node(child) for child in node.value]
     if node.id == "mapping":
-        pairs = [(str(_from_node(key)), _from_node(child)) for key, child in node.value]
-        names = [name for name, _ in pairs]
-        if twice := [name for at, name in enumerate(names) if name in names[:at]]:
-            raise ParameterError(f"a mapping must have each name once, got {twice[0]!r} twice")
-        return dict(pairs)
-    plain = node.style is None
-    return value_of(node.value) if plain else node.value
+        keys = [str(_from_node(key)) for key, _ in node.value]
+        repeated = _repeated(keys)
+        if repeated is not None:
+            raise ParameterError(f"a mapping must have each name once, got {repeated!r} twice")
+        children = [_from_node(child) for _, child in node.value]
+        return dict(zip(keys, children, strict=True))
+    is_quoted = node.style is not None
+    return node.value if is_quoted else value_of(node.value)
 
 
 # One value of each kind ---------------------------------------------------------------------------
 
 
-def text(name: str, value: Any) -> str | None:
+def text(name: str, value: object) -> str | None:
     """One text, None if none is given; a number becomes its text. The text None must be quoted.
 
     >>> text("baseline", 7), text("baseline", "None"), text("baseline", "'None'")
@@ -181,15 +213,16 @@ def text(name: str, value: Any) -> str | None:
     if _is_nothing(value):
         return None
     if isinstance(value, bool) or not isinstance(value, str | Real):
-        raise ParameterError(f"{name} must be one text, got {_cut(value)}")
+        raise ParameterError(f"{name} must be one text, got {_in_one_line(value)}")
     return str(value)
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_nothing(value: object) -> bool:
+    """True for None, also as a command line writes it: the text None."""
     return value is None or (isinstance(value, str) and value == "None")
 
 
-def texts(name: str, value: Any) -> list[str]:
+def texts(name: str, value: object) -> list[str]:
     """A list of texts from a list, "a,b" or "[a, b]"; empty for None.
 
     >>> texts("metrics", "ndcg@10, map")
@@ -201,7 +234,7 @@ def texts(name: str, value: Any) -> list[str]:
     return [item for item in items if item]
 
 
-def metrics(name: str, value: Any) -> tuple[Any, ...]:
+def metrics(name: str, value: object) -> "ReadMetrics":
     """The names of metrics as from `texts`; own metrics, which are not text, are returned
     unchanged.
 
@@ -210,18 +243,21 @@ def metrics(name: str, value: Any) -> tuple[Any, ...]:
     """
     if _is_text(value):
         return tuple(texts(name, value))
-    return tuple(
-        part
-        for item in _listed(value)
-        for part in (texts(name, [item]) if _is_text(item) else [item])
-    )
+    chosen: list[object] = []
+    for item in _listed(value):
+        if _is_text(item):
+            chosen += texts(name, [item])
+        else:
+            chosen.append(item)
+    return tuple(chosen)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
+    """True for what `texts` reads as names: text, a number or None."""
     return value is None or isinstance(value, str | int | float)
 
 
-def paths(name: str, value: Any) -> Any:
+def paths(name: str, value: object) -> Any:
     """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value
     unchanged.
 
@@ -235,26 +271,29 @@ def paths(name: str, value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         items = with_text_keys(name, value).items()
-        # text in a dict or a list stays one path, so that only dicts are looked into
-        return {
-            key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items
-        }
+        return {key: _nested_paths(name, item) for key, item in items}
     if isinstance(value, list | tuple):
-        return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
+        return [_nested_paths(name, item) for item in value]
     if not isinstance(value, str):  # a path, a frame or batches
         return value
     is_list = value.startswith("[") or "," in value
     return texts(name, value) if is_list and not _exists(value) else value
 
 
+def _nested_paths(name: str, item: object) -> Any:
+    """An item of a list or a dict as `paths` reads it: text stays one path."""
+    return paths(name, item) if isinstance(item, Mapping) else item
+
+
 def _exists(path: str) -> bool:
+    """True for the path of a file or folder that exists, and for a pattern that matches one."""
     try:
         return Path(path).expanduser().exists() or next(glob.iglob(path), None) is not None
     except (OSError, ValueError):  # too long for a path, or with a null character
         return False
 
 
-def integers(name: str, value: Any, least: int = 1) -> list[int]:
+def integers(name: str, value: object, least: int = 1) -> list[int]:
     """A list of whole numbers from a list, one number, "1,5,10" or "[1, 5]"; empty for None.
 
     >>> integers("ks", "1,5,10")
@@ -269,7 +308,7 @@ def integers(name: str, value: Any, least: int = 1) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def integer(name: str, value: Any, least: int = 1) -> int | None:
+def integer(name: str, value: object, least: int = 1) -> int | None:
     """One whole number, None if none is given.
 
     >>> integer("seed", "0", least=0)
@@ -284,7 +323,7 @@ def integer(name: str, value: Any, least: int = 1) -> int | None:
 
 
 def number(
-    name: str, value: Any, above: float = -math.inf, below: float = math.inf
+    name: str, value: object, above: float = -math.inf, below: float = math.inf
 ) -> float | None:
     """One finite number strictly between `above` and `below`, None if none is given.
 
@@ -296,10 +335,10 @@ def number(
     """
     if _is_nothing(value):
         return None
-    read = _number(value)
-    if above < read < below:
-        return read
-    raise ParameterError(f"{name} must be {number_words(above, below)}, got {_cut(value)}")
+    stated = _number(value)
+    if above < stated < below:
+        return stated
+    raise ParameterError(f"{name} must be {number_words(above, below)}, got {_in_one_line(value)}")
 
 
 def number_words(above: float, below: float) -> str:
@@ -315,49 +354,52 @@ def number_words(above: float, below: float) -> str:
     return f"a number below {below:g}" if math.isfinite(below) else "a number"
 
 
-def size(name: str, value: Any, least: int) -> int | None:
+def size(name: str, value: object, least: int) -> int | None:
     """Return a number of bytes from "1.5GB" or a number, None if none is given.
 
     >>> size("memory", "1.5GB", least=0), size("memory", "1GiB", least=0)
     (1500000000, 1073741824)
     """
-    if (stated := text(name, value)) is None:
+    stated = text(name, value)
+    if stated is None:
         return None
     parts = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?i?)b?", stated.strip().lower())
-    read = int(float(parts[1]) * UNITS.get(parts[2], 0)) if parts else -1
-    if read < least:
+    size_in_bytes = -1
+    if parts:
+        size_in_bytes = int(float(parts[1]) * UNITS.get(parts[2], 0))
+    if size_in_bytes < least:
         raise ParameterError(
             f"{name} must be a size of at least {least // 10**6}MB, such as 1GB, got {value!r}"
         )
-    return read
+    return size_in_bytes
 
 
-def folder(name: str, value: Any) -> Path | None:
+def folder(name: str, value: object) -> Path | None:
     """Return the path of a folder that exists, None if none is given."""
     if _is_nothing(value):
         return None
-    path = Path(value if isinstance(value, Path) else str(text(name, value))).expanduser()
+    stated = value if isinstance(value, Path) else str(text(name, value))
+    path = Path(stated).expanduser()
     if not str(value) or not path.is_dir():
         raise ParameterError(f"{name} must be a folder that exists, got {str(value)!r}")
     return path
 
 
-def choice(name: str, value: Any, allowed: Sequence[str]) -> str | None:
+def choice(name: str, value: object, allowed: Sequence[str]) -> str | None:
     """One of the allowed texts, None if none is given.
 
     >>> choice("gain", "exp", ["linear", "exponential"])
     Traceback (most recent call last):
     evalkit.arrays.ParameterError: gain must be one of linear, exponential, got 'exp'
     """
-    read = text(name, value)
-    if read is None or read in allowed:
-        return read
-    raise ParameterError(
-        f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(read, allowed)}"
-    )
+    stated = text(name, value)
+    if stated is None or stated in allowed:
+        return stated
+    hint = did_you_mean(stated, allowed)
+    raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{hint}")
 
 
-def yes_or_no(name: str, value: Any) -> bool | None:
+def yes_or_no(name: str, value: object) -> bool | None:
     """True for "yes" or true, False for "no" or false, None if nothing is given.
 
     >>> yes_or_no("units", "no"), yes_or_no("units", True), yes_or_no("units", None)
@@ -372,29 +414,32 @@ def yes_or_no(name: str, value: Any) -> bool | None:
 PAIR_FORMS = {"columns": "role=column", "pairs": "new=old", "shares": "arm=share"}
 
 
-def mapping(name: str, value: Any) -> dict[str, str]:
+def mapping(name: str, value: object) -> dict[str, str]:
     """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty for None.
 
     >>> mapping("columns", "query=qid, item=doc")
     {'query': 'qid', 'item': 'doc'}
     """
-    read = value_of(value) if isinstance(value, str) else value
-    if isinstance(read, str):
-        pairs = [part.split("=", 1) for part in read.split(",") if part.strip()]
-        names = [pair[0].strip() for pair in pairs]
-        if twice := [one for at, one in enumerate(names) if one in names[:at]]:
-            raise ParameterError(f"{name} must name {twice[0]} once, got {value!r}")
-        read = {pair[0].strip(): pair[1].strip() for pair in pairs if len(pair) == 2}
-        if len(read) < len(pairs):
-            read = "not pairs"
-    if read is None or isinstance(read, Mapping):
-        return {str(key): str(text(name, item)) for key, item in (read or {}).items()}
+    stated = value_of(value) if isinstance(value, str) else value
+    if stated is None:
+        return {}
+    if isinstance(stated, str):
+        pairs = [entry.partition("=") for entry in stated.split(",") if entry.strip()]
+        repeated = _repeated([key.strip() for key, _, _ in pairs])
+        if repeated is not None:
+            raise ParameterError(f"{name} must name {repeated} once, got {value!r}")
+        are_pairs = all(sign for _, sign, _ in pairs)
+        if are_pairs:
+            stated = {key.strip(): item.strip() for key, _, item in pairs}
+    if isinstance(stated, Mapping):
+        return {str(key): str(text(name, item)) for key, item in stated.items()}
     form = PAIR_FORMS.get(name, "name=text")
     raise ParameterError(f"{name} must be pairs {form},{form}, got {value!r}")
 
 
 def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
-    """A name, names, or a name for each role, as `text`, `texts` and `mapping` read them.
+    """A name, names, or a name for each role, as text that a command line takes: `text`, `texts`
+    and `mapping` read the same from it. In the brackets of YAML only where it must be.
 
     >>> (
     ...     written({"value": "f1"}),
@@ -406,19 +451,20 @@ def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
     """
     if isinstance(names, str):
         return _quoted(names) if _is_nothing(names) else names
-    read: Callable[[str, Any], Any]
     if isinstance(names, Mapping):
-        read = mapping
         plain = ",".join(f"{role}={name}" for role, name in names.items())
-        quoted = f"{{{', '.join(f'{role}: {_quoted(name)}' for role, name in names.items())}}}"
-    else:
-        read = texts
-        plain = ", ".join(names)
-        names = [*names]
-        quoted = f"[{', '.join(map(_quoted, names))}]"
-    with suppress(ParameterError):
-        return plain if read("", plain) == names else quoted
-    return quoted
+        entries = ", ".join(f"{role}: {_quoted(name)}" for role, name in names.items())
+        return plain if _reads_as(mapping, plain, names) else f"{{{entries}}}"
+    plain = ", ".join(names)
+    return plain if _reads_as(texts, plain, list(names)) else f"[{', '.join(map(_quoted, names))}]"
+
+
+def _reads_as(read: Callable[[str, object], object], text: str, names: object) -> bool:
+    """True if `read` makes exactly these names of a text."""
+    try:
+        return read("", text) == names
+    except ParameterError:
+        return False
 
 
 def _quoted(name: str) -> str:
@@ -426,19 +472,19 @@ def _quoted(name: str) -> str:
     return "'{}'".format(name.replace("'", "''"))
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[object]:
     """The items of a list or of text that is one; a single value is a list of one item, None an
     empty list.
     """
-    read = value_of(value) if isinstance(value, str) else value
-    if read is None:
+    stated = value_of(value) if isinstance(value, str) else value
+    if stated is None:
         return []
-    if isinstance(value, str) and not isinstance(read, list):
-        return [part.strip() for part in value.split(",")]
-    return _listed(read)
+    if isinstance(value, str) and not isinstance(stated, list):
+        return [item.strip() for item in value.split(",")]
+    return _listed(stated)
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[object]:
     """The items of a list, a range, an array of numpy or a column or index of pandas; anything else
     alone.
     """
@@ -446,11 +492,12 @@ def _listed(value: Any) -> list[Any]:
     return list(items) if isinstance(items, list | tuple | range) else [value]
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     """The number that a value represents, otherwise NaN, which every reader refuses."""
     if isinstance(value, str):
         return float(value) if NUMBER.fullmatch(value.strip()) else math.nan
-    if isinstance(value, bool) or not hasattr(value, "__float__") or getattr(value, "ndim", None):
+    is_array = bool(getattr(value, "ndim", 0))
+    if isinstance(value, bool) or is_array or not isinstance(value, SupportsFloat):
         return math.nan
     return float(value)
 
@@ -472,7 +519,7 @@ class Costs:
         return f"false positive {self.fp:g}, false negative {self.fn:g}"
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The costs as a sentence."""
         return f"Costs: {self}."
 
@@ -481,7 +528,7 @@ class EqualCosts(Costs):
     """The default costs: 1 for a false positive and 1 for a false negative."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """A sentence that both errors cost the same, and how to change that."""
         return (
             "No costs were set, so a false positive and a false negative cost the same; "
@@ -498,7 +545,9 @@ class Reach(ABC):
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Return the rule that a text states, None if it is another kind of rule."""
+        """Return the rule that a text such as "recall>=0.9" states; None if it is another kind of
+        rule.
+        """
         stated = re.fullmatch(rf"{cls.metric}\s*>=\s*(0?\.\d+|1|1\.0)", text)
         return cls(float(stated[1])) if stated else None
 
@@ -530,23 +579,24 @@ class BestF1:
 Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall | ReachSpecificity
 
 
-def costs(name: str, value: Any) -> Costs | None:
+def costs(name: str, value: object) -> Costs | None:
     """Return the costs from "fp=1,fn=5" or a mapping, None if none are given.
 
     >>> costs("costs", "fp=1,fn=5")
     Costs(fp=1.0, fn=5.0)
     """
-    if not (pairs := mapping(name, value)):
+    pairs = mapping(name, value)
+    if not pairs:
         return None
     if set(pairs) != {"fp", "fn"}:
         raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
-    amounts = {
-        key: number(f"{name}: {key}", pair, above=0, below=LARGEST) for key, pair in pairs.items()
-    }
+    amounts = {}
+    for error, amount in pairs.items():
+        amounts[error] = number(f"{name}: {error}", amount, above=0, below=LARGEST)
     return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
 
 
-def threshold(name: str, value: Any) -> Threshold | None:
+def threshold(name: str, value: object) -> Threshold | None:
     """Return a threshold or the rule that chooses it, None if none is given.
 
     >>> (
@@ -556,7 +606,8 @@ def threshold(name: str, value: Any) -> Threshold | None:
     ... )
     (ReachRecall(target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
     """
-    if (stated := text(name, value)) is None:
+    stated = text(name, value)
+    if stated is None:
         return None
     rule = stated.strip()
     if NUMBER.fullmatch(rule):
@@ -571,21 +622,23 @@ def threshold(name: str, value: Any) -> Threshold | None:
     raise ParameterError(f"{name} must be {FORMS}, got {value!r}")
 
 
-def with_text_keys(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
+def with_text_keys(where: str, values: Mapping[Key, Value]) -> dict[str, Value]:
     """The values of a dict by its keys as text.
 
-    Raises ParameterError for a key without text, and for two keys with the same text.
+    where: the parameter, for errors. Raises ParameterError for a key without text, and for two keys
+    with the same text.
     """
-    texts: dict[str, Any] = {}
+    by_text: dict[str, Value] = {}
     for key, value in values.items():
-        if not (name := str(key)).strip() or "\0" in name:
+        name = str(key)
+        if not name.strip() or "\0" in name:
             raise ParameterError(f"{where}: a name of the dict must not be blank, got {key!r}")
-        if name in texts:
+        if name in by_text:
             raise ParameterError(
                 f"{where}: names of the dict must be distinct as text, got {name!r} twice"
             )
-        texts[name] = value
-    return texts
+        by_text[name] = value
+    return by_text
 
 
 # Kinds, and what the arguments of `read` may be ---------------------------------------------------
@@ -594,13 +647,14 @@ Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
 # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
 Metrics: TypeAlias = str | Sequence[Any]
+ReadMetrics: TypeAlias = tuple[Any, ...]  # the same, each name apart
 Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
 # a list or an array, or a column of pandas, polars or Arrow
 Columns: TypeAlias = Sequence[Any] | Any
 # a column, or a dict of columns by system
 ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any
 Named: TypeAlias = str | Mapping[str, Any]  # "query=topic,item=sku" or a mapping
-Schema = Mapping[str, Any]
+Schema = Mapping[str, object]  # of JSON
 UNKNOWN = "unknown"
 NUMERIC = ("float", "int")
 
@@ -617,7 +671,7 @@ class ParameterKind:
     words: str
     accepts: str
     schema: Schema
-    read: Callable[[str, Any], Any]
+    read: Callable[[str, object], Any]
 
     @property
     def is_text(self) -> bool:
@@ -634,7 +688,7 @@ class Parameter:
     """
 
     name: str
-    default: Any
+    default: object
     kind: ParameterKind
     help: str = ""
     column: str = ""
@@ -643,85 +697,85 @@ class Parameter:
 def a_number(
     above: float = -math.inf, below: float = math.inf, least: float = -math.inf
 ) -> ParameterKind:
-    """A finite number of at least `least`, and strictly between two bounds."""
-    words = (
-        f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
-    )
-    bounds = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least}
+    """The kind of a finite number of at least `least`, and strictly between two bounds."""
+    words = number_words(above, below)
+    if math.isfinite(least):
+        words = f"a number of at least {least:g}"
 
-    def read(name: str, value: Any) -> float | None:
+    def read(name: str, value: object) -> float | None:
+        """The number. Raises ParameterError for one outside the bounds."""
         stated = number(name, value, above, below)
         if stated is not None and stated < least:
             raise ParameterError(f"{name} must be {words}, got {value!r}")
         return stated
 
-    schema = {"type": "number"} | {
-        key: bound for key, bound in bounds.items() if math.isfinite(bound)
-    }
+    schema: dict[str, object] = {"type": "number"}
+    bounds = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least}
+    for key, bound in bounds.items():
+        if math.isfinite(bound):
+            schema[key] = bound
     return ParameterKind(words, "float", schema, read)
 
 
 def a_whole_number(least: int = 1, most: int | None = None) -> ParameterKind:
-    """A whole number of at least `least` and at most `most`."""
+    """The kind of a whole number of at least `least` and at most `most`; None: without such a
+    bound.
+    """
 
-    def read(name: str, value: Any) -> int | None:
+    def read(name: str, value: object) -> int | None:
+        """The number. Raises ParameterError for one outside the bounds."""
         stated = integer(name, value, least)
         if stated is not None and most is not None and stated > most:
             raise ParameterError(f"{name} must be at most {most}, got {stated}")
         return stated
 
-    words = f"a whole number of at least {least}" + (f" and at most {most}" if most else "")
-    return ParameterKind(
-        words,
-        "int",
-        {"type": "integer", "minimum": least} | ({"maximum": most} if most else {}),
-        read,
-    )
+    words = f"a whole number of at least {least}"
+    schema: dict[str, object] = {"type": "integer", "minimum": least}
+    if most is not None:
+        words += f" and at most {most}"
+        schema["maximum"] = most
+    return ParameterKind(words, "int", schema, read)
 
 
 def one_of(*allowed: str) -> ParameterKind:
-    """One of the allowed texts."""
-    words = "one of " + ", ".join(f'"{text}"' if "," in text else text for text in allowed)
+    """The kind of one of the allowed texts."""
+    names = [f'"{text}"' if "," in text else text for text in allowed]
+    schema = {"type": "string", "enum": list(allowed)}
     return ParameterKind(
-        words,
-        "str",
-        {"type": "string", "enum": [*allowed]},
-        lambda name, value: choice(name, value, allowed),
+        f"one of {', '.join(names)}", "str", schema, partial(choice, allowed=allowed)
     )
 
 
 def a_size(least: int) -> ParameterKind:
-    """A number of bytes, such as "2GB"."""
+    """The kind of a number of bytes, such as "2GB"."""
     words = f"a size of at least {least // 10**6}MB"
-    return ParameterKind(
-        words, "str", {"type": ["string", "integer"]}, lambda name, value: size(name, value, least)
-    )
+    return ParameterKind(words, "str", {"type": ["string", "integer"]}, partial(size, least=least))
 
 
-def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
+def _planned_shares(name: str, value: object) -> Mapping[str, float] | str | None:
     """Planned shares by arm, or the word `unknown`; None if none are given."""
     if value is None:
         return None
     if value == UNKNOWN:
         return UNKNOWN
-    return {
-        arm: required(name, number(name, share, above=0))
-        for arm, share in mapping(name, value).items()
-    }
+    shares = {}
+    for arm, share in mapping(name, value).items():
+        shares[arm] = required(name, number(name, share, above=0))
+    return shares
 
 
 NO_METRIC = "none"  # in place of metrics for which lower is better
 
 
-def _metrics_or_none(name: str, value: Any) -> tuple[str, ...]:
-    """Names of metrics, or `none` alone."""
+def _metrics_or_none(name: str, value: object) -> tuple[str, ...]:
+    """Names of metrics, or the word `none` alone."""
     names = tuple(texts(name, value))
     if NO_METRIC in names and len(names) > 1:
         raise ParameterError(f"{name} must be names of metrics, or none alone, got {value!r}")
     return names
 
 
-def required(name: str, value: Any) -> Any:
+def required(name: str, value: Value | None) -> Value:
     """The value. Raises ParameterError if it is None."""
     if value is None:
         raise ParameterError(f"{name} must have a value, got None")
@@ -735,11 +789,13 @@ REFERENCES = "naive, seasonal:12 (the steps of a season) or mean"
 
 
 def season_of(reference: str) -> int:
-    """The steps of a season of a naive reference forecast; 1 without seasons."""
+    """The steps of a season of a naive reference forecast, "naive" or "seasonal:12"; 1 without
+    seasons.
+    """
     return int(reference.removeprefix(SEASONAL)) if reference != NAIVE else 1
 
 
-def reference(name: str, value: Any) -> str | None:
+def reference(name: str, value: object) -> str | None:
     """The reference forecast of skill.
 
     >>> reference("reference", "seasonal: 7")
@@ -748,21 +804,33 @@ def reference(name: str, value: Any) -> str | None:
     if value is None:
         return None
     words = str(value).strip().lower().replace(" ", "")
-    steps = words.removeprefix(SEASONAL)
     if words in (NAIVE, MEAN_OF_ACTUAL):
         return words
-    if words != steps and steps.isdecimal() and int(steps) > 1:
+    steps = words.removeprefix(SEASONAL)
+    is_seasonal = words.startswith(SEASONAL)
+    if is_seasonal and steps.isdecimal() and int(steps) > 1:
         return f"{SEASONAL}{int(steps)}"
     raise ParameterError(f"{name} must be {REFERENCES}, got {value!r}")
 
 
-def _as_given(_: str, value: Any) -> Any:
+def _unchanged(_: str, value: object) -> object:
+    """The value of any parameter as it was given."""
     return value
 
 
+def _text_tuple(name: str, value: object) -> tuple[str, ...]:
+    """The texts of a list, as `texts` reads them."""
+    return tuple(texts(name, value))
+
+
+def _distinct_integers(name: str, value: object) -> tuple[int, ...]:
+    """Whole numbers of at least 1, each once, ascending."""
+    return tuple(sorted(set(integers(name, value))))
+
+
 # of a notebook: all that it says of a parameter is its default
-VALUE = ParameterKind("", "float", {}, _as_given)
-WRITTEN = ParameterKind("", "str", {"type": "string"}, _as_given)
+VALUE = ParameterKind("", "float", {}, _unchanged)
+WRITTEN = ParameterKind("", "str", {"type": "string"}, _unchanged)
 LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
 MAPPING: Schema = {"type": ["string", "object"]}
 NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
@@ -775,13 +843,13 @@ DATA = ParameterKind(
     "a path, folder or pattern, or several", "Tables", LIST, paths
 )  # or frames and batches
 TEXT = ParameterKind("text", "str", NUMBER_OR_TEXT, text)
-TEXTS = ParameterKind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
+TEXTS = ParameterKind("texts", "Names", LIST, _text_tuple)
 LOWER = ParameterKind("texts", "Names", LIST, _metrics_or_none)
 INTEGERS = ParameterKind(
     "whole numbers of at least 1",
     "Wholes",
     WHOLES,
-    lambda name, value: tuple(sorted(set(integers(name, value)))),
+    _distinct_integers,
 )
 METRICS = ParameterKind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
 PAIRS = ParameterKind("pairs name=text", "Named", MAPPING, mapping)
@@ -794,8 +862,8 @@ SHARES = ParameterKind("pairs arm=number, or unknown", "Named", MAPPING, _planne
 YES_NO = ParameterKind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
 FOLDER = ParameterKind("a folder that exists", "str", {"type": "string"}, folder)
 COLUMN = ParameterKind(
-    "one value per row", "Columns", {}, _as_given
+    "one value per row", "Columns", {}, _unchanged
 )  # only in Python, instead of a table
 COLUMNS = ParameterKind(
-    "one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given
+    "one value per row, or a dict of such by system", "ColumnsOfEach", {}, _unchanged
 )

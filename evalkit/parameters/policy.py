@@ -444,7 +444,7 @@ def read(path: Path) -> Policy:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ParameterError(f"{path} is not a TOML file: {error}") from None
-    head: dict[str, Any] = {"level": 0.95, "on_cannot_tell": FAIL} | file.values(tables, HEAD)
+    head: Record = {"level": 0.95, "on_cannot_tell": FAIL, **file.values(tables, HEAD)}
     if not head.get("rule"):
         raise ParameterError(f"{file.location()}: a policy must have at least one [[rule]]")
     rules = []
@@ -476,9 +476,7 @@ class _PolicyFile:
     name: str
     source: str
 
-    def values(
-        self, table: Mapping[str, Any], kinds: Mapping[str, ParameterKind], *path: str | int
-    ) -> dict[str, Any]:
+    def values(self, table: Record, kinds: Mapping[str, ParameterKind], *path: str | int) -> Record:
         """The values of a table, checked. kinds: of its keys. path: of the table in the file, keys
         and numbers of rules, such as "rule", 0. Raises ParameterError with the place of what is
         wrong.
@@ -551,14 +549,14 @@ def _claim(name: str, value: object) -> Claim:
     return claim(value)
 
 
-def _tables(name: str, value: object) -> list[dict[str, Any]]:
+def _tables(name: str, value: object) -> list[Record]:
     """The tables [[rule]] of a file. Raises ParameterError for anything else."""
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise ParameterError(f"{name} must be written as tables [[rule]], got {value!r}")
     return value
 
 
-def _table(name: str, value: object) -> dict[str, Any]:
+def _table(name: str, value: object) -> Record:
     """A table such as [plan]. Raises ParameterError for anything else."""
     if not isinstance(value, dict):
         raise ParameterError(f"{name} must be written as a table [{name}], got {value!r}")

@@ -12,10 +12,10 @@ from functools import cache, wraps
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from evalkit import system
 from evalkit.arrays import ArgumentError, InputError, ParameterError
+from evalkit.machine import folders
 from evalkit.parameters.kinds import (
     COLUMN,
     COLUMNS,
@@ -32,10 +32,14 @@ from evalkit.parameters.kinds import (
     TEXT,
     TEXTS,
     YES_NO,
+    Columns,
+    ColumnsOfEach,
     Costs,
     Parameter,
     ParameterKind,
+    ReadMetrics,
     SeveralMeanings,
+    Tables,
     Threshold,
     a_number,
     a_size,
@@ -48,13 +52,18 @@ from evalkit.parameters.kinds import (
 )
 from evalkit.parameters.policy import GATE, Policy
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Made = TypeVar("Made")
 ATTRIBUTES = ("segments", "groups", "slices")  # they name columns, or are these themselves
 POSITIONAL = 2  # tables that `read` takes without their name
+BY_POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
+BY_NAME = inspect.Parameter.KEYWORD_ONLY
 SPELLINGS = {"y_prob": "y_score", "y_proba": "y_score", "y_scores": "y_score", "y_hat": "y_pred"}
 
 
-def option(kind: ParameterKind, text: str, default: Any = None, column: str = "") -> Any:
+def option(kind: ParameterKind, text: str, default: object = None, column: str = "") -> Any:
     """A field of a parameters class.
 
     text: one line of help. default: the raw value; None means: not given. column: as of
@@ -77,9 +86,9 @@ class Parameters:
     it was removed.
     """
 
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
     segment: str = ""
-    folder: Path | None = field(default_factory=system.working_directory)
+    folder: Path | None = field(default_factory=folders.working_directory)
 
     def __repr__(self) -> str:
         """The parameters that were set, data without their values."""
@@ -130,19 +139,17 @@ class Parameters:
         is_leading = True  # no parameter that is no table stands before
         for i, (name, parameter) in enumerate(cls.declared().items()):
             is_leading = is_leading and parameter.kind is DATA and i < POSITIONAL
-            how: Any = inspect.Parameter.KEYWORD_ONLY
-            if is_leading:
-                how = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            kind = BY_POSITION if is_leading else BY_NAME
             annotation = parameter.kind.accepts
             if parameter.default is None:
                 annotation += " | None"
             arguments.append(
-                inspect.Parameter(name, how, default=parameter.default, annotation=annotation)
+                inspect.Parameter(name, kind, default=parameter.default, annotation=annotation)
             )
         return inspect.Signature(arguments)
 
     @classmethod
-    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+    def from_raw(cls, raw: Mapping[str, object]) -> Self:
         """Return the parameters, read from raw values.
 
         raw: name -> value, as the user gives it; parameters that are not in it have their default.
@@ -168,7 +175,7 @@ class Parameters:
         return cls(**_read_values(entries, changed), given=changed)
 
     @classmethod
-    def _of_arrays(cls, changed: dict[str, Any]) -> Self:
+    def _of_arrays(cls, changed: dict[str, object]) -> Self:
         """The parameters with arrays of labels and predictions in the place of a table.
 
         changed: the raw values that are not the default; `unit`, `segments`, `groups` and `slices`
@@ -178,24 +185,25 @@ class Parameters:
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
             raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
-        further: dict[str, Any] = {}
+        further_columns: dict[str, Columns] = {}
         for name in ATTRIBUTES:
             if columns := _columns_of_attribute(name, changed.get(name)):
                 changed[name] = list(columns)
-                further |= columns
+                further_columns |= columns
         unit = changed.get("unit")
         if hasattr(unit, "__len__") and not isinstance(unit, str):
-            changed["unit"] = str(getattr(unit, "name", None) or "unit")
-            further[changed["unit"]] = unit
+            unit_name = str(getattr(unit, "name", None) or "unit")
+            changed["unit"] = unit_name
+            further_columns[unit_name] = unit
         stated = {name: value for name, value in changed.items() if name not in arrays}
         values = _read_values(cls.declared(), stated)
         values["preds"] = Arrays.from_arguments(
-            cls.arguments(), arrays, further, values.get("positive")
+            cls.arguments(), arrays, further_columns, values.get("positive")
         )
         return cls(**values, given=changed)
 
     @property
-    def tables(self) -> list[Any]:
+    def tables(self) -> list[object]:
         """The inputs that were given: paths, frames, or several."""
         names = [name for name, entry in self.options().items() if entry.kind is DATA]
         inputs = [getattr(self, name) for name in names]
@@ -207,7 +215,7 @@ class Parameters:
         entries = self.declared()
         return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
 
-    def with_defaults(self, values: Mapping[str, Any]) -> Self:
+    def with_defaults(self, values: Mapping[str, object]) -> Self:
         """The parameters with these raw values in place of those that were not given."""
         missing = {name: value for name, value in values.items() if name not in self.given}
         return replace(self, **_read_values(self.options(), missing))
@@ -219,10 +227,11 @@ def _is_default(value: object, default: object) -> bool:
     """
     if isinstance(value, bool):
         return value is default  # == would take True for 1
-    return (value is None or isinstance(value, str | int | float)) and value == default
+    is_comparable = value is None or isinstance(value, str | int | float)
+    return is_comparable and value == default
 
 
-def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
+def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, object]) -> dict[str, Any]:
     """Read raw values: name -> the value that the kind of the parameter makes of it.
 
     entries: all parameters. raw: name -> raw value, of some of them. Raises one ParameterError for
@@ -254,16 +263,16 @@ class Arrays:
     of two classes, None for the second.
     """
 
-    shared_columns: Mapping[str, Any]
-    system_columns: Mapping[str, Mapping[str | None, Any]]
+    shared_columns: Mapping[str, Columns]
+    system_columns: Mapping[str, Mapping[str | None, Columns]]
     positive: str | None = None
 
     @classmethod
     def from_arguments(
         cls,
         arguments: Mapping[str, Parameter],
-        values: Mapping[str, Any],
-        further_columns: Mapping[str, Any],
+        values: Mapping[str, object],
+        further_columns: Mapping[str, object],
         positive: str | None,
     ) -> "Arrays":
         """The arrays from the arguments of `read`.
@@ -291,7 +300,7 @@ class Arrays:
         return cls(shared, by_system, positive)
 
 
-def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
+def _columns_of_attribute(parameter: str, values: Columns) -> dict[str, Columns]:
     """Name -> values of segments, groups or slices that are given as a series, an array, a frame or
     a dict of these; empty for names of columns.
     """
@@ -305,7 +314,7 @@ def _columns_of_attribute(parameter: str, values: Any) -> dict[str, Any]:
     return {}
 
 
-def _by_system(name: str, values: Any, labels: Any) -> Mapping[str | None, Any]:
+def _by_system(name: str, values: ColumnsOfEach, labels: Columns) -> Mapping[str | None, Columns]:
     """System -> its values: of a dict, or of a frame whose columns are no classes of the labels;
     else all values of the only system, whose name is None.
 
@@ -372,9 +381,9 @@ def _study(study_of: Callable[[Any], Made], p: Any) -> Made:
 def _arguments_by_parameter(
     report: type[Parameters],
     signature: inspect.Signature,
-    data: tuple[Any, ...],
-    keywords: dict[str, Any],
-) -> dict[str, Any]:
+    data: tuple[object, ...],
+    keywords: dict[str, object],
+) -> dict[str, object]:
     """The arguments of a call of `read` by the names of the parameters.
 
     data: the arguments by position: tables, or labels and predictions as the metrics of
@@ -396,7 +405,7 @@ def _arguments_by_parameter(
     if is_of_arrays and not isinstance(data[0], str | PathLike):
         keywords = dict(zip(labels_and_predictions, data, strict=True)) | keywords
         data = ()
-    positional = [entry for entry in arguments.values() if entry.kind is not entry.KEYWORD_ONLY]
+    positional = [entry for entry in arguments.values() if entry.kind is not BY_NAME]
     if len(data) > len(positional):
         takes = f"from 0 to {len(positional)} positional arguments but {len(data)} were given"
         raise ArgumentError(f"{report.report_name()}() takes {takes}")
@@ -416,7 +425,7 @@ def _unknown_argument(report: type[Parameters], name: str) -> ArgumentError:
     )
 
 
-def _refuse_none(report: type[Parameters], raw: Mapping[str, Any]) -> None:
+def _refuse_none(report: type[Parameters], raw: Mapping[str, object]) -> None:
     """Raise ParameterError if the input is given as None: the sample is for no argument at all."""
     entries = report.declared()
     inputs = [name for name, entry in entries.items() if entry.kind is DATA or entry.column]
@@ -532,20 +541,20 @@ class RankingParameters(Compared, Resources):
 
     main = ("preds", "qrels", "metrics", "baseline", "segments")
 
-    preds: Any = option(
+    preds: Tables = option(
         DATA, "ranked results: a file, a folder or a glob of runs; None: the bundled sample"
     )
-    qrels: Any = option(DATA, "judgements (query, item, grade); None: the grade column of preds")
-    queries: Any = option(
+    qrels: Tables = option(DATA, "judgements (query, item, grade); None: the grade column of preds")
+    queries: Tables = option(
         DATA, "a table with one row per query, for segments and unit; None: columns of preds"
     )
-    items: Any = option(
+    items: Tables = option(
         DATA,
         "a table with one row per item: category, feature_…, popularity, for diversity and novelty",
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict'
     )
     ks: tuple[int, ...] = option(INTEGERS, 'cut-offs of the curve, "1,3,5,10,20,50,100"')
@@ -589,7 +598,7 @@ class ClassificationParameters(Compared, Resources):
 
     main = ("preds", "metrics", "threshold", "baseline", "segments")
 
-    preds: Any = option(
+    preds: Tables = option(
         DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample"
     )
     kind: str | None = option(
@@ -601,7 +610,7 @@ class ClassificationParameters(Compared, Resources):
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS, '"roc_auc,average_precision,f1,brier"; the first gives the verdict'
     )
     threshold: Threshold | None = option(
@@ -631,23 +640,23 @@ class ClassificationParameters(Compared, Resources):
     gap_margin: float = option(
         SHARE, "gaps between groups within plus or minus this value are equivalent", 0.05
     )
-    y_true: Any = option(
+    y_true: Columns = option(
         COLUMN,
         "instead of preds the labels: one per row, or one column of 0 and 1 per label",
         column="y_true",
     )
-    y_score: Any = option(
+    y_score: ColumnsOfEach = option(
         COLUMNS,
         "the scores: one per row, or one column per class as from predict_proba; for several "
         "systems a dict",
         column="score",
     )
-    y_pred: Any = option(
+    y_pred: ColumnsOfEach = option(
         COLUMNS,
         "the predicted classes, one per row; for several systems a dict",
         column="predicted",
     )
-    sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
+    sample_weight: Columns = option(COLUMN, "the weights, one per row", column="sample_weight")
 
     @property
     def group_question(self) -> GroupQuestion:
@@ -661,12 +670,12 @@ class RatingParameters(Compared, Resources):
 
     main = ("preds", "metrics", "unit", "baseline", "segments")
 
-    preds: Any = option(
+    preds: Tables = option(
         DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample"
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS,
         '"mae,rmse,bias,median_absolute_error,r2", with quantiles or draws wis or crps first; '
         "the first gives the verdict",
@@ -682,13 +691,15 @@ class RatingParameters(Compared, Resources):
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
     slices: tuple[str, ...] = option(TEXTS, SLICES)
-    y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
-    y_pred: Any = option(
+    y_true: Columns = option(
+        COLUMN, "instead of preds the actual values, one per row", column="y_true"
+    )
+    y_pred: ColumnsOfEach = option(
         COLUMNS,
         "the forecasts, one per row; for several systems a dict of arrays",
         column="forecast",
     )
-    sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
+    sample_weight: Columns = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -697,12 +708,12 @@ class SignificanceParameters(Compared, Resources):
 
     main = ("preds", "metrics", "unit", "baseline", "margin")
 
-    preds: Any = option(
+    preds: Tables = option(
         DATA,
         "values per unit, trec_eval -q, successes and trials, ranked lists, probabilities, a "
         "report's JSON; None: a sample",
     )
-    qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
+    qrels: Tables = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
         TEXT,
         "the column of clusters, if units are not independent: intervals and tests are clustered "
@@ -712,7 +723,7 @@ class SignificanceParameters(Compared, Resources):
     systems: tuple[str, ...] = option(
         TEXTS, 'the systems to compare, "a,b"; in a wide table their columns'
     )
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS,
         "the metrics to test, the first gives the verdict; for a wide table the name of its metric",
     )
@@ -766,11 +777,11 @@ class ValidationParameters(Shared, Resources):
 
     main = ("preds", "features", "target", "estimator", "metrics")
 
-    preds: Any = option(
+    preds: Tables = option(
         DATA,
         "out-of-fold predictions with the columns label, score and fold; None: the bundled sample",
     )
-    features: Any = option(
+    features: Tables = option(
         DATA,
         "instead of preds: a table of features and a target, on which the estimators are fitted",
     )
@@ -812,7 +823,7 @@ class ValidationParameters(Shared, Resources):
     threshold: float = option(
         a_number(), "scores in preds of at least this value mean class 1", 0.5
     )
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first gives the verdict'
     )
     most_rows: int = option(
@@ -831,12 +842,12 @@ class InterleavingParameters(Compared, Resources):
 
     main = ("preds", "metrics", "baseline", "before", "segments")
 
-    preds: Any = option(DATA, "log or users, whichever its columns are; beside users the log")
-    users: Any = option(
+    preds: Tables = option(DATA, "log or users, whichever its columns are; beside users the log")
+    users: Tables = option(
         DATA,
         "an A/B test, one row per user (user, arm, numbers); all three None: the bundled log",
     )
-    log: Any = option(
+    log: Tables = option(
         DATA,
         "interleaved sessions, one row per item shown (session, position, team, outcome, user)",
     )
@@ -847,12 +858,12 @@ class InterleavingParameters(Compared, Resources):
     neutral: str | None = option(
         TEXT, "the value of the team column for items that both rankers would have shown"
     )
-    preference: tuple[Any, ...] = option(
+    preference: ReadMetrics = option(
         METRICS,
         '"user_share,user_preference,session_wins,credit_share" of the log; the first gives the '
         "verdict",
     )
-    metrics: tuple[Any, ...] = option(
+    metrics: ReadMetrics = option(
         METRICS,
         'columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict',
     )
@@ -896,7 +907,7 @@ class InterleavingParameters(Compared, Resources):
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
 
     @classmethod
-    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+    def from_raw(cls, raw: Mapping[str, object]) -> Self:
         """As of every report; the values of the arms of an A/B test, two arrays or lists (control
         and treatment) or a dict of them by arm, become a table of users.
         """
@@ -920,14 +931,14 @@ COLUMNS_OF_USERS = {
 }
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """True for an array, a series or a list of numbers with one value per row."""
     if isinstance(value, list | tuple):
         return len(value) > 0 and all(isinstance(entry, Real) for entry in value)
     return hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1
 
 
-def _users_of_arms(arms: Mapping[str, Any]) -> Any:
+def _users_of_arms(arms: Mapping[str, Columns]) -> "pd.DataFrame":
     """A table with one row per user, from the values of the users of each arm."""
     import pandas as pd
 
@@ -944,14 +955,14 @@ class DiffParameters(Compared):
 
     main = ("old", "new", "metrics", "pairs", "margin")
 
-    old: Any = option(
+    old: Tables = option(
         DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample"
     )
-    new: Any = option(DATA, "the later report, as old")
-    earlier: Any = option(
+    new: Tables = option(DATA, "the later report, as old")
+    earlier: Tables = option(
         DATA, "reports before these two, in their order, for the series over time"
     )
-    metrics: tuple[Any, ...] = option(
+    metrics: tuple[str, ...] = option(
         TEXTS, "the metrics to compare, the first gives the verdict; None: those of both"
     )
     pairs: Mapping[str, str] = option(

@@ -12,7 +12,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.statistics.closed_forms import FEW_ROWS, hanley_mcneil_factor
 from evalkit.statistics.groups import GroupEstimates
 from evalkit.statistics.intervals import normal_quantile
-from evalkit.statistics.proportions import LimitArrays
+from evalkit.statistics.spread import LimitArrays
 
 # added to the positives and to the negatives of a group, half of it as pairs in the wrong order, so
 # that an area of 1 lies within the range; by simulation, limits are then too narrow on neither side

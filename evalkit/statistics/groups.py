@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
+from evalkit.caching import cached
 from evalkit.statistics.intervals import Estimate, mover_distance, normal_quantile
 from evalkit.statistics.proportions import miettinen_nurminen, ratio_score
 from evalkit.statistics.spread import LimitArrays
-from evalkit.system import cached
 
 LEVEL_OF_ERRORS = 0.95  # of the intervals from whose width standard errors follow
 

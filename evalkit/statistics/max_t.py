@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, finite, ratio
+from evalkit.machine.progress_bars import progress
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
-from evalkit.system import progress
 
 FIRST_UNITS = 13  # units whose signs are all visited in one block: 4,096 sums of a system
 # A pair whose √Σ difference² is below this share of its columns' √Σ value² gets its sums from its

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
+from evalkit.caching import cached
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Catalogue
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.study import Row, estimate_columns, limits
-from evalkit.system import cached
 
 BOUNDS_COLUMNS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
 MOST_ROWS = 5_000_000  # that all ways to judge the lists of one system may have together

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.caching import cached
 from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.kinds import TermsKind
 from evalkit.catalogue.metric import Metric, MetricAtK
@@ -77,7 +78,6 @@ from evalkit.statistics.statistic import KnownValue, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import EVERY, Member, Row, Settings, frame, limits
-from evalkit.system import cached
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from evalkit.caching import cached
 from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import calibration, counts, curves, grid
@@ -15,7 +16,6 @@ from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import diagnostics, score_curves
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import Row, framed
-from evalkit.system import cached
 
 FEW_OF_CLASS = 30  # rows of a class below which the page warns
 # positive rows, and their share, below which average precision's interval is too narrow

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
+from evalkit.caching import cached
 from evalkit.measured.rows import RowsInMemory
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
@@ -23,7 +24,6 @@ from evalkit.metrics.curves import (
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import units_of
 from evalkit.statistics.spread import kish
-from evalkit.system import cached
 
 if TYPE_CHECKING:
     from evalkit.studies.binary import BinaryStudy

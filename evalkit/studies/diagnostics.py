@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, InputError
+from evalkit.caching import cached
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics.counts import Counts
 from evalkit.reading.tables import rules
@@ -19,7 +20,6 @@ from evalkit.statistics import inference, intervals, multiplicity, power
 from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, UnitStatistic
 from evalkit.studies.study import Study, SystemPair
-from evalkit.system import cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
 VISIBLE = 5e-4  # a difference that three digits show

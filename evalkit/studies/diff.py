@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evalkit import report, system
+from evalkit import report
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
+from evalkit.machine.bundled_files import bundled_root
 from evalkit.names import usual
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import DATA, did_you_mean, written
@@ -54,7 +55,7 @@ from evalkit.studies.unit_files import (
 )
 
 SAMPLE: dict[str, object] = {
-    side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")
+    side: bundled_root() / "data" / "two_days" / side for side in ("old", "new")
 }
 OLD_REPORT = "the old report"
 UNNAMED = "system"  # the name of a system whose input gives none
@@ -783,7 +784,7 @@ def date_of(file: UnitFile) -> str:
 
 def shown(file: UnitFile) -> str:
     """A report with its folder."""
-    return report.shown(file.path)
+    return report.name_with_folder(file.path)
 
 
 Lists = Mapping[int, list[str]]  # the first items of each list, by the number of its id

@@ -17,6 +17,7 @@ from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, FindingKind, ordered
+from evalkit.machine.progress_bars import progress
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
@@ -40,7 +41,6 @@ from evalkit.statistics.significance import (
 from evalkit.studies import resplits, units
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
 from evalkit.studies.units import UnitNames, Units
-from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # p of the test for equal folds, below which they differ by more than chance

@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.caching import cached
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing import plots, shown
 from evalkit.limits import Limits
+from evalkit.machine.progress_bars import progress
 from evalkit.metrics.distributions import Distribution
 from evalkit.metrics.rows import Sums, defined_in_both
 from evalkit.names import usual
@@ -58,7 +60,6 @@ from evalkit.studies.study import (
     refuse_looks,
     settings,
 )
-from evalkit.system import cached, progress
 
 MOST_FOLDS = 100_000  # units whose names are read
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
+from evalkit.caching import cached
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.lookup import MetricAtK
@@ -67,7 +68,6 @@ from evalkit.studies.timing import (
     Timing,
     autocorrelation,
 )
-from evalkit.system import cached
 
 SAMPLE = {
     "preds": "data/visit_forecasts/predictions.csv",

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import ROUNDING, Bools, Floats, ratio
+from evalkit.machine.progress_bars import progress
 from evalkit.metrics import counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve
 from evalkit.statistics import bootstrap
 from evalkit.studies.study import Row, SystemPair, framed
-from evalkit.system import progress
 
 CURVES: dict[str, Callable[[Counts], Curve]] = {
     "roc": curves.roc_curve,

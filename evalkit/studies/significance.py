@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
+from evalkit.caching import cached
 from evalkit.catalogue import kinds, lookup
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.drawing.shown import Shown
@@ -39,7 +40,6 @@ from evalkit.statistics.spread import Spread, satterthwaite_of_few, standard_err
 from evalkit.studies import diagnostics, judges, ranking, study, units
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
-from evalkit.system import cached
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show

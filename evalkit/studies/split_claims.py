@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.caching import cached
 from evalkit.statistics.significance import Comparison, adjust, holm, verdict
 from evalkit.studies.out_of_fold import CORRECTED, LEARNER, MODELS, Validation
 from evalkit.studies.study import Row, framed, with_limits
-from evalkit.system import cached
 
 PARTS = 5  # of the test rows of a holdout, on each of which the system is chosen by the others
 

@@ -18,9 +18,11 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError, codes
+from evalkit.caching import cached
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.limits import USUAL, Limits
+from evalkit.machine.progress_bars import progress
 from evalkit.numbers import counted, plural
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
@@ -34,7 +36,6 @@ from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.studies import groups, policy, units, weak_slices, winners
 from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import UnitNames, Units
-from evalkit.system import cached, progress
 
 # which units: a mask, or in a table read by blocks the number of a slice
 Member = Bools | slice | int

@@ -24,13 +24,13 @@ import pyarrow as pa
 
 from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.catalogue.metric import MetricAtK
+from evalkit.machine.kernels import UNITS
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.parameters.reports import Resources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics.statistic import TermStatistic
 from evalkit.studies import provenance
-from evalkit.system import UNITS
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Study

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evalkit.arrays import Bools, InputError, ParameterError
+from evalkit.caching import cached
 from evalkit.catalogue.kinds import RatioOfSums
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.reading.tables.table import Slice, slices
@@ -36,7 +37,6 @@ from evalkit.statistics.weak_slices import (
     search,
 )
 from evalkit.studies.groups import HIGHER, LOWER, GroupedMetric
-from evalkit.system import cached
 
 if TYPE_CHECKING:
     from evalkit.studies.study import Row, Study

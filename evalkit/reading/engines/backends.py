@@ -18,9 +18,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
+from evalkit.machine import folders, threads
+from evalkit.machine.progress_bars import progress
 from evalkit.parameters.reports import LEAST_MEMORY, Resources
 from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
@@ -174,9 +175,9 @@ class DuckDB(Engine):
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
         """As `Engine.total`; shards are reduced in parallel, and their results added in order."""
         total = None
-        with system.progress("reading", query.rows, "rows") as draw:
+        with progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
-            for result in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+            for result in threads.ordered(lambda shard: of(*shard), shards, self.budget.workers):
                 total = added(total, result)
         return total
 
@@ -279,7 +280,7 @@ def opened(budget: Budget, parts: Sequence[InputPart] = ()) -> Iterator[Engine]:
         yield cluster
         return
     try:
-        folder = system.new_scratch_folder(budget.spill)
+        folder = folders.new_scratch_folder(budget.spill)
     except OSError as error:
         raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
     options = {

@@ -9,11 +9,11 @@ import numpy as np
 
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
+from evalkit.machine.progress_bars import progress
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
 from evalkit.reading.tables.rules import Fields, columns_by_type
 from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
-from evalkit.system import progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.machine.compressed_files import PACKED
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, AUTO, attributes
@@ -31,7 +32,6 @@ from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import Field, Precision, Role
-from evalkit.system import PACKED
 
 ROLES = (
     Role.declared("system"),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from evalkit.arrays import InputError, Ints, ParameterError
+from evalkit.machine.progress_bars import progress
 from evalkit.metrics.blocks import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
@@ -21,7 +22,6 @@ from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segmen
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
-from evalkit.system import progress
 
 Summary = TypeVar("Summary")
 HEAD = 2**14  # rows that tell about where numbers lie

@@ -15,6 +15,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.findings import kinds
 from evalkit.limits import Reading
+from evalkit.machine.compressed_files import unpacked
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.draws import MID_P
 from evalkit.metrics.rows import Rows, Sums
@@ -37,7 +38,6 @@ from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, row_suffix
-from evalkit.system import unpacked
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.machine.compressed_files import plain, unpacked
 from evalkit.reading.tables.parts import File, Frames, stamp
-from evalkit.system import plain, unpacked
 
 COLUMNS = ("query", "item", "score")
 HEAD = 1 << 16  # bytes by which a document is known

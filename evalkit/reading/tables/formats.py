@@ -25,6 +25,8 @@ from urllib.parse import unquote
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
+from evalkit.machine.bundled_files import bundled_root
+from evalkit.machine.compressed_files import PACKED, plain, unpacked
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, documents, duck, logs, trec
 from evalkit.reading.tables.parts import (
@@ -37,7 +39,6 @@ from evalkit.reading.tables.parts import (
     Selection,
     stamp,
 )
-from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end

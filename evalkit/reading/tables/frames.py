@@ -18,8 +18,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit import system
 from evalkit.arrays import InputError
+from evalkit.machine import folders
 from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
@@ -261,7 +261,7 @@ class _Folder:
     """
 
     def __init__(self) -> None:
-        self.path = system.new_scratch_folder()
+        self.path = folders.new_scratch_folder()
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 

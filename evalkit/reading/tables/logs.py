@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.lookup import direction
 from evalkit.findings import kinds
+from evalkit.machine.compressed_files import plain, unpacked
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
-from evalkit.system import plain, unpacked
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"

@@ -14,11 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit import limits, system
+from evalkit import limits
 from evalkit.arrays import InputError
+from evalkit.machine.bundled_files import bundled_root
+from evalkit.machine.terminal import printable
 from evalkit.reading.tables import columns, documents, formats, frames, logs, spark_tables
 from evalkit.reading.tables.parts import InputPart
-from evalkit.system import printable
 
 # the names of files that engines leave beside data: _SUCCESS, _committed_1, _metadata
 MARK = re.compile(r"_[^.]*")
@@ -38,7 +39,7 @@ def find(path: str | Path) -> Path:
     Raises InputError if it is in neither.
     """
     wanted = Path(path).expanduser()
-    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), system.bundled_root()]
+    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), bundled_root()]
     for root in roots:
         if (root / wanted).exists():
             return root / wanted
@@ -146,7 +147,7 @@ def _glob(pattern: Path) -> Located:
     """The files and folders that match a pattern, in any order, and the folder that the pattern
     names before its first wildcard.
     """
-    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), system.bundled_root()]
+    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), bundled_root()]
     relative = pattern.relative_to(pattern.anchor)
     before_wildcard = itertools.takewhile(
         lambda part: not any(wildcard in part for wildcard in "*?["), relative.parts

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError
-from evalkit.system import unpacked
+from evalkit.machine.compressed_files import unpacked
 
 _BOM = b"\xef\xbb\xbf"
 _WHOLE = re.compile(r"[-+]?[0-9]+")

@@ -1,0 +1,1 @@
+"""The machine and the process: processors, threads, folders, terminals, kernels, and files."""

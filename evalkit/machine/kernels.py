@@ -1,0 +1,144 @@
+"""Jupyter kernels of reports: their options, what surrounds them, and the end of those that are
+left behind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalkit.machine import processors
+from evalkit.machine.bundled_files import bundled_notebooks, bundled_root, package_folder
+from evalkit.machine.folders import is_writable, scratch_folder, sweep
+
+if TYPE_CHECKING:
+    from psutil import Process
+
+SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
+SOCKET_NAME = len("/kernel-ipc-1") + 1
+HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
+UNITS = "EVALKIT_UNITS"  # where a report leaves the file of the units
+REPORTING = "EVALKIT_REPORTING"  # set where reports are made, and nobody looks anything up
+SETTINGS = """
+import sys
+
+c = get_config()
+c.InteractiveShellApp.ignore_cwd = True
+c.HistoryManager.enabled = False
+sys.modules["debugpy"] = None  # nobody debugs here, and it takes a sixth of the start
+import ipykernel.debugger
+del sys.modules["debugpy"]
+"""
+
+
+@contextmanager
+def quiet(units: Path | None = None) -> Iterator[dict[str, object]]:
+    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log
+    on the terminal.
+
+    The connection file, the sockets and the folder of IPython are in a temporary folder of this
+    run, which is removed at the end. Otherwise jupyter_client would make them in the working
+    directory, where two runs would answer each other's kernels, and IPython would write into the
+    home folder. The environment is that of `surroundings`. units: where the kernel leaves the file
+    of the units; None: nowhere.
+    """
+    from traitlets.config import Config
+
+    with scratch_folder() as folder, surroundings(folder, units):
+        # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
+        socket_fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH
+        manager = {"transport": "tcp", "transport_encryption": "auto"}
+        if socket_fits and os.name == "posix":
+            manager = {"transport": "ipc"}
+        manager["connection_file"] = str(folder / "kernel.json")
+        yield {
+            "config": Config({"KernelManager": manager}),
+            "shutdown_kernel": "immediate",
+            "record_timing": False,
+        }
+
+
+@contextmanager
+def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
+    """Set the environment of a report, whose kernel imports nothing from the working directory.
+
+    It writes only into `folder`. Otherwise a file such as pandas.py beside the data would be
+    imported instead of the package. units: where it leaves the file of the units.
+    """
+    profile = folder / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+    # notebooks/ beside the package
+    checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
+    # ipykernel removes the first path if it is the working directory, which may be the checkout
+    paths = [str(profile), str(bundled_root())] if checkout else []
+    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    variables = {
+        "IPYTHONDIR": str(folder / "ipython"),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join(paths),
+        REPORTING: "1",
+    }
+    if "MPLCONFIGDIR" not in os.environ and not all(map(is_writable, _home_folders())):
+        # where matplotlib could not store its list of fonts in its default folder
+        variables["MPLCONFIGDIR"] = str(folder)
+    if units is not None:
+        variables[UNITS] = str(units)
+    variables |= processors.remedy(os.environ)
+    values_before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in values_before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _home_folders() -> list[Path]:
+    """The user's folders of settings and caches, in which matplotlib stores its list of fonts."""
+    folders = []
+    for variable, default in HOME_FOLDERS:
+        folders.append(Path(os.environ.get(variable) or os.path.expanduser(f"~/{default}")))
+    return folders
+
+
+def clean(spill: str | None) -> None:
+    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
+    import psutil
+
+    kernels = [process for process in psutil.Process().children() if _is_kernel(process)]
+    for kernel in kernels:
+        kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
+    sweep()
+    if spill and Path(spill).expanduser().is_dir():
+        sweep(Path(spill).expanduser())
+
+
+def end_processes() -> None:
+    """End the processes that make reports beside this one, and the kernels of these."""
+    import multiprocessing
+
+    import psutil
+
+    for process in multiprocessing.active_children():
+        descendants = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        for descendant in descendants:
+            descendant.kill()
+
+
+def _is_kernel(process: Process) -> bool:
+    """True if the process is a Jupyter kernel; other child processes are left alone."""
+    import psutil
+
+    try:
+        return "ipykernel_launcher" in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False

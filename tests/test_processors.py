@@ -1,0 +1,67 @@
+"""Processors whose AVX-512 sort is slow."""
+
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from evalkit.machine import kernels, processors
+
+ZEN_4 = (
+    "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: {model}\nmodel "
+    "name\t: AMD EPYC\n"
+)
+FEATURES = processors.dispatched()
+
+
+SLOW = {1: False, 15: False, 16: True, 31: True, 33: False, 97: True, 160: True}
+OTHERS = ("", "vendor_id : GenuineIntel\ncpu family : 25\nmodel : 17\n", "CPU part : 0xd40\n")
+
+
+def test_zen_4_is_told_from_zen_3_and_other_processors():
+    assert {model: processors.sorts_slowly(ZEN_4.format(model=model)) for model in SLOW} == SLOW
+    assert not any(map(processors.sorts_slowly, OTHERS))
+
+
+def test_what_the_user_set_stands(tmp_path):
+    described = tmp_path / "cpuinfo"
+    described.write_text(ZEN_4.format(model=17))
+    assert processors.remedy({processors.SWITCH: ""}, described) == {}
+    assert processors.remedy({}, tmp_path / "none") == {}
+    early = tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 4)
+    assert processors.remedy({}, described) == {
+        processors.SWITCH: "AVX512_SKX" if early else "X86_V4"
+    }
+
+
+def test_numpy_is_not_imported_to_find_its_name():
+    """numpy reads the variable when it is imported: afterwards it is too late."""
+    code = "import sys; from evalkit.machine import processors\n"
+    zen_4 = "vendor_id: AuthenticAMD\ncpu family: 25\nmodel: 17"
+    code += f"processors.described = lambda *_: {zen_4!r}\n"
+    code += "print(processors.remedy({}), 'numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.endswith("} False\n")
+    assert processors.SWITCH in run.stdout
+
+
+def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatch):
+    monkeypatch.delenv(processors.SWITCH, raising=False)
+    monkeypatch.setattr(processors, "remedy", lambda environment: {processors.SWITCH: "X86_V4"})
+    with kernels.surroundings(tmp_path):
+        assert os.environ[processors.SWITCH] == "X86_V4"
+    assert processors.SWITCH not in os.environ
+
+
+@pytest.mark.skipif(
+    not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it"
+)
+def test_numpy_takes_the_remedy_without_a_warning():
+    code = "from evalkit.machine import processors; print(processors.dispatched())"
+    environment = os.environ | {processors.SWITCH: " ".join(FEATURES)}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert (run.stdout, run.stderr) == ("[]\n", "")

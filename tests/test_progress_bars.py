@@ -1,0 +1,78 @@
+"""The line of progress, for those who watch it."""
+
+import io
+import sys
+
+import jupyter_client
+import pytest
+
+from evalkit.machine.progress_bars import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def watched(monkeypatch) -> Terminal:
+    """A terminal in place of the error stream; not in a fixture, after which pytest sets the stream
+    anew.
+    """
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress("reading", 1_000, "rows", patience=0) as draw:
+        draw(250)
+        draw(1_000)
+    lines = terminal.getvalue().split("\r\x1b[K")
+    assert lines == [
+        "",
+        f"reading [{'#' * 5}{'.' * 15}] 250 of 1,000 rows",
+        f"reading [{'#' * 20}] 1,000 of 1,000 rows",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "patience", "drawn"),
+    [(0, 5, 0, "\r\x1b[Kreading 5 rows\r\x1b[K"), (1, 1, 0, ""), (10, 10, 1, "")],
+    ids=["an unknown total", "done at its first line", "short work"],
+)
+def test_what_a_terminal_sees(monkeypatch, total, done, patience, drawn):
+    terminal = watched(monkeypatch)
+    with progress("reading", total, "rows", patience=patience) as draw:
+        draw(done)
+    assert terminal.getvalue() == drawn
+
+
+def test_no_terminal_sees_nothing(capsys):
+    with progress("reading", 10, patience=0) as draw:
+        draw(10)
+    assert capsys.readouterr() == ("", "")
+
+
+DRAWN = (
+    "from evalkit.machine.progress_bars import progress\n"
+    "with progress('reading', 9, patience=0) as draw:\n    draw(3)"
+)
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_notebook_draws_only_for_a_person(watched):
+    """Who runs a cell by hand can be asked for input; papermill, nbconvert and nbval, which store
+    outputs, cannot.
+    """
+    with jupyter_client.run_kernel(kernel_name="python3") as kernel:
+        shown: list[str] = []
+        kernel.execute_interactive(
+            DRAWN,
+            allow_stdin=watched,
+            output_hook=lambda message: shown.append(message["msg_type"]),
+            timeout=60,
+        )
+    assert bool(set(shown) & {"display_data", "update_display_data"}) is watched
+    assert "error" not in shown
