@@ -303,9 +303,9 @@ class Study(ABC):
     # whether pairs without a baseline have a first system whatever their values are
     directed_pairs: ClassVar[bool] = False
     adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
-    rechosen: ClassVar[bool] = (
-        False  # whether a threshold chosen on the units is chosen again on samples of them
-    )
+    # whether a threshold chosen on the units is chosen again on samples of them
+    rechosen: ClassVar[bool] = False
+    all_units: ClassVar[Member] = EVERY
 
     def __repr__(self) -> str:
         """One line: the systems, the metrics, the unit."""
@@ -891,7 +891,7 @@ class Study(ABC):
         self._check_question()
         for column in self.settings.groups.references:
             groups.reference_of(self, column, self.group_parts(column))
-        policy.asked(self.settings.gate, [self])
+        policy.check_rules(self.settings.gate, [self])
 
     def _check_question(self) -> None:
         """Raise ParameterError for a one-sided question without a baseline, or whose level has no
