@@ -1244,7 +1244,7 @@ def _of_rows(
     """The study of a table that fits into memory, which is one block."""
     rows = data.rows
     n = len(rows)
-    fields, columns = row_study.of_rows(data, settings, p)
+    fields, columns = row_study.arguments_from_rows(data, settings, p)
     unit = None
     if settings.unit:
         unit, _ = codes(columns["unit"])
@@ -1316,7 +1316,7 @@ def _of_blocks(
     summariser = RatingSummariser(terms, settings.limits, errors, table.ids_held)
     summary = table.total(summariser.summarise)
     rows = summary.actual_sums.rows
-    table.check(rows, summary.ids.repeated_rows if table.schema.id else 0)
+    row_study.check_ids(table, rows, summary.ids)
     part = table.pieces[0].part
     weight = table.schema.shared.get(schema.WEIGHT)
     if weight is not None and not summary.actual_sums.weight:
@@ -1324,7 +1324,7 @@ def _of_blocks(
     layout = layout_of(units=bool(settings.unit), weights=weight is not None)
     measured = SummedForecasts(table.systems, terms, summary, layout)
     measured.refuse_unlike()
-    fields = row_study.of_blocks(table, rows, settings, p, weighted=weight is not None)
+    fields = row_study.arguments_from_blocks(table, rows, settings, p, weighted=weight is not None)
     study_of_table = Rating(
         **fields,
         measured=measured,
