@@ -159,7 +159,7 @@ def _columns_read(
     """The columns of numbers that metrics need, as `Settings.columns`, without those that are
     computed from a reference forecast. Raises ParameterError for a metric of skill without one.
     """
-    present = {*parts[0].columns}
+    present = set(parts[0].columns)
     if p.reference is not None:
         present.discard(REFERENCE)
         return {name: use for name, use in settings.columns.items() if name in present}
@@ -175,8 +175,8 @@ def _read_in_memory(
     """The study of a table that fits into memory."""
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
-    part = forecasts.parts[0]
-    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, part)
+    first_part = forecasts.parts[0]
+    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)
     if timing is not None:
         settings = replace(settings, unit=p.unit or timing.unit)
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
@@ -294,7 +294,9 @@ class RatingSummary(ForecastSummary):
 
 @dataclass(frozen=True)
 class AbsoluteErrors:
-    """The absolute errors of all systems, as columns that are added up by unit.
+    """The absolute errors of all systems on some rows, or added up by unit, as one array with a
+    line for each system; then for each metric that leaves rows out a line with 1 where all systems
+    have a value of it, else 0, and the errors of each system again, 0 where this is 0.
 
     systems: their number. partial: the metrics that leave rows out.
     """
@@ -304,42 +306,41 @@ class AbsoluteErrors:
 
     @property
     def width(self) -> int:
-        """The number of rows of `from_block`."""
+        """The number of lines of `from_block`."""
         return self.systems + len(self.partial) * (1 + self.systems)
 
     def undefined(self, block: Block) -> list[Bools]:
-        """For each partial metric the rows of a block on which a system has no value, shape
-        (systems, rows).
+        """For each metric that leaves rows out a mask of the rows of a block on which a system has
+        no value, shape (systems, rows).
         """
-        system_rows = [block.rows(i) for i in range(self.systems)]
+        rows_of_systems = [block.rows(i) for i in range(self.systems)]
         masks = list[Bools]()
         for chosen in self.partial:
             kind = chosen.metric.kind
             assert isinstance(kind, Loss)
-            values: Floats = np.array([kind.per_row(rows, chosen.k) for rows in system_rows])
+            values: Floats = np.array([kind.per_row(rows, chosen.k) for rows in rows_of_systems])
             masks.append(np.isnan(values))
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The error of each system on each row of a block, shape (`width`, rows): a row for each
-        system; then for each partial metric a row with 1 where all systems have a value of it, else
-        0, and the errors of each system again, 0 where it is 0.
+        """The errors on the rows of a block, shape (`width`, rows), line by line as the class
+        describes.
         """
-        error = np.abs(block.predictions - block.truth)
-        columns = [error]
+        error = np.abs(block.predictions - block.truth)  # (systems, rows)
+        lines = [error]
         for undefined in self.undefined(block):
             has_value = ~undefined.any(axis=0)
-            columns += [np.atleast_2d(has_value), error * has_value]
-        return np.concatenate(columns)
+            lines += [np.atleast_2d(has_value), error * has_value]
+        return np.concatenate(lines)
 
     def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
-        """The units on which the first of two systems has the smaller error, the same, the larger,
-        for every pair.
+        """For every pair the number of units on which the first system has the smaller error, the
+        same, and the larger one: of all units, and of those that each partial metric counts.
 
-        errors: the rows of `from_block`, added up by unit, shape (`width`, units).
+        errors: the lines of `from_block`, added up by unit, shape (`width`, units).
         """
-        errors_of_metric = {"": errors[: self.systems]}
-        start = self.systems
+        errors_of_metric = {"": errors[: self.systems]}  # (systems, units)
+        start = self.systems  # the first line of a partial metric
         for chosen in self.partial:
             has_value = errors[start] > 0
             end = start + 1 + self.systems
@@ -354,8 +355,11 @@ class AbsoluteErrors:
 
 @dataclass(frozen=True, eq=False)
 class RatingSummariser:
-    """Summarises blocks. max_ids: how many ids are checked for duplicates. holds_table: the only
-    block is the whole table, whose rows are counted by forecast once a figure needs it.
+    """Summarises blocks.
+
+    terms: adds up the terms of the metrics. errors: makes the absolute errors, for wins. max_ids:
+    how many ids are checked for duplicates. holds_table: True if the only block is the whole table;
+    its rows are counted by forecast only once a figure needs them.
     """
 
     terms: TermAdder
@@ -366,30 +370,42 @@ class RatingSummariser:
 
     def summarise(self, block: Block) -> RatingSummary:
         """What all numbers of the study are computed from, of the rows of a block."""
-        systems = range(len(block.predictions))
         distances = [np.abs(prediction - block.truth) for prediction in block.predictions]
-        drops = [drops_of(block.rows(i)) for i in systems]
-        undefined = self.errors.undefined(block)
+        far = []
+        crossings = []
+        crossed_rows = []
+        for i, distance in enumerate(distances):
+            drop = drops_of(block.rows(i))
+            far.append(Extremes.from_block(block, distance, i, EXAMPLES))
+            crossings.append(Extremes.from_block(block, drop, i, 1))
+            crossed_rows.append(float(np.count_nonzero(drop)))
+        undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
         weight = [] if block.weight is None else [block.weight]
         ids = np.empty(0) if block.id is None else block.id
+        forecasts: tuple[ValueCounts, ...] = ()
+        if not self.holds_table:
+            forecasts = self.forecasts(block)
+        wins: dict[ErrorPair, Wins] = {}
+        if not block.units_split:
+            wins = self._wins(block)
         return RatingSummary(
             terms=self.terms.sums(block, self.limits),
             actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
             actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
-            forecasts=() if self.holds_table else self.forecasts(block),
-            wins={} if block.units_split else self._wins(block),
-            far=tuple(Extremes.from_block(block, distances[i], i, EXAMPLES) for i in systems),
-            crossed=Total(np.array([np.count_nonzero(drop) for drop in drops], float)),
-            crossings=tuple(Extremes.from_block(block, drops[i], i, 1) for i in systems),
+            forecasts=forecasts,
+            wins=wins,
+            far=tuple(far),
+            crossed=Total(np.array(crossed_rows)),
+            crossings=tuple(crossings),
             sample=Sample.from_block(block, self.limits.drawn),
             ids=KeyRepeats.from_keys(ids, self.max_ids),
-            rows_without_value=Total(np.array([mask.sum(axis=1) for mask in undefined])),
+            rows_without_value=Total(np.array(undefined_rows)),
         )
 
     def _wins(self, block: Block) -> dict[ErrorPair, Wins]:
-        """The wins of each pair over the units of a block, whose rows lie in it."""
+        """The wins of each pair over the units of a block, all rows of which lie in it."""
         errors = self.errors.from_block(block)
-        if block.clustered:
+        if block.clustered:  # rows of a unit are neighbours
             errors = np.add.reduceat(block.weights * errors, block.unit_starts, axis=1)
         return self.errors.wins(errors)
 
@@ -408,7 +424,9 @@ class RatingSummariser:
 
 
 def drops_of(rows: Rows) -> Floats:
-    """By how much the quantiles of each row cross; 0 without quantiles."""
+    """By how much the quantiles of each row cross: a higher one lies below a lower one; 0 without
+    quantiles.
+    """
     if isinstance(rows.predictive, Quantiles):
         return rows.predictive.drops
     return np.zeros(len(rows))
@@ -434,7 +452,9 @@ class ForecastSums:
 
     @staticmethod
     def columns(forecast: Floats, error: Floats, weight: Floats | None) -> list[Floats]:
-        """The numbers of each row whose sums by forecast `from_counts` needs."""
+        """The numbers of each row whose sums by forecast `from_counts` needs, in the order of the
+        fields; of unweighted rows those that differ from each other.
+        """
         f = forecast
         d = error
         w = weight
@@ -444,14 +464,23 @@ class ForecastSums:
 
     @classmethod
     def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
-        """The sums of the rows that were counted with `columns`."""
-        whole_rows, *sums = counts.merged.sums
-        rows = whole_rows.astype(float)
-        if weighted:
-            columns = [rows, *sums, np.zeros(len(rows))]
-            return cls(*columns)
-        forecast, error, square, cube = sums
-        return cls(rows, rows, forecast, error, rows, error, square, cube)
+        """The sums of the rows that were counted by forecast with `columns`."""
+        sums = counts.merged.sums  # the number of rows, then the sum of each column
+        rows = sums[0].astype(float)
+        if not weighted:
+            _, forecast, error, square, cube = sums
+            return cls(rows, rows, forecast, error, rows, error, square, cube)
+        _, weight, forecast, error, squared_weight, squared_weight_error, squared_error = sums
+        return cls(
+            rows,
+            weight,
+            forecast,
+            error,
+            squared_weight,
+            squared_weight_error,
+            squared_error,
+            cubed_error=np.zeros(len(rows)),
+        )
 
     def pooled(self, group: Ints, groups: int) -> Self:
         """The sums of each of so many groups. group: the number of the group of each forecast."""
@@ -485,15 +514,21 @@ class ForecastSums:
 
     @property
     def equal_rows(self) -> Floats:
-        """Kish's number of rows, (Σ w)² / Σ w²: as many equal ones tell as much."""
+        """Kish's number of effective rows, (Σ w)² / Σ w²: as many rows of equal weight have the
+        same variance.
+        """
         return ratio(self.weight**2, self.squared_weight)
 
     @property
     def skewness(self) -> Floats:
-        """The skewness of the errors of unweighted rows."""
+        """The skewness of the errors of unweighted rows, their third central moment over the
+        standard deviation cubed.
+        """
         mean = self.mean_error
-        cube = (self.cubed_error - 3 * mean * self.squared_error) / self.rows + 2 * mean**3
-        return ratio(cube, (self.influence_square * self.rows) ** 1.5)
+        uncentred = self.cubed_error - 3 * mean * self.squared_error
+        third_moment = uncentred / self.rows + 2 * mean**3
+        variance = self.influence_square * self.rows
+        return ratio(third_moment, variance**1.5)
 
 
 # The study ----------------------------------------------------------------------------------------
@@ -541,6 +576,10 @@ class Actual:
 class Rating(row_study.RowStudy):
     """The study of numeric forecasts; the units are rows, or those that the parameter `unit`
     names.
+
+    summariser: made `table_summary`, which has the sums, counts and sampled rows of the table.
+    stated: the distributions that forecasts state. timing: the order of rows in time; None without
+    columns of time.
     """
 
     measured: RowsInMemory | SummedForecasts
@@ -580,8 +619,8 @@ class Rating(row_study.RowStudy):
 
     @property
     def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
-        """By metric and system, the number of rows that the mean leaves out; only metrics that
-        leave any out.
+        """Metric -> system -> the number of rows that the mean leaves out; only metrics that leave
+        any out.
         """
         by_metric = {}
         counts = self.table_summary.rows_without_value.sums.tolist()
@@ -597,7 +636,9 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def by_forecast(self) -> tuple[ValueCounts, ...]:
-        """The rows by forecast of each system; counted here where the table is in memory."""
+        """The rows of each system counted by forecast, with the columns of `ForecastSums`; counted
+        here if the table is in memory, where the sample has all its rows.
+        """
         summary = self.table_summary
         return summary.forecasts or self.summariser.forecasts(summary.sample.rows)
 
@@ -610,16 +651,17 @@ class Rating(row_study.RowStudy):
     @cached_property
     def errors(self) -> dict[str, Distribution]:
         """The distribution of each system's errors, forecast − actual."""
-        return {
-            name: self.table_summary.terms.errors[ErrorsKey(0, i)].distribution(
-                weighted=self.weighted
-            )
-            for i, name in enumerate(self.systems)
-        }
+        errors = {}
+        for i, name in enumerate(self.systems):
+            counts = self.table_summary.terms.errors[ErrorsKey(ALL_ROWS_GROUP, i)]
+            errors[name] = counts.distribution(weighted=self.weighted)
+        return errors
 
     @frame
     def spread(self) -> Iterator[Row]:
-        """Quantiles of the error forecast − actual of every system."""
+        """Yield the quantiles of the error forecast − actual of every system: system, and a column
+        for each of `SHARES`, such as 5%.
+        """
         columns = [f"{share:.0%}" for share in SHARES]
         for name in self.order:
             quantiles = self.errors[name].quantiles(SHARES)
@@ -640,8 +682,9 @@ class Rating(row_study.RowStudy):
         """The largest possible error of quantiles due to binning; 0 if all errors are counted
         exactly.
         """
-        columns = [*self.errors.values(), *(error.sizes() for error in self.errors.values())]
-        return max(column.quantile_error(SHARES) for column in columns)
+        distributions_of_errors = list(self.errors.values())
+        distributions_of_errors += [errors.sizes() for errors in self.errors.values()]
+        return max(errors.quantile_error(SHARES) for errors in distributions_of_errors)
 
     @cached_property
     def heavy(self) -> float:
@@ -657,21 +700,21 @@ class Rating(row_study.RowStudy):
 
     @property
     def scored_by_few(self) -> list[MetricAtK]:
-        """The metrics that units make up which lie beyond a quantile or outside of an interval, or
-        on one side of the forecast, if fewer than `MISSED` of these are expected.
+        """The metrics that are made up by few units: those beyond a quantile, outside of an
+        interval, or on one side of the forecast, of which fewer than `MISSED` are expected.
         """
-        return [
-            chosen
-            for chosen in self.settings.metrics
-            if self.stated.missed_share(chosen) * self.unit_count < MISSED
-        ]
+        metrics = []
+        for chosen in self.settings.metrics:
+            expected_units = self.stated.missed_share(chosen) * self.unit_count
+            if expected_units < MISSED:
+                metrics.append(chosen)
+        return metrics
 
     @property
     def equal_units(self) -> int | None:
-        """Kish's number of units for the mean squared error, rounded: as many equal ones tell as
-        much.
-
-        None without that metric, or if rows are independent and unweighted.
+        """Kish's number of effective units for the mean squared error, rounded: as many units of
+        equal weight have the same variance. None without that metric, or if rows are independent
+        and unweighted.
         """
         if self.plain or not self.squared:
             return None
@@ -723,12 +766,13 @@ class Rating(row_study.RowStudy):
         weight = sample.stands_for * sample.times * sample.rows.weights
         rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
         i, j = np.nonzero(rows)
-        cells = {"x": x_edges[i], "y": y_edges[j], "width": float(x_edges[1] - x_edges[0])}
-        cells |= {"height": float(y_edges[1] - y_edges[0]), "rows": rows[i, j]}
-        return pd.DataFrame(cells)
+        width = float(x_edges[1] - x_edges[0])
+        height = float(y_edges[1] - y_edges[0])
+        columns = {"x": x_edges[i], "y": y_edges[j], "width": width, "height": height}
+        return pd.DataFrame(columns | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The rows with the leader's largest errors, up to five."""
+        """The n rows, at most five, with the leader's largest errors: id, actual, forecast, error."""
         far = self.table_summary.far[self.systems.index(self.leader)].rows[:n]
         rows = [(self.row_name(row.name), row.actual, row.prediction) for row in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
@@ -738,7 +782,9 @@ class Rating(row_study.RowStudy):
 
     @frame
     def coverages(self) -> Iterator[Row]:
-        """The coverage of each central interval: system, nominal, value, low, high, shares."""
+        """Yield the coverage of each central interval of each system: system, nominal (its level),
+        value, low, high, all as shares.
+        """
         for percent in self.stated.intervals:
             chosen = lookup.find_metric(f"coverage@{percent:g}", "forecasts")
             for name in self.order:
@@ -747,31 +793,31 @@ class Rating(row_study.RowStudy):
 
     @frame
     def transform(self) -> Iterator[Row]:
-        """The histogram of the probability integral transform: system, low, high, share, and
-        density, which is 1 where quantiles are right.
+        """Yield the histogram of the probability integral transform of each system: system, low,
+        high, share, and density, which is 1 where quantiles are right.
         """
         percents = self.stated.percents
         if not percents:
             return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
         for name in self.order:
-            reached = [self.estimate(chosen, name).value for chosen in metrics]
-            for row in distributions.bins(percents, reached):
+            coverage = [self.estimate(chosen, name).value for chosen in metrics]
+            for row in distributions.bins(percents, coverage):
                 yield {"system": name} | row
 
     @property
     def wrong_coverages(self) -> pd.DataFrame:
-        """The coverages whose interval excludes the level by which the prediction interval is
-        called, of the intervals among the metrics; only those that differ by at least
-        `COVERAGE_GAP`. More than the level is no fault where actual values are whole numbers, which
-        may lie on a bound.
+        """The rows of `coverages` whose coverage differs significantly from the nominal level, by
+        at least `COVERAGE_GAP`; only of prediction intervals that are among the metrics. A higher
+        coverage is no fault where actual values are whole numbers, which may lie on a bound.
         """
         frame = self.coverages
-        shown = [level / 100 for level in self.stated.shown_intervals]
-        too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
-        excluded = (frame["high"] < frame["nominal"]) | too_wide
-        distance = (frame["value"] - frame["nominal"]).abs()
-        return frame[frame["nominal"].isin(shown) & excluded & (distance >= COVERAGE_GAP)]
+        levels = [percent / 100 for percent in self.stated.shown_intervals]
+        is_too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
+        is_wrong = (frame["high"] < frame["nominal"]) | is_too_wide
+        is_far = (frame["value"] - frame["nominal"]).abs() >= COVERAGE_GAP
+        is_shown = frame["nominal"].isin(levels)
+        return frame[is_shown & is_wrong & is_far]
 
     @cached_property
     def examples(self) -> distributions.ExampleForecasts:
@@ -782,7 +828,8 @@ class Rating(row_study.RowStudy):
         if self.timing is not None and self.timing.ordered is not None:
             number = self.timing.ordered.last_rows(SHOWN_ROWS)
         else:
-            number = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+            n_shown = min(len(rows), SHOWN_ROWS)
+            number = np.linspace(0, len(rows) - 1, n_shown).round().astype(int)
         return self.stated.examples(rows.take(number).rows(self.systems.index(self.leader)))
 
     @property
@@ -832,18 +879,18 @@ class Rating(row_study.RowStudy):
         if self.stated.roles or len(self.systems) < 2:
             return {}
         by_key = distribution_columns.distributions(self.account.others, self.p.interval_level)
-        roles = {}
+        descriptions = {}
+        common_roles: set[str] | None = None  # those that all systems so far have
         for name in self.systems:
             key = distribution_columns.system_key(name)
             if key not in by_key:
                 return {}
-            roles[name] = by_key[key].roles
-        common_roles = set.intersection(*map(set, roles.values()))
-        if distribution_columns.is_stated_by(common_roles):
+            roles = by_key[key].roles
+            descriptions[name] = distribution_columns.described(roles)
+            common_roles = set(roles) if common_roles is None else common_roles & set(roles)
+        if distribution_columns.is_stated_by(common_roles or set()):
             return {}  # they were not read for another reason
-        return {
-            name: distribution_columns.described(of_system) for name, of_system in roles.items()
-        }
+        return descriptions
 
     @property
     def numbered_systems(self) -> list[str]:
@@ -861,7 +908,7 @@ class Rating(row_study.RowStudy):
         if self.p.interval_level:
             return []
         columns = self.account.columns.get("quantile", "").split(", ")
-        return [*filter(distribution_columns.states_no_level, columns)]
+        return list(filter(distribution_columns.states_no_level, columns))
 
     def row_name(self, name: object) -> str:
         """The id of a row, or its number, from how a block calls it; of rows in time order without
@@ -875,7 +922,8 @@ class Rating(row_study.RowStudy):
         columns = (self.timing.columns.series, self.timing.columns.time)
         texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
         # days of a data frame are read as midnight
-        return " ".join(str(values[name]).removesuffix(" 00:00:00") for values in texts)
+        names = [str(values[name]).removesuffix(" 00:00:00") for values in texts]
+        return " ".join(names)
 
     @property
     def unit_name(self) -> str:
@@ -893,9 +941,10 @@ class Rating(row_study.RowStudy):
     # Beside the metrics
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """Units on which the first has the smaller absolute error, of those that the metric does
-        not leave out, and the detectable difference. For metrics of distributions, which may differ
-        where errors do not, the units are not counted.
+        """The columns wins, ties and losses: the units on which the first system has the smaller
+        absolute error, the same, and the larger one, of those that the metric does not leave out;
+        and detectable. For metrics of distributions, which may differ where errors do not, the
+        units are not counted: NaN.
         """
         kind = chosen.base.metric.kind
         if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
@@ -917,8 +966,9 @@ class Rating(row_study.RowStudy):
         moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
         if isinstance(moments, UnitSums):
             errors = self.summariser.errors
-            # the weight of the units is before the errors, see `TermAdder`
-            return errors.wins(moments.sums[1 : 1 + errors.width])
+            # the first line has the weight of the units, see `TermAdder`
+            errors_of_units = moments.sums[1 : 1 + errors.width]
+            return errors.wins(errors_of_units)
         return self.table_summary.wins
 
     @property
@@ -947,9 +997,9 @@ class Rating(row_study.RowStudy):
         distributions without a point forecast.
         """
         rows = self._leader_rows
-        known = rows.take(~np.isnan(rows.columns[REFERENCE]))
-        forecast = known.columns[REFERENCE]
-        return chosen.value(replace(known, score=forecast, predictive=None))
+        with_reference = rows.take(~np.isnan(rows.columns[REFERENCE]))
+        forecast = with_reference.columns[REFERENCE]
+        return chosen.value(replace(with_reference, score=forecast, predictive=None))
 
     @property
     def rows_without_reference(self) -> int | None:
@@ -1001,7 +1051,7 @@ class Rating(row_study.RowStudy):
         if not len(self.comparisons):
             return []
         is_tapered = self.comparisons["method"] == TAPERED
-        return [*dict.fromkeys(self.comparisons["metric"][is_tapered])]
+        return list(dict.fromkeys(self.comparisons["metric"][is_tapered]))
 
     @cached_property
     def autocorrelation(self) -> Autocorrelation | None:
@@ -1049,8 +1099,8 @@ class Rating(row_study.RowStudy):
 
     @cached
     def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
-        """A metric if every row had this forecast; of a metric with a further column on the sampled
-        rows.
+        """The value of a metric if every row had this forecast; for a metric that needs a further
+        column, of the sampled rows.
         """
         target = self.target
         kind = chosen.metric.kind
@@ -1072,8 +1122,8 @@ class Rating(row_study.RowStudy):
 
     @frame
     def tenths(self) -> Iterator[Row]:
-        """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals,
-        rows.
+        """Yield the bias along the forecast of each system: system, tenth (of the rows by their
+        forecast, from 1), forecast and actual (means), bias, low, high, n (rows).
         """
         for name in self.order:
             for tenth in self._tenths(name):
@@ -1102,7 +1152,10 @@ class Rating(row_study.RowStudy):
     def _bias_in_tenth(
         self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
     ) -> Statistic:
-        """The mean error of system number i in a tenth. sums: of all tenths. is_in_tenth: of the
+        """The mean error of system number i in a tenth: from its rows if all are in the sample,
+        else from sums, where the sample tells how units vary.
+
+        sums: with one entry per tenth. number: of the tenth among these. is_in_tenth: a mask of the
         sampled rows.
         """
         sample = self.table_summary.sample
@@ -1143,9 +1196,10 @@ class Rating(row_study.RowStudy):
         """
         if self.table_summary.sample.is_complete:
             return 0.0
-        medians = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
-        biases = [tenth.bias for tenth in self._tenths(self.leader)]
-        statistics: list[Any] = [*medians, *biases]  # of classes with `error_uncertainty`
+        statistics: list[Any] = []  # of classes with `error_uncertainty`
+        for chosen in self.medians:
+            statistics += [self.measure(chosen, name) for name in self.systems]
+        statistics += [tenth.bias for tenth in self._tenths(self.leader)]
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
     @cached_property
@@ -1197,8 +1251,8 @@ class Rating(row_study.RowStudy):
 
     @frame
     def parts(self) -> Iterator[Row]:
-        """The CORP decomposition of each squared error: mse, miscalibration, discrimination,
-        uncertainty, skill.
+        """Yield the CORP decomposition of the squared error of each system: system, mse,
+        miscalibration, discrimination, uncertainty, skill.
 
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the
         actual values.
@@ -1212,14 +1266,16 @@ class Rating(row_study.RowStudy):
 
 
 def edges(columns: Sequence[Distribution], bins: int) -> Floats:
-    """Edges of `bins` equal bins.
+    """The edges of `bins` equal bins that hold the central 99% of each column.
 
-    For whole numbers each bin holds the same number of them, and there may be fewer bins.
+    If all values are whole numbers, each bin holds the same number of these, and there may be fewer
+    bins.
     """
     low, high = reliability.window(columns)
     if not all(column.integers for column in columns):
         return np.linspace(low, high, bins + 1)
-    width = max(np.ceil((high - low + 1) / bins), 1.0)
+    numbers_per_bin = np.ceil((high - low + 1) / bins)
+    width = max(numbers_per_bin, 1.0)
     return np.arange(low - 0.5, high + width, width)
 
 
@@ -1244,26 +1300,26 @@ def _of_rows(
     """The study of a table that fits into memory, which is one block."""
     rows = data.rows
     n = len(rows)
-    fields, columns = row_study.arguments_from_rows(data, settings, p)
+    arguments = row_study.arguments_from_rows(data, settings, p)
     unit = None
     if settings.unit:
-        unit, _ = codes(columns["unit"])
+        unit, _ = codes(arguments.rows["unit"])
     is_clustered = unit is not None
     number = np.arange(n)
     key = number if unit is None else unit
+    system_columns = {}
+    for role in rows.layout.predictions:
+        if is_role(role):  # of distributions
+            system_columns[role] = np.array(list(rows.predictions_of(role).values()))
     block = Block(
         data.actual,
-        np.array([*data.score.values()]),
+        np.array(list(data.score.values())),
         data.weight,
         key.view(np.uint64),
         clustered=is_clustered,
         units_split=is_clustered,
-        shared_columns=columns["columns"],
-        system_columns={
-            role: np.array([*rows.predictions_of(role).values()])
-            for role in rows.layout.predictions
-            if is_role(role)
-        },
+        shared_columns=arguments.rows["columns"],
+        system_columns=system_columns,
         names=number,
     )
     system_rows = {}
@@ -1285,11 +1341,11 @@ def _of_rows(
     exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
     summariser = RatingSummariser(terms, exact, errors, holds_table=True)
     return Rating(
-        **fields,
+        **arguments.study,
         measured=RowsInMemory(system_rows, lambda: rows.id),
         summariser=summariser,
         table_summary=summariser.summarise(block),
-        stated=distributions.StatedDistributions([*block.system_columns]),
+        stated=distributions.StatedDistributions(list(system_columns)),
         timing=timing,
     )
 
@@ -1303,7 +1359,9 @@ def _of_blocks(
     roles = [role for role in table.schema.predictions if is_role(role)]
     stated = distributions.StatedDistributions(roles)
     wanted = [chosen.base for chosen in settings.metrics]
-    metrics = list(dict.fromkeys([*wanted, BIAS, *stated.drawn_metrics]))
+    wanted.append(BIAS)
+    wanted += stated.drawn_metrics
+    metrics = list(dict.fromkeys(wanted))
     refuse_unsummed(metrics, table.rows)
     errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
     terms = TermAdder.from_heads(
@@ -1317,10 +1375,9 @@ def _of_blocks(
     summary = table.total(summariser.summarise)
     rows = summary.actual_sums.rows
     row_study.check_ids(table, rows, summary.ids)
-    part = table.pieces[0].part
     weight = table.schema.shared.get(schema.WEIGHT)
     if weight is not None and not summary.actual_sums.weight:
-        raise outcomes.no_weight(part.name, weight.column)
+        raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
     layout = layout_of(units=bool(settings.unit), weights=weight is not None)
     measured = SummedForecasts(table.systems, terms, summary, layout)
     measured.refuse_unlike()
@@ -1341,14 +1398,14 @@ def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
     """Raise InputError for a value that stands for a missing one, and for actual values that are
     two classes.
     """
-    part = table.pieces[0].part
+    first_part = table.pieces[0].part
     columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
     for name, distribution in columns.items():
-        outcomes.refuse_missing(distribution.values, distribution.rows, name, part.name)
+        outcomes.refuse_missing(distribution.values, distribution.rows, name, first_part.name)
     forecasts = [distribution.values for distribution in rating.forecasts.values()]
-    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, part)
+    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, first_part)
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:
-    """The width of each bin."""
+    """The width of each bin. histogram: with the columns low and high."""
     return histogram["high"] - histogram["low"]
