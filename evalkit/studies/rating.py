@@ -772,7 +772,7 @@ class Rating(row_study.RowStudy):
         return pd.DataFrame(columns | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The n rows, at most five, with the leader's largest errors: id, actual, forecast, error."""
+        """The n rows (at most 5) with the leader's largest errors: id, actual, forecast, error."""
         far = self.table_summary.far[self.systems.index(self.leader)].rows[:n]
         rows = [(self.row_name(row.name), row.actual, row.prediction) for row in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
