@@ -776,15 +776,7 @@ def checked_parameters(
     if not p.unit:
         lacks["scores of units"] = OF_UNITS
     chosen = lookup.find_computable(p.metrics, "counts", ORDER_METRICS + THRESHOLD_METRICS, lacks)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    ).checked(systems)
+    settings = row_study.classification_settings(p, chosen, systems, limits)
     threshold = p.threshold
     if threshold is None:
         threshold = BestF1() if outside else 0.5

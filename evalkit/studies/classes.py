@@ -41,7 +41,7 @@ from evalkit.reading.inputs.outcomes import Outcomes, is_number
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
 from evalkit.statistics.statistic import Statistic, layout_of
-from evalkit.studies import row_study, score_curves, study
+from evalkit.studies import row_study, score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
@@ -456,16 +456,7 @@ def checked_settings(
     elif outside:
         lacks = {"probabilities": f"probabilities, {outside}"}
     chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    )
-    return settings.checked(systems)
+    return row_study.classification_settings(p, chosen, systems, limits)
 
 
 # Rows at hand -------------------------------------------------------------------------------------
@@ -638,10 +629,10 @@ def _second_reading(
 
 
 def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
-    """The influence of the rows of a group on the mean over the classes of a metric of scores, of
-    each system; each class has a variance of its own.
+    """How each row of a group (all rows, or a slice by number) influences the mean over the classes
+    of a metric of scores, for each system. metric: of a class against the rest.
     """
-    tables = []
+    tables = []  # of each system for each class
     for i in range(len(measured.systems)):
         scores = [measured.scores(group, i, c) for c in measured.problems]
         tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])

@@ -160,13 +160,6 @@ def looks_like_report(path: Path) -> bool:
     return isinstance(results, dict) and "report" in results
 
 
-class NewAndOldValue(NamedTuple):
-    """The values of a metric of a system in the new and in the old report."""
-
-    new: float
-    old: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(Shown, Study):
     """The study of two reports. What other studies call a system is a side here: a system in one of
@@ -250,34 +243,21 @@ class Diff(Shown, Study):
         """The size of a loss, a row of `comparisons`, as a share of the old value; infinite if that
         is 0.
         """
-        old = abs(self.common_values(row).old)
+        metrics = {chosen.label: chosen for chosen in self.settings.metrics}
+        old = abs(self.estimate(metrics[row["metric"]], row["second"]).value)
         if not old:
             return float("inf")
         loss = float(abs(row["difference"]))
         return loss / old
 
-    def common_values(self, row: Row) -> NewAndOldValue:
-        """The values of a row of `comparisons`, over the units that it compares."""
-        metrics = {chosen.label: chosen for chosen in self.settings.metrics}
-        metric = metrics[row["metric"]]
-        new = self.estimate(metric, row["first"])
-        old = self.estimate(metric, row["second"])
-        return NewAndOldValue(new.value, old.value)
-
     def spoken(self, system: str) -> str:
         """A side by the name of its system, with "new" or "old" if both have the same name."""
-        if system.startswith(NEW):
-            prefix = NEW
-            name = system.removeprefix(NEW)
-            partner = self.partner[name]
-        else:
-            prefix = OLD
-            name = system.removeprefix(OLD)
-            new_names = {old: new for new, old in self.partner.items()}
-            partner = new_names[name]
+        prefix = NEW if system.startswith(NEW) else OLD
+        name = system.removeprefix(prefix)
+        is_renamed = (name, name) not in self.partner.items()
         if name == UNNAMED:
             name = "model"
-        if name not in (partner, "model"):
+        if is_renamed and name != "model":
             return name
         return f"the {prefix}{name}"
 

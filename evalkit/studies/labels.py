@@ -210,18 +210,9 @@ def _predicted(rows: Rows) -> np.ndarray:
 def checked_settings(
     p: ClassificationParameters, systems: tuple[str, ...], limits: Limits
 ) -> Settings:
-    """The parameters, checked."""
+    """The parameters, checked; by default with `METRICS`."""
     chosen = lookup.find_metrics(p.metrics, "labels", METRICS)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    )
-    return settings.checked(systems)
+    return row_study.classification_settings(p, chosen, systems, limits)
 
 
 def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:

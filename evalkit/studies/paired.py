@@ -171,6 +171,7 @@ class Significance(shown.Shown, Study):
         shared = settings(p, metrics, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL_ROWS)
+        # a claim about these questions alone, not about others like them, rests on their draws
         if p.claim == reports.THESE and not any(draws.several for draws in data.draws.values()):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"

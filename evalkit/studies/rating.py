@@ -132,11 +132,13 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         p.unit,
         p.interval_level,
     )
+    # what the forecasts state decides which metrics can be computed, and which are usual
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
+    # forecasts that look ahead by different times are shown by how far, unless segments are named
     may_be_series = stated.roles or forecasts.time_columns
     if may_be_series and forecasts.horizon not in (None, p.unit) and not p.segments:
         settings = replace(settings, segments=(str(forecasts.horizon),))
@@ -148,7 +150,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
-            if engine is not None:  # None: the rows are counted now, and fit into memory
+            if engine is not None:  # else the rows, which are counted now, fit into memory
                 return _read_in_blocks(engine, forecasts, settings, p)
     return _read_in_memory(forecasts, settings, p)
 
@@ -156,8 +158,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
 def _columns_read(
     settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
 ) -> dict[str, str]:
-    """The columns of numbers that metrics need, as `Settings.columns`, without those that are
-    computed from a reference forecast. Raises ParameterError for a metric of skill without one.
+    """The columns of numbers that metrics need and that are to be read -> the parameter that names
+    each, as in `Settings.columns`. If `p` names a reference forecast, the others are computed from
+    it; if not, a column that would have to be raises ParameterError.
     """
     present = set(parts[0].columns)
     if p.reference is not None:
@@ -382,12 +385,8 @@ class RatingSummariser:
         undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
         weight = [] if block.weight is None else [block.weight]
         ids = np.empty(0) if block.id is None else block.id
-        forecasts: tuple[ValueCounts, ...] = ()
-        if not self.holds_table:
-            forecasts = self.forecasts(block)
-        wins: dict[ErrorPair, Wins] = {}
-        if not block.units_split:
-            wins = self._wins(block)
+        forecasts = () if self.holds_table else self.forecasts(block)
+        wins = {} if block.units_split else self._wins(block)
         return RatingSummary(
             terms=self.terms.sums(block, self.limits),
             actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
@@ -465,22 +464,12 @@ class ForecastSums:
     @classmethod
     def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
         """The sums of the rows that were counted by forecast with `columns`."""
-        sums = counts.merged.sums  # the number of rows, then the sum of each column
-        rows = sums[0].astype(float)
-        if not weighted:
-            _, forecast, error, square, cube = sums
-            return cls(rows, rows, forecast, error, rows, error, square, cube)
-        _, weight, forecast, error, squared_weight, squared_weight_error, squared_error = sums
-        return cls(
-            rows,
-            weight,
-            forecast,
-            error,
-            squared_weight,
-            squared_weight_error,
-            squared_error,
-            cubed_error=np.zeros(len(rows)),
-        )
+        n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
+        rows = n.astype(float)
+        if weighted:
+            return cls(rows, *sums, cubed_error=np.zeros(len(rows)))
+        forecast, error, square, cube = sums
+        return cls(rows, rows, forecast, error, rows, error, square, cube)
 
     def pooled(self, group: Ints, groups: int) -> Self:
         """The sums of each of so many groups. group: the number of the group of each forecast."""
@@ -962,7 +951,9 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def _wins(self) -> dict[ErrorPair, Wins]:
-        """The units on which the first of each two systems has the smaller absolute error."""
+        """The number of units on which the first of each two systems has the smaller absolute
+        error: from the sums of each unit if these were kept, else as counted block by block.
+        """
         moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
         if isinstance(moments, UnitSums):
             errors = self.summariser.errors
@@ -1191,8 +1182,8 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def uncertainty_of_widths(self) -> float:
-        """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row
-        was used.
+        """The largest relative uncertainty of the half-widths of intervals that come from a sample
+        of rows, which are those of medians and of biases in tenths; 0 if every row was used.
         """
         if self.table_summary.sample.is_complete:
             return 0.0

@@ -4,7 +4,7 @@ Also the account of the rows that were read, the rows for the units file, and th
 largest errors.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,7 +22,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.rows import ErrorKind as ErrorKind, Misses, Rows
 from evalkit.numbers import unit_noun
-from evalkit.parameters.reports import Parameters
+from evalkit.parameters.reports import ClassificationParameters, Parameters
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.blocks import Blocks
@@ -38,6 +38,7 @@ from evalkit.studies.study import (
     Settings,
     Study,
     SystemPair,
+    settings as settings_of,
 )
 
 
@@ -125,7 +126,7 @@ def arguments_from_blocks(
     rows: the number of rows that all systems have.
     """
     alone = 0
-    if table.paired:  # a row of the table is a prediction of one system
+    if table.paired:  # each of its rows is a prediction of one system
         alone = table.rows - rows * len(table.systems)
     account = Account(
         systems=table.systems,
@@ -147,6 +148,27 @@ def arguments_from_blocks(
         "account": account,
         "weighted": weighted,
     }
+
+
+def classification_settings(
+    p: ClassificationParameters,
+    metrics: Iterable[MetricAtK],
+    systems: tuple[str, ...],
+    limits: Limits,
+) -> Settings:
+    """The settings of a study of classes or labels, from its parameters and these metrics. Raises
+    an error for a question that these systems cannot answer; see `Settings.checked`.
+    """
+    settings = settings_of(
+        p,
+        metrics,
+        unit=p.unit,
+        segments=p.segments,
+        groups=p.group_question,
+        slices=p.slices,
+        limits=limits,
+    )
+    return settings.checked(systems)
 
 
 def nameless(table: Blocks) -> Blocks:

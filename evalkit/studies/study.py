@@ -253,6 +253,7 @@ def once(method: Method) -> Method:
     def cached_method(
         self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
     ) -> object:
+        """The result of the method; that for all units is kept by the study."""
         if member is not EVERY:
             return method(self, chosen, subject, member)
         results = vars(self).setdefault("_results", {})

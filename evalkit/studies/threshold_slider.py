@@ -49,8 +49,8 @@ class SliderCounts:
         return len(self.threshold) - 1
 
     def named(self, threshold: float) -> str:
-        """The shortest number that gives the same decisions as a threshold chosen on these
-        scores.
+        """A threshold chosen on these scores, as text: the shortest number that gives the same
+        decisions, ∞ if no row is predicted positive, – if the threshold is NaN.
         """
         place = self.place(threshold)
         if place == len(self.threshold):
@@ -275,8 +275,9 @@ def _limits(estimate: Estimate, places: int) -> list[float]:
 
 
 def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals | OwnIntervals:
-    """The intervals of the decisions of a study; none where rows vary by unit or weight and are
-    read in blocks.
+    """How the intervals of the slider's metrics are computed: in closed form for independent,
+    unweighted rows; for other rows by the study's own methods at each threshold, or, if they are
+    not in memory, not at all.
     """
     if study.plain:
         return ClosedFormIntervals(study.settings.level)

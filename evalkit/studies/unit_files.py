@@ -157,6 +157,7 @@ class UnitFile:
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
+        # rows with an actual value name no metric, as they serve all metrics of a system
         has_rows = self.has("metric", None) & ~np.isnan(self.numeric["actual"])
         places = np.flatnonzero(of_system & has_rows)
         if not places.size or metric.metric.structure not in lookup.TABLES:
