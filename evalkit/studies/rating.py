@@ -467,7 +467,8 @@ class ForecastSums:
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
         if weighted:
-            return cls(rows, *sums, cubed_error=np.zeros(len(rows)))
+            no_cubes = np.zeros(len(rows))
+            return cls(rows, *sums, no_cubes)
         forecast, error, square, cube = sums
         return cls(rows, rows, forecast, error, rows, error, square, cube)
 
