@@ -81,7 +81,7 @@ def _splits_named(data: UnitValues) -> split_names.SplitNumbers | None:
     return split_names.named_in_full([str(name) for name in data.id])
 
 
-class PairSums(NamedTuple):
+class PairValues(NamedTuple):
     """The values of both systems of a pair, one per row of the study."""
 
     first: Sums
@@ -240,9 +240,9 @@ class Significance(shown.Shown, Study):
         """The metric of a system as one value per row, undefined where the system has none."""
         return self.data.values[chosen.label, system]
 
-    def pair_values(self, chosen: MetricAtK, pair: SystemPair) -> PairSums:
+    def pair_values(self, chosen: MetricAtK, pair: SystemPair) -> PairValues:
         """The values of both systems of a pair, one per row."""
-        return PairSums(self.values(chosen, pair[0]), self.values(chosen, pair[1]))
+        return PairValues(self.values(chosen, pair[0]), self.values(chosen, pair[1]))
 
     def is_ratio(self, chosen: MetricAtK) -> bool:
         """True if the metric is a ratio of sums, so that rows have a denominator too."""
@@ -792,7 +792,7 @@ def _complete(study: Significance, chosen: MetricAtK) -> Floats:
     return complete([study.measure(chosen, name) for name in study.order])
 
 
-class MeanRanks(NamedTuple):
+class SystemRanks(NamedTuple):
     """The mean rank of each system over units, 1 for the best.
 
     friedman, iman_davenport: p-values of two tests that all are equal. critical_difference:
@@ -807,7 +807,7 @@ class MeanRanks(NamedTuple):
 
 
 @cached
-def mean_ranks(study: Significance) -> MeanRanks | None:
+def mean_ranks(study: Significance) -> SystemRanks | None:
     """The mean ranks of at least three systems on at least two units that all of them have. None if
     there are fewer, if units do not vary, for a metric without a better direction, and for a
     one-sided question, which these tests do not answer.
@@ -821,7 +821,7 @@ def mean_ranks(study: Significance) -> MeanRanks | None:
         return None
     ranked = multiplicity.ranked(study.primary.metric.sign * values)
     level = study.settings.test_level
-    return MeanRanks(
+    return SystemRanks(
         mean_ranks=dict(zip(study.order, map(float, ranked.means), strict=True)),
         units=ranked.units,
         friedman=ranked.friedman,

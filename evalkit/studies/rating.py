@@ -467,8 +467,8 @@ class ForecastSums:
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
         if weighted:
-            no_cubes = np.zeros(len(rows))
-            return cls(rows, *sums, no_cubes)
+            sums.append(np.zeros(len(rows)))  # of cubes
+            return cls(rows, *sums)
         forecast, error, square, cube = sums
         return cls(rows, rows, forecast, error, rows, error, square, cube)
 
