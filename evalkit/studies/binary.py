@@ -412,7 +412,7 @@ class BinaryStudy(row_study.RowStudy):
         for name in self.order:
             if self.decision_column:
                 threshold = np.nan
-                # as scores the decisions are 0 and 1
+                # counted as scores, the decisions are 0 and 1, and 1 is their threshold
                 decided = counts.at(self.own_rows[name].decision_counts, 1.0)
             else:
                 threshold = self.thresholds[name]

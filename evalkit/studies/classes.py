@@ -463,7 +463,7 @@ def checked_settings(
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
-    """The study of rows in memory."""
+    """The study of rows in memory, with a class, and scores if the table has any, for each."""
     table = data.rows
     scored = bool(data.score)
     settings = checked_settings(p, table.systems, limits, scored=scored, outside=data.outside)

@@ -360,7 +360,9 @@ def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision,
 
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
-    """The threshold in each precision that changes its value. stored: by system."""
+    """The threshold in each float type, coarser than double, that changes its value. stored: the
+    float type of each system's scores.
+    """
     changed = []
     for precision, names in by_precision(stored).items():
         value = rules.rounded(threshold, precision)

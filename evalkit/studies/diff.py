@@ -284,7 +284,7 @@ class Diff(Shown, Study):
         return list(self.partner)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
-        """The study of these systems alone, by the names of the new report."""
+        """The study of some systems alone. names: those of the new report."""
         partner = {name: old for name, old in self.partner.items() if name in names}
         matched = {}
         for label, pairs in self.matched.items():
@@ -471,7 +471,7 @@ class Diff(Shown, Study):
         return obstacle("slices_of_diff")
 
     def divisions(self) -> list[Slice]:
-        """The slices that both reports have a column for."""
+        """The slices of the segment columns that both reports have, with the values of either."""
         divisions = []
         for name, column in self.new.segments.items():
             if name in self.old.segments:
@@ -726,9 +726,9 @@ def _matched(
     """
     shared = [label for label in new.metrics if label in old.metrics]
     if metrics:
-        known = [new.metric_at_k(label) for label in shared]
+        in_both = [new.metric_at_k(label) for label in shared]
         shared = [
-            lookup.label_of("metrics that both reports have", name, known) for name in metrics
+            lookup.label_of("metrics that both reports have", name, in_both) for name in metrics
         ]
     matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
     for label in shared:

@@ -239,7 +239,9 @@ def label_thresholds(threshold: float, precisions: Sequence[rules.Precision]) ->
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
-    """The study of rows in memory."""
+    """The study of rows in memory, with a score for each label. The threshold is rounded to the
+    precision in which the scores of each label are stored.
+    """
     table = data.rows
     settings = checked_settings(p, table.systems, limits)
     threshold = threshold_of(p, probabilities=data.sure)
@@ -286,6 +288,7 @@ def of_blocks(
     design = layout_of(units=table.schema.unit, weights=data.scale is not None)
     summary = row_study.first_summary(table, first)
     measured = SummedLabels(systems, first, summary, design)
+    # the second reading follows the leader along the threshold
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     leader = study.leading(study.ranked(values, primary), settings.baseline)

@@ -450,6 +450,7 @@ class Significance(shown.Shown, Study):
         comparison = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return comparison
+        # the limits are at the level of one look (`interval_level`); over all, they have this level
         p = _over_looks(comparison.p_value, self.p.looks)
         equivalence_level = round(2 * self.settings.test_level - 1, 12)
         return replace(
@@ -949,7 +950,9 @@ class HeadlineMeans(NamedTuple):
 
 
 def other_means(study: Significance) -> HeadlineMeans | None:
-    """The headline's difference in two ways; None if they are equal."""
+    """The headline's difference over common units and between the values of the systems, if they
+    are not equal; else None.
+    """
     first, second = (study.estimate(study.primary, name).value for name in study.opponents)
     of_differences = study.distribution().mean
     rounding = CLOSE * max(abs(first), abs(second))
@@ -959,7 +962,7 @@ def other_means(study: Significance) -> HeadlineMeans | None:
 
 
 def undefined(study: Significance) -> dict[str, int]:
-    """The number of rows without a value, by system and metric, without zeros."""
+    """The number of rows without a value, by "SYSTEM METRIC"; without zeros."""
     lacking = {}
     for chosen in study.settings.metrics:
         for name in study.order:
@@ -1002,7 +1005,9 @@ class Disagreements:
 
 
 def disagreements(study: Significance) -> Disagreements | None:
-    """The other tests compared with the deciding one; None if there are none."""
+    """How often the t-test and the rank tests disagree with the reported test on significance; None
+    if no other test fits.
+    """
     tests = other_tests(study)
     if not len(tests):
         return None

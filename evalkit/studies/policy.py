@@ -457,7 +457,7 @@ def judge(
     units: the number of units for which it is computed what the rules catch; None for that of the
     data. Raises ParameterError for a rule that names what the report does not have.
     """
-    alpha = next((study.settings.alpha for study in studies), None)
+    alpha = next((study.settings.alpha for study in studies), None)  # the same for all
     if alpha is not None and not policy.level_stated:
         policy = replace(policy, level=1 - alpha)
     statements_by_rule = statements_of_rules(policy.rules, studies)
@@ -465,6 +465,7 @@ def judge(
     for statements in statements_by_rule:
         statements.sort(key=Statement.rank)
         tested += sum(statement.claim.may_err for statement in statements)
+    # of each statement of a policy; a single rule is decided at the level of the report
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
         deciding = {study: study for study in studies}  # the limits that are printed decide
@@ -714,7 +715,9 @@ def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
 
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about the largest gap between groups."""
+    """The statements of a rule about the largest gap between groups: of each study and system.
+    Raises ParameterError for groups or a metric that the report does not have.
+    """
     for study in studies:
         study.group_parts(claim.column or "")  # raises where there are no such groups
         metrics = {chosen.label: chosen for chosen in study.group_metrics}

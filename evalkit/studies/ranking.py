@@ -439,7 +439,8 @@ class Ranking(Shown, Study):
         cut-off that a list reaches: metric, system, k, value, low, high, n.
         """
         metric = _curve_metric(self.primary)
-        reached = [k for k in self.ks if k <= self.last_rank]
+        last_rank = self.last_rank
+        reached = [k for k in self.ks if k <= last_rank]
         for k in reached or [1]:
             chosen = MetricAtK(metric, k)
             for name in self.order:
@@ -603,7 +604,7 @@ def hardly_judged(accounts: Mapping[str, ListAccount]) -> bool:
 
 
 def undefined(study: Ranking) -> list[UndefinedMetric]:
-    """The metrics without a value on some queries."""
+    """The metrics without a value on some queries of some system."""
     metrics = []
     for label, estimates in study.estimates.groupby("metric", sort=False):
         lacking = estimates[estimates["undefined"] > 0]
@@ -640,7 +641,9 @@ def beyond(study: Ranking) -> BeyondLists:
 
 
 def ties(study: Ranking) -> TiedEstimates:
-    """What the order of tied items does to the metric that decides."""
+    """The estimates of the primary metric that the order of tied items visibly changes, and whether
+    it matters.
+    """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])
     visible = rows[rows["change"] > diagnostics.VISIBLE]

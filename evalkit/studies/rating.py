@@ -175,7 +175,9 @@ def _columns_read(
 def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
-    """The study of a table that fits into memory."""
+    """The study of a table that fits into memory. With times, rows are put in order by series and
+    time, and a reference forecast is computed. Raises ParameterError for slices of a time series.
+    """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
     first_part = forecasts.parts[0]
@@ -247,7 +249,7 @@ class ActualSums(Bundle):
 
     @classmethod
     def from_block(cls, block: Block, centre: float) -> Self:
-        """The sums of the rows of a block."""
+        """The sums of the rows of a block. centre: a number near the actual values."""
         actual = block.truth - centre
         weight = block.weights
         return cls(
@@ -372,7 +374,7 @@ class RatingSummariser:
     holds_table: bool = False
 
     def summarise(self, block: Block) -> RatingSummary:
-        """What all numbers of the study are computed from, of the rows of a block."""
+        """The summary of a block, from the sum of which all numbers of the study are computed."""
         distances = [np.abs(prediction - block.truth) for prediction in block.predictions]
         far = []
         crossings = []
@@ -824,8 +826,8 @@ class Rating(row_study.RowStudy):
 
     @property
     def example_times(self) -> list[str]:
-        """The times of the examples, without the midnights of days; empty without an order in
-        time.
+        """The times of the rows of `examples`, as text, without the midnights of days; empty
+        without an order in time.
         """
         timing = self.timing
         if timing is None or timing.ordered is None:
@@ -837,7 +839,7 @@ class Rating(row_study.RowStudy):
 
     @property
     def example_series(self) -> str:
-        """The series whose rows are the examples; empty without several series."""
+        """The name of the series whose rows are the examples; "" unless there are several."""
         timing = self.timing
         if timing is None or timing.ordered is None or timing.ordered.series_count == 1:
             return ""
@@ -884,7 +886,9 @@ class Rating(row_study.RowStudy):
 
     @property
     def numbered_systems(self) -> list[str]:
-        """The columns of forecasts that are numbered as draws are, if they are many."""
+        """The columns of forecasts that differ only by a number, as draws of one forecast do, if
+        there are at least `LIKE_DRAWS` of them.
+        """
         columns = self.account.columns.get("forecast", "").split(", ")
         numbered = list[str]()
         for names in distribution_columns.numbered(columns).values():
@@ -1161,16 +1165,24 @@ class Rating(row_study.RowStudy):
         square = float(sums.influence_square[number])
         freedom = float(sums.equal_rows[number]) - 1
         skew = 0.0
-        unsure = 0.0
+        uncertainty = 0.0
         if self.settings.unit:  # sums tell how rows vary; how units do, a sample of them tells
             weights = rows.weights * is_in_tenth
             weight = float(sums.weight[number])
-            square, unsure = sample.influence_square(weights * (errors - mean) / weight)
+            square, uncertainty = sample.influence_square(weights * (errors - mean) / weight)
             freedom = float(ratio(weight**2, sample.influence_square(weights).value)) - 1
         elif not self.weighted:
             skew = float(sums.skewness[number])
-        n = int(sums.rows[number])
-        return SummedMean(MEAN_NUMBER, self.measured.layout, mean, n, freedom, square, skew, unsure)
+        return SummedMean(
+            MEAN_NUMBER,
+            self.measured.layout,
+            mean,
+            n=int(sums.rows[number]),
+            freedom=freedom,
+            square=square,
+            skew=skew,
+            error_uncertainty=uncertainty,
+        )
 
     def forecast_sums(self, i: int) -> ForecastSums:
         """The sums over the rows of each forecast of system number i."""
@@ -1200,7 +1212,9 @@ class Rating(row_study.RowStudy):
         return {name: self._mean_reliability(name) for name in self.order}
 
     def _mean_reliability(self, system: str) -> reliability.MeanReliability:
-        """The mean of the actual values by forecast of a system."""
+        """The mean of the actual values by forecast of a system, with the decomposition of its
+        squared error.
+        """
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
         has_weight = sums.weight > 0
@@ -1289,7 +1303,9 @@ def _of_rows(
     p: reports.RatingParameters,
     timing: Timing | None,
 ) -> Rating:
-    """The study of a table that fits into memory, which is one block."""
+    """The study of a table that fits into memory. It is summarised as a single block, whose sums
+    are exact and whose sample has all rows; metrics are computed from the rows themselves.
+    """
     rows = data.rows
     n = len(rows)
     arguments = row_study.arguments_from_rows(data, settings, p)

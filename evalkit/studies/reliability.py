@@ -45,7 +45,7 @@ class Reliability:
     spread: pd.DataFrame
 
     def only(self, systems: Sequence[str]) -> "Reliability":
-        """The reliability of some systems."""
+        """The same frames with the rows of some systems alone."""
         curve = self.curve[self.curve["system"].isin(systems)]
         spread = self.spread[self.spread["system"].isin(systems)]
         bands = self.bands

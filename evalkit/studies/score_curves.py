@@ -142,7 +142,7 @@ def histogram(tables: Mapping[str, Counts], edges: Floats) -> pd.DataFrame:
 
 
 def _histogram(name: str, table: Counts, edges: Floats) -> pd.DataFrame:
-    """The histogram of one system, as `histogram` returns it."""
+    """The histogram of one system, with the columns of `histogram`. table: its counts by score."""
     bins = len(edges) - 1
     bin_of_score = np.searchsorted(edges, table.threshold, side="right") - 1
     bin_of_score = np.clip(bin_of_score, 0, bins - 1)

@@ -572,7 +572,7 @@ class Study(ABC):
 
     @property
     def tests_are(self) -> str:
-        """How tests were computed, as text."""
+        """How the differences were tested, as text: of which units, the methods, Holm."""
         tests = self.methods_are(self.tested, lambda method: method.test_is)
         one_sided = self.settings.alternative.one_sided
         sided = f"one-sided ({self.sided})" if one_sided else self.sided
@@ -891,7 +891,9 @@ class Study(ABC):
         """The units. If they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
-        """The units to write; if there are very many, only on request."""
+        """The units that a report writes; None if the user wants none, or if there are very many
+        and the user does not ask for them.
+        """
         requested = self.settings.units
         if requested is False:
             return None

@@ -213,7 +213,9 @@ class OwnIntervals:
         return next(iter(self.decisions.values())).units
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics of a system at one of the thresholds, from its counts there."""
+        """The metrics at one threshold by name, `METRICS` and cost, with their limits. name: of the
+        system. table: its counts at this threshold, which must be one of the slider.
+        """
         place = self.slider.place(float(table.threshold))
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[place] @ products_of_costs)

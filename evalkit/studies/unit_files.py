@@ -129,7 +129,7 @@ class UnitFile:
         than planned, or what the file states; "" if results count.
         """
         metadata = self.metrics[label]
-        if metadata["structure"] != "users":
+        if metadata["structure"] != "users":  # no experiment
             return ""
         stored = [self.stored_metric(label, name) for name in self.systems_of(label)]
         sizes = {metric.system: metric.size for metric in stored if metric is not None}
@@ -365,7 +365,9 @@ def _table(path: Path) -> pa.Table:
 
 
 def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
-    """The file whose table was read. unit, row: as in `UnitFile`."""
+    """The file of a table that was read. unit, row: the number of each row's unit and id among the
+    names of all files.
+    """
     texts = {
         name: table[name].chunk(0)
         for name in table.column_names
@@ -840,7 +842,9 @@ class Recomputed(study.Study):
 
     @classmethod
     def from_results(cls, file: UnitFile, results: Results, table: str) -> Recomputed:
-        """The study of a table. results: the JSON of the report."""
+        """The study of a table of a report, with the metrics that its file describes. results: the
+        JSON of the report. table: as in the class.
+        """
         of_table = results[table] if table else results
         metrics = [
             described_metric(metadata, file.parameters)
