@@ -389,6 +389,7 @@ class Judged:
         """
         sentences = []
         for rule, _, rows in self.rules:
+            # a bound that states no regression to catch has no margin of its own
             is_bound = rule.catch is None and isinstance(rule.claim, Bound)
             has_power = rows["power"].notna() & (not is_bound)
             never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)

@@ -365,8 +365,9 @@ class Ranking(Shown, Study):
         return pd.DataFrame(columns)
 
     def most_different(self, max_queries: int) -> pd.DataFrame:
-        """The queries that differ most between the headline's two systems, or with one system its
-        worst, first: number (of the query), query (its name), difference (0 with one system).
+        """At most `max_queries` queries: those on which the headline's two systems differ most, or
+        with one system its worst, in this order. Columns: number (of the query), query (its name),
+        difference (0 with one system).
         """
         values = self.values()
         first = values[self.compared_systems[0]].to_numpy()
@@ -525,9 +526,9 @@ class TiedEstimates(NamedTuple):
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
-    """By system the number of lists that return the query itself. Empty unless these are a tenth
-    of the queries for one system, and half of them return it early: else its id may mean something
-    else.
+    """By system the number of lists that return the query itself. Empty unless for one system these
+    are a tenth of the queries, and half of them return it near their top: else the id of an item
+    that equals that of a query may mean something else.
     """
     noticed = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts

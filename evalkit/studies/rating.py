@@ -1060,6 +1060,7 @@ class Rating(row_study.RowStudy):
         assert isinstance(self.measured, RowsInMemory)  # what is in time order is
         rows = self.measured.rows
         compared = row_study.compared(self)
+        # of each row on the metric, or on the difference of two systems
         influence = self.primary.base.effects(rows[compared[0]]).influence
         if len(compared) > 1:
             influence = influence - self.primary.base.effects(rows[compared[1]]).influence
