@@ -178,7 +178,7 @@ def difference(
         decision_difference = (first.scores >= probability).astype(np.int8)
         decision_difference -= second.scores >= probability
         row = np.flatnonzero(decision_difference)
-        # net benefit of predicting a row positive: 1 if it is, less the odds of the threshold if not
+        # net benefit of predicting a row positive: 1 if it is, else minus the odds of the threshold
         benefit = np.where(first.actual[row] == 1, 1.0, -cost)
         gain = weight[row] * decision_difference[row] * benefit
         value[i] = gain.sum() / total
