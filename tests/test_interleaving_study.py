@@ -65,7 +65,7 @@ def test_neutral_items_give_credit_to_nobody_and_are_counted():
     checks = study.checks.set_index("check")["count"]
     assert checks["neutral items"] == 1
     assert checks["outcome on neutral items"] == 3
-    assert [side.credit[0] for side in study.sides()] == [0, 2]
+    assert [side.credit[0] for side in study.arms_by_user()] == [0, 2]
 
 
 def test_a_coin_that_is_none_is_a_warning():

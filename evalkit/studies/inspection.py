@@ -398,7 +398,7 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
         if fields:
             columns = {role: field.column for role, field in fields[0].items()}
         return Inspection(what, columns)
-    log = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
+    log = logs.read_log(sessions, p, segments=p.segments, max_sessions=USUAL.held)
     items = counted(int(log.sessions.item_counts.sum()), "item")
     return Inspection(what, log.columns, log.sessions.arms, items)
 

@@ -198,18 +198,18 @@ class Interleaving(Study):
     @property
     def silent(self) -> int:
         """The number of users without credit for any arm."""
-        return int((self.kept.sides[0].whole == 0).sum())
+        return int((self.kept.arms_by_user[0].whole == 0).sum())
 
     @property
     def mostly_silent(self) -> bool:
         """True if more than half of the users credited no arm."""
         return self.silent > self.users / 2
 
-    def sides(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
+    def arms_by_user(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
-            return self.kept.sides
-        return sessions.sides(self.kept.user[member], self.kept.credit[member])
+            return self.kept.arms_by_user
+        return sessions.arms_by_unit(self.kept.user[member], self.kept.credit[member])
 
     def measure(
         self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
@@ -217,7 +217,7 @@ class Interleaving(Study):
         """One value per user."""
         # two arms divide the credit of a user: what one has, the other lacks
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
-        side = self.sides(member)[self.systems.index(system)]
+        side = self.arms_by_user(member)[self.systems.index(system)]
         return statistic.UnitStatistic(chosen, chosen.sums(side), design=design)
 
     def of_first(self, name: str) -> float:
@@ -248,7 +248,7 @@ class Interleaving(Study):
     @cached_property
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
-        credit = np.sort(self.kept.sides[0].whole)[::-1]
+        credit = np.sort(self.kept.arms_by_user[0].whole)[::-1]
         if not credit.sum():
             return float("nan")
         n_heavy = math.ceil(credit.size / HEAVY)
@@ -506,7 +506,9 @@ def _read_log(
         segments = shared.segments or ("device",)
         shared = replace(shared, segments=segments, baseline=shared.baseline or "current")
     with backends.needed(data, budget) as engine:
-        table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
+        table = logs.read_log(
+            data, p, engine, segments=shared.segments, max_sessions=shared.limits.held
+        )
     if not table.sessions.credit.any():
         raise InputError(
             f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on "
