@@ -303,7 +303,7 @@ class RereadStretch(NamedTuple):
     """Rows that were read again, and their number."""
 
     rows: RereadRows
-    count: int
+    row_count: int
 
 
 class RereadLog(NamedTuple):
