@@ -150,7 +150,7 @@ def _log_results(study: Interleaving) -> dict[str, Any]:
         | {
             "unit": study.unit_name,
             "heavy": study.heavy,
-            "repeated_items": study.kept.repeated_items,
+            "repeated_items": study.session_table.repeated_items,
         },
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
@@ -221,7 +221,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p = float(study.balance["adjusted"].min())
-    repeated = study.kept.repeated_items
+    repeated = study.session_table.repeated_items
     uneven, share = interleaving.uneven(study)
     broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(
