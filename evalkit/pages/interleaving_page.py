@@ -132,7 +132,7 @@ def results(o: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file
     of the units.
     """
-    units.leave("interleaving", o.study_by_input)
+    units.write_if_asked("interleaving", o.study_by_input)
     fields = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,

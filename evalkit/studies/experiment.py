@@ -358,8 +358,8 @@ class Experiment(Study):
 
     def units_held(self) -> units.Units:
         """One value per user; each user's rows are those of the user's arm."""
-        sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
-        blocks = units.of_arms(
+        sums = {chosen: chosen.sums(self.table.numbers) for chosen in self.settings.metrics}
+        blocks = units.blocks_of_arms(
             self.systems, self.table.assignment.arm, sums, self.listed(self.table.ids)
         )
         return units.Units(self.users, blocks, self.settings.segments)

@@ -235,8 +235,8 @@ class Interleaving(Study):
         users = UnitNames(table.users)
         names = UnitNames.with_slices(table.names, table.owners, self.slices)
         blocks = chain(
-            units.of_credit(self.systems, table.credit, names),
-            units.of_each(self, users).blocks,
+            units.blocks_of_credit(self.systems, table.credit, names),
+            units.units_with_terms(self, users).blocks,
         )
         return Units(self.sessions, blocks, self.settings.segments)
 
@@ -379,7 +379,7 @@ class Online(Shown):
     @property
     def units(self) -> pd.DataFrame:
         """The data frame that all metrics of both are computed from; see docs/python.md."""
-        return units.held(self.report, self.study_by_input)
+        return units.frame_of_units(self.report, self.study_by_input)
 
     @property
     def estimates(self) -> pd.DataFrame:

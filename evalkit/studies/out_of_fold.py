@@ -354,7 +354,7 @@ class Validation(Shown, Study):
         listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
-        blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
+        blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
         return Units(self.rows.size, blocks, ("fold",), labels, examples.id is not None)
 
     # Fold by fold

@@ -189,13 +189,13 @@ class Significance(shown.Shown, Study):
         """
         if self.data.known:
             blocks = [
-                units.known(system, chosen, self.estimate(chosen, system).value)
+                units.block_of_total(system, chosen, self.estimate(chosen, system).value)
                 for system in self.systems
                 for chosen in self.settings.metrics
             ]
             return units.Units(1, blocks)
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
-        return replace(units.of_each(self, names), named=self.data.id is not None)
+        return replace(units.units_with_terms(self, names), named=self.data.id is not None)
 
     def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of all systems are of repeated draws of 0 or 1."""

@@ -224,7 +224,9 @@ class RowStudy(Shown, Study):
         """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
-            blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
+            blocks = units.blocks_of_rows(
+                self.measured.rows, self.settings.metrics, listed, self.names
+            )
         else:
             blocks = self._read_again(self.blocks)
         named = "id" in self.account.columns
@@ -243,7 +245,7 @@ class RowStudy(Shown, Study):
                 for i, name in enumerate(self.systems)
             }
             listed = units.UnitNames(block.texts, block.units, slices)
-            yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
+            yield from units.blocks_of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities
 
