@@ -728,8 +728,8 @@ class Setting:
         return group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
     def ways(self) -> SplitWays:
-        """The ways that suit the columns, in the order of the page, and those left out, with the
-        reason.
+        """The ways of splitting that suit the columns of the table, in the order of the page, and
+        those left out, with the reason.
         """
         possible = []
         impossible = []

@@ -225,7 +225,7 @@ class LogBlock:
         columns = {}
         for i, (role, field) in enumerate(self.fields.items()):
             column = rows.column(i)
-            values = field.check(column.combine_chunks(), None)
+            values = field.check(column.combine_chunks(), part=None)
             columns[role] = values if field.is_number else column
         log = _log_of(columns, self.arms, self.neutral)
         faulty_sessions = log.faulty_sessions()
@@ -471,7 +471,7 @@ def read_users(
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
             if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
-                refuse_marks(number_columns[name], None, name, parts[0].name)
+                refuse_marks(number_columns[name], rows=None, column=name, where=parts[0].name)
         attribute_columns = {}
         for name in attributes:
             texts = rows.released(ATTRIBUTE + name, table.CheckedTable.coded)
@@ -616,10 +616,11 @@ def user_fields(
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with those of numbers and attributes.
 
-    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for
-    totals of arms.
+    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for a
+    table with totals of arms in place of users.
     """
     for input_part in parts:
+        # without ids of users the rows may be totals of arms
         if not _has_column_of("user", input_part, columns):
             refuse_totals(input_part, proposal_of_users(SampledTable.of(input_part, columns)))
     fields = [_fields(input_part, USERS, columns, attributes, numbers) for input_part in parts]

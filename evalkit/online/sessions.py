@@ -538,8 +538,8 @@ class SessionOutcomes:
         """The outcome per item at a place, Σ outcome / Σ items over users, with its interval by the
         jackknife, which leaves out one user at a time.
 
-        The degrees of freedom follow from the kurtosis of the users' influence. highest: the
-        largest possible outcome.
+        The degrees of freedom follow from the kurtosis of the users' influence. place: position ×
+        number of arms + arm. highest: the largest possible outcome.
         """
         is_here = self.place == place
         items = self.items[is_here]
@@ -563,8 +563,12 @@ class SessionOutcomes:
         )
 
         standardised_fourth = float(ratio(fourths, squares**2))
-        # of the powers only the fourth is asked for
-        spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: standardised_fourth)
+        spread = Spread(
+            n,
+            square=float(ratio(squares, n**2)),
+            kish=n,
+            standardised_power=lambda power: standardised_fourth,  # no other power is asked for
+        )
         kish = float(ratio(all_items**2, items**2 @ users))  # effective number of users
         arm = independent.Arm(value, spread, users=kish)
         return interval_methods.arm_within(arm, 0.0, highest, level=level)

@@ -127,7 +127,7 @@ def ranking(
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
     """The lists of a diverse ranker, shape (users, k): the best item of each kind, most wanted kind
-    first, then the second best of each, and so on. noise: as of `ranking`.
+    first, then the second best of each, and so on. noise: as in `ranking`.
     """
     guess = who.affinity + rng.normal(0.0, noise, who.p_play.shape)
     turn_of_kind = _places(who.kind_shares)
@@ -153,14 +153,16 @@ def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     """Each user's expected any_play, plays, hours and streaming with these lists, without the noise
     of sessions. lists: candidates, shape (users, k).
     """
-    plays = _plays_per_session(world, who, lists, world.leave)
-    first_plays = plays  # of a session
+    plays_per_session = _plays_per_session(world, who, lists, world.leave)
+    first_plays = plays_per_session  # the probability of a session's first play at each position
     if world.leave != 1:
-        # until its first play a session is as one that this play ends
-        first_plays = _plays_per_session(world, who, lists, 1.0)
+        # up to its first play, a session is like one that a play ends
+        first_plays = _plays_per_session(world, who, lists, leave=1.0)
     # the number of sessions is Poisson, and so is that of sessions with a play
-    any_play = 1 - np.exp(-who.sessions * first_plays.sum(axis=1))
-    return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other_hours)
+    sessions_with_play = who.sessions * first_plays.sum(axis=1)
+    any_play = 1 - np.exp(-sessions_with_play)
+    plays = who.sessions[:, None] * plays_per_session
+    return _metrics(world, who, lists, any_play, plays, who.other_hours)
 
 
 def _plays_per_session(world: World, who: People, lists: Ints, leave: float) -> Floats:
@@ -273,7 +275,7 @@ def duel(
     Columns: for interleaving, `share` and `win` of the second ranker minus 1/2, 0 for a user
     without plays. For each A/B metric, `<metric>_a` and `<metric>_b` with either ranker,
     `<metric>_before` with the first ranker in the period before, and `<metric>_effect`, the
-    expected difference.
+    expected difference. noise: of the two rankers, as in `ranking`.
     """
     blocks = -(-users // BLOCK)  # rounded up
     starts = np.linspace(0, users, blocks + 1).astype(np.int64)

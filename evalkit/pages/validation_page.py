@@ -34,7 +34,6 @@ from evalkit.numbers import (
     plural,
     signed,
 )
-from evalkit.offline.splits import ONE_OUT, OUT_OF_BAG, Unfitted
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import (
     class_named,
@@ -56,10 +55,11 @@ from evalkit.studies.out_of_fold import (
     INSIDE,
     LEARNER,
     MODELS,
+    ONE_OUT,
     OUTSIDE,
     Validation,
 )
-from evalkit.studies.resplits import Resplits
+from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
 pieces.offered(__name__)
 

@@ -183,7 +183,7 @@ class Experiment(Study):
         """
         if self.plain is None:
             return
-        unadjusted = self.means(None)
+        unadjusted = self.means(cap_share=None)
         capped_mean = f"mean of min(value, {self.cap(self.p.cap):.3g})"
         for way, comparison in self._uncapped(unadjusted).items():
             yield self._adjustment_row(way, "the same", comparison, unadjusted)
@@ -197,7 +197,9 @@ class Experiment(Study):
         comparison: significance.Comparison,
         unadjusted: significance.Comparison,
     ) -> Row:
-        """A row of `adjustments`."""
+        """A row of `adjustments`. way: of adjusting. estimand: what the difference is of, in words.
+        unadjusted: the comparison without adjustment, whose width the users are relative to.
+        """
         row: Row = {"way": way, "estimand": estimand}
         row |= study.limits(comparison.difference, "difference")
         users = float("nan")
@@ -209,7 +211,7 @@ class Experiment(Study):
         """The headline pair's difference by method, as far as the input has what it needs."""
         ways = {"as it is": unadjusted}
         if self.p.before:
-            ways[f"CUPED with {self.p.before}"] = self.cuped(None)
+            ways[f"CUPED with {self.p.before}"] = self.cuped(cap_share=None)
         if self.p.strata:
             ways[f"stratified by {self.p.strata}"] = self.stratified()
         return ways
@@ -217,9 +219,9 @@ class Experiment(Study):
     def _capped(self) -> dict[str, significance.Comparison]:
         """The difference of capped values by method, as far as the input has what it needs."""
         cap = self.p.cap
-        ways = {f"capped at {cap:.1%}": self.means(cap)}
+        ways = {f"capped at {cap:.1%}": self.means(cap_share=cap)}
         if self.p.before:
-            ways[f"capped at {cap:.1%}, CUPED"] = self.cuped(cap)
+            ways[f"capped at {cap:.1%}, CUPED"] = self.cuped(cap_share=cap)
         return ways
 
     @frame
@@ -229,10 +231,12 @@ class Experiment(Study):
         """
         if self.plain is None:
             return
-        yield {"name": "not capped"} | study.estimate_columns(self.means(None).difference)
+        not_capped = self.means(cap_share=None)
+        yield {"name": "not capped"} | study.estimate_columns(not_capped.difference)
         for share in CAPS:
             name = f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            yield {"name": name} | study.estimate_columns(self.means(share).difference)
+            capped = self.means(cap_share=share)
+            yield {"name": name} | study.estimate_columns(capped.difference)
 
     # The design
 
@@ -383,13 +387,13 @@ class Experiment(Study):
             return np.zeros(1)
         return self.plain.sums(self.table.numbers).numerator
 
-    def _values_of_pair(self, share: float | None) -> ArmPair[np.float64]:
-        """The values of the metric `plain` in the headline pair. share: the quantile of all values
-        at which they are capped; None for values as they are.
+    def _values_of_pair(self, *, cap_share: float | None) -> ArmPair[np.float64]:
+        """The values of the metric `plain` in the headline pair. cap_share: the quantile of all
+        values at which they are capped, from 0 to 1; None for values as they are.
         """
         values = self._values
-        if share is not None:
-            values = experiments.capped(values, share=share)
+        if cap_share is not None:
+            values = experiments.capped(values, share=cap_share)
         return self._of_pair(values)
 
     def _of_pair(self, values: NDArray[Scalar]) -> ArmPair[Scalar]:
@@ -401,16 +405,16 @@ class Experiment(Study):
         """The quantile of the plain metric's values over the users of all arms."""
         return float(np.quantile(self._values, share))
 
-    def means(self, share: float | None) -> significance.Comparison:
-        """The headline pair's difference of means of the metric `plain`, of values capped at the
-        quantile `share`; None for values as they are.
+    def means(self, *, cap_share: float | None) -> significance.Comparison:
+        """The headline pair's difference of means of the metric `plain`. cap_share: the quantile at
+        which values are capped; None for values as they are.
         """
-        values = self._values_of_pair(share)
+        values = self._values_of_pair(cap_share=cap_share)
         return self._compared_means(values.first, values.second)
 
-    def cuped(self, share: float | None) -> significance.Comparison:
+    def cuped(self, *, cap_share: float | None) -> significance.Comparison:
         """The difference of means of `means`, adjusted by the column from before the experiment."""
-        values = self._values_of_pair(share)
+        values = self._values_of_pair(cap_share=cap_share)
         before = self._of_pair(self.table.numbers[str(self.p.before)])
         adjusted = experiments.adjusted(values.first, values.second, before.first, before.second)
         return self._compared_means(adjusted.treatment, adjusted.control)
@@ -428,7 +432,7 @@ class Experiment(Study):
         """The headline pair's difference of means within strata, by the post-stratified t; by the
         studentised permutation within strata if the arms are skewed and too different for t.
         """
-        values = self._values_of_pair(None)
+        values = self._values_of_pair(cap_share=None)
         strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)
 
         def at_level(level: float) -> significance.Comparison:
@@ -477,7 +481,7 @@ class Experiment(Study):
 
     @cached_property
     def control(self) -> Control | None:
-        """The second arm of the headline; None if it does not vary."""
+        """The second arm of the headline by the metric `plain`; None if it does not vary."""
         values = self._of_pair(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
             return None
@@ -590,8 +594,9 @@ def users(
     max_rows: int,
     engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms. segments: columns for segments, of this table or of another. max_rows:
-    of a table that is held. Raises ParameterError for shares of other arms.
+    """The users of the arms, read from a table. segments: columns for segments, of this table or of
+    another. max_rows: of a table that is held in memory. Raises ParameterError if the planned
+    shares are of other arms.
     """
     columns = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))

@@ -273,8 +273,8 @@ def not_stored(column: str) -> ParameterError:
 
 def reference_of(study: Study, column: str, group_slices: Sequence[Slice]) -> int:
     """The number of the group with which the others are compared: the one that the parameter
-    `reference` names, else the one with most units, also in a slice that lacks the named one.
-    Raises ParameterError for an unknown group.
+    `reference` names, else the one with most units. In a study of a slice that lacks the named
+    group it is the one with most units too; otherwise raises ParameterError for an unknown group.
     """
     reference = study.settings.groups.references.get(column)
     labels = [group.label for group in group_slices]

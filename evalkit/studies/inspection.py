@@ -398,6 +398,7 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
     has_all_headers = (sessions or p.log is None) and (users or p.users is None)
     if has_all_headers and (sessions or users):
         logs.check_segments(p.segments, logs.column_names(chain(sessions, users)))
+    # both raise for a column that is missing
     fields = logs.log_fields(sessions, p.columns, p.segments)
     user_columns = logs.column_names(users)
     user_segments = [name for name in p.segments if name in user_columns]

@@ -370,7 +370,7 @@ class Online(Shown):
             rows = study_of_input.only(slice_by_name[one_slice.name], data)
             parameters = replace(study_of_input.p, segment=one_slice.name)
             studies[name] = readers[name](rows, study_of_input.settings, parameters, budget)
-        return Online(studies.get("log"), studies.get("users"), None, p)
+        return Online(studies.get("log"), studies.get("users"), planning=None, p=p)
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of both studies; none if there are none to write."""

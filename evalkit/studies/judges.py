@@ -182,10 +182,10 @@ class JudgedOutputs(Significance):
             **limits(self.estimate(self.primary, system)),
             "weight": statistic.weight,
             "worth": worth,
-            "unlike": self._unlike(statistic).p_value,
+            "unlike": self._excess_of_labelled(statistic).p_value,
         }
 
-    def _unlike(self, statistic: JudgedStatistic) -> DifferenceByT:
+    def _excess_of_labelled(self, statistic: JudgedStatistic) -> DifferenceByT:
         """How much higher the judge scores the labelled units than the unlabelled ones, by Welch's
         t; NaN if either are fewer than two.
         """
@@ -215,8 +215,9 @@ class JudgedOutputs(Significance):
                 yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
     def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
-        """The coefficients of agreement by name: those of categories where there are any, and those
-        of numbers where scores and labels have more than two.
+        """The coefficients of agreement by name: those of categories where there are any, with a
+        cut the scores and labels that reach it; and those of numbers where scores and labels have
+        more than two.
         """
         level = self.settings.level
         categories = ratings

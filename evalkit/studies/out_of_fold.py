@@ -20,7 +20,7 @@ from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, FindingKind, 
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
-from evalkit.offline.splits import ONE_OUT, Folds
+from evalkit.offline.splits import ONE_OUT as ONE_OUT, Folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
@@ -624,7 +624,7 @@ class Validation(Shown, Study):
         largest_difference = chosen.metric.high - chosen.metric.low
 
         def by_fold(level: float) -> Comparison:
-            """The test by fold, its limits within the possible differences."""
+            """The two-sided test by fold, its limits within the possible differences."""
             return inference.within_range(self.corrected(differences, level), largest_difference)
 
         return self.asked_comparison(by_fold)
@@ -788,8 +788,9 @@ class Validation(Shown, Study):
         yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
 
     def _selection_findings(self) -> list[Finding]:
-        """One of the selection, if there is one: severe where the columns as given, and those
-        selected on all rows, do clearly better than those selected in each fold.
+        """The finding about the selection of columns; none without a selection. It is severe where
+        the columns as given, and those selected on all rows, do clearly better than those selected
+        in each fold.
         """
         if not len(self.selection):
             return []
@@ -844,7 +845,7 @@ class Validation(Shown, Study):
         if self.distinct < FEW:
             rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
             about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
-        findings += [replace(finding, of=n) for finding in about_all_rows]
+        findings += [replace(finding, of=n) for finding in about_all_rows]  # of n tested rows
         return ordered(findings)
 
     def _score_findings(self, system: str) -> list[Finding]:

@@ -33,7 +33,8 @@ def planned(policy: Policy) -> Iterator[Row]:
         raise ParameterError(obstacle("unplanned", name=policy.name))
     rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
     tested = sum(rule.claim.may_err for rule in rules)
-    level = 1 - (1 - (policy.level or LEVEL)) / max(tested, 1)
+    error_rate = 1 - (policy.level or LEVEL)
+    level = 1 - error_rate / max(tested, 1)  # Bonferroni over the rules whose tests may err
     for rule in rules:
         if plan.share is not None and not _may_be_of_share(rule.claim):
             raise ParameterError(obstacle("not_a_share", place=rule.place, rule=rule.that))
@@ -51,7 +52,7 @@ def _may_be_of_share(claim: Claim) -> bool:
 
 
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
-    """What a rule catches of the planned data."""
+    """What a rule catches of the planned data. level: of its test, adjusted for other rules."""
     claim = rule.claim
     metric_value = plan.share
     ends = OF_SHARE
@@ -78,7 +79,7 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
 
     def result(comparison: Comparison) -> str:
         """The result of the rule."""
-        return decided(claim, comparison, HIGHER_IS_BETTER, None)
+        return decided(claim, comparison, HIGHER_IS_BETTER, margin=None)
 
     return catching.catch(rule, evidence, result)
 
@@ -106,8 +107,8 @@ def _error_of_difference(plan: Plan) -> ErrorOf:
     """
     if plan.share is None:
         assert plan.sd is not None
-        variances = 2 * (1 - plan.correlation)  # of a unit's difference, in variances of a value
-        error = plan.sd * (variances / plan.units) ** 0.5
+        variance_ratio = 2 * (1 - plan.correlation)  # of a unit's difference to its value
+        error = plan.sd * (variance_ratio / plan.units) ** 0.5
         return lambda difference: error
     differing_unchanged = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
 

@@ -178,8 +178,9 @@ class Planning:
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design by number of rankers that survive the interleaving, with the users
-        that production and the candidate need in each stage.
+        """The two-stage design by number of rankers that survive the interleaving, a row for each:
+        the columns of `simulation.two_stage`, users_interleaved and users_arm, the users that
+        production and the candidate need in each stage.
         """
         needed = self.needed.set_index("design")
         users = {

@@ -16,7 +16,14 @@ from evalkit.catalogue.lookup import MetricAtK
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
-from evalkit.offline.splits import ONE_HOLDOUT, OUT_OF_BAG, Folds, Setting, SplitMethod, Unfitted
+from evalkit.offline.splits import (
+    ONE_HOLDOUT,
+    OUT_OF_BAG as OUT_OF_BAG,
+    Folds,
+    Setting,
+    SplitMethod,
+    Unfitted as Unfitted,
+)
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.studies.study import Row, framed
@@ -467,10 +474,10 @@ def fit_others(
     fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
-    """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
-    come first.
+    """Fit a system on all other splits, within `seconds`, and measure it; the ways of splitting
+    with the fewest fits come first.
 
-    fold_fits: its fits on the chosen folds.
+    fold_fits: its fits on the chosen folds, which are made already.
     """
     ways, impossible = setting.ways()
     nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)

@@ -77,7 +77,7 @@ class TimedOutcomes(NamedTuple):
         """
         columns = table.time_columns
         if columns is None:
-            return cls(outcomes.forecasts_of(table.rows()), None)
+            return cls(outcomes.forecasts_of(table.rows()), timing=None)
         attributes = dict.fromkeys(chain(table.attributes, columns.names))
         try:
             rows = replace(table, attributes=list(attributes)).rows()
@@ -99,9 +99,10 @@ class TimedOutcomes(NamedTuple):
     def with_reference(self, reference: str | None, wanted: Mapping[str, str]) -> Self:
         """The same forecasts with the columns that metrics of skill need and the table lacks.
 
-        wanted: the columns that metrics need -> the parameter that names each. Raises
-        ParameterError for a naive reference without rows in time order, for a scale that the mean
-        does not have, and for a column of references that holds ids.
+        reference: "naive", "mean" …; None to take the columns of the table. wanted: column -> the
+        metric that needs it. Raises ParameterError for a naive reference without rows in time
+        order, for a column that neither the table has nor the reference gives, and for a column of
+        references that holds ids.
         """
         rows = self.data.rows
         if reference is None:

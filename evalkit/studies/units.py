@@ -80,7 +80,7 @@ class UnitNames:
         """
         step = max(1, PIECE // max(1, rows_per_unit))
         if step > RUN:
-            step -= step % RUN
+            step -= step % RUN  # whole runs, which compress
         for start in range(0, len(self), step):
             units = slice(start, start + step)
             yield NamedPiece(units, self.take(units))
@@ -195,8 +195,8 @@ class SystemTerms(NamedTuple):
 
 
 def units_with_terms(study: Study, names: UnitNames) -> Units:
-    """The terms of the units of a study in which every unit has a value of every metric and
-    system.
+    """The units of a study in which every unit has a value of every metric and system, with their
+    terms: the numerator and the denominator whose sums give the metric.
     """
     terms = []
     for system in study.systems:
@@ -224,8 +224,8 @@ def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames
 def blocks_of_arms(
     systems: Sequence[str], arm: Ints, sums: Mapping[MetricAtK, Sums], names: UnitNames
 ) -> Iterator[FileBlock]:
-    """The terms of units that belong to one system each. arm: the number of each unit's system.
-    sums: the terms of each metric, of all units.
+    """The terms of units that belong to one system each, such as the users of arms. arm: the number
+    of each unit's system. sums: the terms of all units, by metric.
     """
     for number, system in enumerate(systems):
         in_arm = arm == number
@@ -242,7 +242,10 @@ def blocks_of_credit(
     sessions.
     """
     for system, column in zip(systems, credit.T, strict=True):
-        yield FileBlock(system, None, len(credit), names.columns, {"score": column})
+        numbers = {"score": column}
+        yield FileBlock(
+            system, metric=None, rows=len(credit), columns=names.columns, numbers=numbers
+        )
 
 
 def blocks_of_lists(
@@ -254,7 +257,7 @@ def blocks_of_lists(
     for system in systems:
         texts = ["\n".join(first_items(system, query)) for query in range(len(names))]
         columns = names.columns | {"items": pa.array(texts, pa.string())}
-        yield FileBlock(system, None, len(names), columns, {})
+        yield FileBlock(system, metric=None, rows=len(names), columns=columns, numbers={})
 
 
 def block_of_total(
@@ -302,7 +305,7 @@ def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: 
     numbers = {
         name: column.astype(np.float64) for name, column in columns.items() if column is not None
     }
-    return FileBlock(system, None, len(rows), names.columns, numbers)
+    return FileBlock(system, metric=None, rows=len(rows), columns=names.columns, numbers=numbers)
 
 
 def _block_by_label(
@@ -325,7 +328,9 @@ def _block_by_label(
     row, label = np.divmod(place, count)  # place: row by row, label by label
     texts = {name: column.take(row) for name, column in names.columns.items()}
     numbers = {name: column[place] for name, column in columns.items()}
-    return FileBlock(system, None, len(place), texts, numbers, label)
+    return FileBlock(
+        system, metric=None, rows=len(place), columns=texts, numbers=numbers, label=label
+    )
 
 
 def _by_label(values: np.ndarray, count: int) -> Floats:

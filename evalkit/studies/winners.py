@@ -58,6 +58,7 @@ def obstacle(study: Study, column: str) -> str:
     """
     if study.design.layout is Layout.SERIES:
         return "rows of a time series are correlated"
+    # the member of a slice is a mask; a number if rows are read in blocks
     members = [one_slice.member for one_slice in study.slices]
     are_of_blocks = any(not isinstance(member, np.ndarray) for member in members)
     if study.settings.unit and are_of_blocks:
