@@ -66,12 +66,13 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
     """`assignment` of a long table, of which only some rows may belong to users with several rows.
 
-    arm: of each row. repeated_rows: those rows, ascending. user: the ids of their users. Raises
-    RowError for an unknown arm and for a user with several rows in one arm, InputError for an arm
-    without a user of its own.
+    arm: of each row. repeated_rows: the numbers of those rows, ascending; other users' rows may be
+    among them. user: the ids of their users. Raises RowError for an unknown arm and for a user with
+    several rows in one arm, InputError for an arm without a user of its own.
     """
     arm_index = _arm_indices(arm, arms)  # of each row
     user_index, names = codes(user)
+    # the pairs of a user and an arm that occur, as one number each
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
     arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
     # of each of `repeated_rows`, as the next two
@@ -257,8 +258,7 @@ def stratified(
     (post-stratification).
 
     values, strata: one value and one stratum per user; both mappings have the keys `treatment` and
-    `control`. Raises InputError for a stratum without
-    users in an arm.
+    `control`. Raises InputError for a stratum without users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value

@@ -548,12 +548,18 @@ def read(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
     arms = table.assignment.arms
-    sources = table.sources
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
-    is_sample = logs.includes_file(sources, SAMPLE)
-    study = Experiment(settings, arms, table.attributes, p, sources, table, is_sample)
+    study = Experiment(
+        settings=settings,
+        systems=arms,
+        attributes=table.attributes,
+        p=p,
+        sources=table.sources,
+        table=table,
+        sample=logs.includes_file(table.sources, SAMPLE),
+    )
     study.check_covariate()
     return study
 

@@ -74,14 +74,11 @@ class GroupedMetric:
     @cached_property
     def values(self) -> GroupValues:
         """The values of the groups, which give their gaps."""
-        counts = list[_ShareCounts]()
-        for statistic in self.statistics:
-            counts_of_group = _share_counts(statistic)
-            if counts_of_group is None:
-                return GroupEstimates(self.estimate, self._correlation)
-            counts.append(counts_of_group)
-        hits = np.array([group.hits for group in counts], float)
-        rows = np.array([group.n for group in counts], float)
+        shares = [share for share in map(_share_counts, self.statistics) if share is not None]
+        if len(shares) < len(self.statistics):
+            return GroupEstimates(self.estimate, self._correlation)
+        hits = np.array([share.hits for share in shares], float)
+        rows = np.array([share.n for share in shares], float)
         return GroupShares(hits, rows)
 
     @property
@@ -131,6 +128,7 @@ class GroupedMetric:
         level = self.study.settings.level
         values = self.values.values
         n_compared = int(np.count_nonzero(~np.isnan(values))) - 1
+        # limits at this level hold for all groups together at the level of the study
         level_of_each = groups.level_of_each(level, n_compared)
         together = self.values.differences(level_of_each)
         at_equivalence_level = self.values.differences(equivalence_level(level))

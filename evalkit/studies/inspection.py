@@ -338,12 +338,13 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
         return Inspection()
     is_trec_run = parts[0].layout is not None
     is_output = unit_kinds.is_output(parts[0])
-    if is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output):
-        if judged or (p.qrels is None and not is_trec_run):
-            options = ListOptions.from_parameters(p)
-            # raises if a column is missing
-            _ = RankingInput(parts, judged or None, options=options).list_parts
-    elif not is_output:
+    is_ranking = is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output)
+    has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
+    if is_ranking and has_judgements:
+        options = ListOptions.from_parameters(p)
+        # raises if a column is missing
+        _ = RankingInput(parts, judged or None, options=options).list_parts
+    if not is_ranking and not is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")

@@ -166,7 +166,7 @@ class JudgedOutputs(Significance):
         statistic = self.measure(self.primary, system)
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
-        plan = statistic.plan()
+        plan = statistic.plan()  # the variance by the number of labels, with and without a judge
         n_labels = np.array([float(statistic.n)])
         error = float(np.sqrt(plan.variance(n_labels)[0]))
         error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))

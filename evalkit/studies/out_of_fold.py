@@ -857,7 +857,8 @@ class Validation(Shown, Study):
             return []
         scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
         if scale is not None and system != self.subject and self.few_pooled:
-            scale = replace(scale, severity=NOTE)  # the mean of folds is compared, which it spares
+            # compared by the mean of folds, to which unlike scales do no harm
+            scale = replace(scale, severity=NOTE)
         findings = [scale]
         if not self.fitted:
             findings.append(leakage.gives_away(pooled.counts))

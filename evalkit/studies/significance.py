@@ -271,7 +271,7 @@ class Shares(Shown, Study):
         drawn_step = 1
         if len(k) > 1:
             drawn_step = int(np.median(np.diff(k)))
-        return NullShares(k, probability, np.asarray(in_p), observed, drawn_step)
+        return NullShares(k, probability, np.asarray(in_p), observed, step=drawn_step)
 
     @property
     def trials(self) -> int:
@@ -433,7 +433,7 @@ def mean_by(
     the units themselves. tasks: of the macro mean the task of each unit, None for the pooled one.
     The error is CR1 with t on the number of clusters less 1 (Liang, Zeger 1986,
     doi:10.1093/biomet/73.1.13), or stratified by task where the tasks do not vary: see
-    `_of_strata`.
+    `_of_strata`. Values that are NaN are left out.
     """
     is_defined = ~np.isnan(values)
     values = values[is_defined]
@@ -446,18 +446,25 @@ def mean_by(
     value = float(weight @ values)
     if noise is not None:
         error = float(np.sqrt(weight**2 @ noise[is_defined]))
-        return ClaimedMean(value, error, n, np.inf, inference.BY_DRAWS, uncorrected=error)
+        return ClaimedMean(
+            value, error, n, freedom=np.inf, method=inference.BY_DRAWS, uncorrected=error
+        )
     group: Ints | None = None
     if cluster is not None:
         group, _ = codes(cluster[is_defined])
     if tasks is None or (group is not None and _lie_in_one(task, group)):
+        # one sample of units or clusters, which bring their tasks
         spread = Spread.from_influence(by_unit(weight * (values - value), group))
         clusters = int(spread.n)
-        error = spread.error
-        uncorrected = float(np.sqrt(spread.square))
         return ClaimedMean(
-            value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
+            value,
+            spread.error,
+            clusters,
+            freedom=clusters - 1,
+            method="cluster-robust",
+            uncorrected=float(np.sqrt(spread.square)),
         )
+    # the tasks stay the same: units vary around the mean of their task
     task_mean = np.bincount(task, values) / units_of_task
     influence = weight * (values - task_mean[task])
     if group is None:
@@ -521,17 +528,17 @@ def _of_strata(
     # the number of clusters and by the share of tasks
     lone_share = float(square_share[~has_several].sum())
     factor = lone_share * ratio(n / square_share[has_several], has_several.sum())
-    parts = variance * (1 + factor)
+    variance_of_strata = variance * (1 + factor)
     error = uncorrected = np.nan
     if n.size:
-        error = float(np.sqrt(parts.sum()))
+        error = float(np.sqrt(variance_of_strata.sum()))
         uncorrected = float(np.sqrt(square.sum()))
     return ClaimedMean(
         value,
         error,
-        int(clusters.sum()),
-        satterthwaite_of_few(parts, n - 1),
-        "stratified by task",
+        n=int(clusters.sum()),
+        freedom=satterthwaite_of_few(variance_of_strata, n - 1),
+        method="stratified by task",
         uncorrected=uncorrected,
     )
 

@@ -141,11 +141,11 @@ def _of_predictions(
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
     class_threshold = p.threshold if examples.classes else None
     return Validation(
-        _against_no_feature(shared, list(systems)),
-        tuple(systems),
-        {},
-        p,
-        examples.sources,
+        settings=_against_no_feature(shared, list(systems)),
+        systems=tuple(systems),
+        attributes={},
+        p=p,
+        sources=examples.sources,
         described=(),
         threshold=class_threshold,
         examples=examples,
@@ -224,11 +224,11 @@ def _of_fits(
         trained[name] = [fit.train for fit in fits_of_folds if fit.train]
     steps = {name: " → ".join(fitting.steps(model)) for name, model in models.items()}
     return Validation(
-        _against_no_feature(shared, list(models)),
-        tuple(models),
-        {},
-        p,
-        examples.sources,
+        settings=_against_no_feature(shared, list(models)),
+        systems=tuple(models),
+        attributes={},
+        p=p,
+        sources=examples.sources,
         described=tuple(f"{name}: {text}" for name, text in steps.items()),
         threshold=None,
         examples=examples,
