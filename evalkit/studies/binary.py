@@ -185,7 +185,8 @@ class BinaryStudy(row_study.RowStudy):
                 chosen,
                 Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED),
             )
-        return self.measured.measure(chosen, system, member)  # type: ignore[arg-type]
+        statistic: Statistic = self.measured.measure(chosen, system, member)
+        return statistic
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]

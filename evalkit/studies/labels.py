@@ -189,12 +189,12 @@ class LabelsStudy(ProblemStudy):
 
 def _true(rows: Rows) -> np.ndarray:
     """Whether the label is true, of each row."""
-    return rows.actual == 1
+    return np.asarray(rows.actual == 1)
 
 
 def _predicted(rows: Rows) -> np.ndarray:
     """Whether the label is predicted, of each row."""
-    return rows.predicted == 1
+    return np.asarray(rows.predicted == 1)
 
 
 def checked_settings(

@@ -177,7 +177,7 @@ class Significance(shown.Shown, Study):
         if self.p.claim == reports.THESE:
             noise = self.data.noise(chosen, system)[member]
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
-        clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
+        clusters = None if self.unit is None else self.unit[member]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         if clusters is None and (chosen.label, system) in self.data.repeated:
             return RepeatedUnitStatistic(chosen, sums, clusters, design)
@@ -543,13 +543,14 @@ class Significance(shown.Shown, Study):
         """
         differences = self.unit_differences(self.opponents, self.primary)
         total = differences.total
-        n = differences.rows.sum()
+        n = float(differences.rows.sum())
         if self.has_many_units:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
             sums = signflip.enumerated(total)
             return np.concatenate([sums, -sums]) / n
-        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / n
+        sums_of_columns = signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)
+        return np.asarray(sums_of_columns[0] / n)
 
     def each_difference(self) -> dict[str, list[Any]]:
         """The units and their differences in the headline, smallest first; empty if there are very

@@ -54,17 +54,14 @@ def _may_be_of_share(claim: Claim) -> bool:
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     """What a rule catches of the planned data. level: of its test, adjusted for other rules."""
     claim = rule.claim
-    metric_value = plan.share
-    ends = OF_SHARE
-    if plan.share is None:
-        metric_value = plan.mean
-        ends = OF_MEAN
+    metric_value = plan.mean if plan.share is None else plan.share
     assert metric_value is not None
     expected_estimate = metric_value
     error = _error_of_value(plan)
     if isinstance(claim, Against):  # the estimate is a difference
         expected_estimate = 0.0
         error = _error_of_difference(plan)
+    ends = OF_MEAN if plan.share is None else OF_SHARE
     evidence = catching.Evidence(
         expected_estimate=expected_estimate,
         metric_value=metric_value,

@@ -295,7 +295,8 @@ class RowStudy(Shown, Study):
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.Statistic:
         """The metric of a system on the rows `member`."""
-        return self.measured.measure(chosen, system, member)
+        measured: statistic.Statistic = self.measured.measure(chosen, system, member)
+        return measured
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The difference that this many rows detect."""
