@@ -395,7 +395,7 @@ def test_two_days():
     assert study.segments["p"].is_monotonic_increasing
     assert {"account", "segments"} <= {*dir(study)}
     assert study.moved["difference"].abs().is_monotonic_decreasing
-    assert not study.same
+    assert not study.are_equal
 
 
 # What the files prove -----------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def codes(study):
 def test_identical_reports(tmp_path, capsys):
     path = saved(KINDS["lists"](1), tmp_path / "one" / "ranking.units.parquet")
     study = ek.diff(path, path)
-    assert study.same
+    assert study.are_equal
     assert (study.account[["change", *TERMS]] == 0).all(axis=None)
     assert study.family == "0 comparisons on ndcg@5, Holm-adjusted"
     assert not len(study.moved)

@@ -433,7 +433,7 @@ def _one_class(study: BinaryStudy) -> Iterator[Finding]:
     slices = [
         f"{segment_slice.column} {segment_slice.label}"
         for segment_slice in study.slices
-        if study.one_class(segment_slice)
+        if study.has_one_class(segment_slice)
     ]
     if slices:
         yield kinds.ONE_CLASS_SLICES.warning(len(slices), slices=listed(slices))

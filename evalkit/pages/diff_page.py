@@ -34,7 +34,7 @@ from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import missing
 from evalkit.parameters.kinds import written
 from evalkit.report import Results
-from evalkit.studies.diff import UNNAMED, Diff, date_of, shown
+from evalkit.studies.diff import UNNAMED, Diff, date_of, shown_name
 
 pieces.offered(__name__)
 
@@ -57,21 +57,21 @@ def title(study: Diff) -> Html:
     for file in (study.old, study.new):
         date = date_of(file)
         if date:
-            notices.append(f"{shown(file)}: data of {date}")
-    default_title = f"Diff: {shown(study.new)} against {shown(study.old)}"
+            notices.append(f"{shown_name(file)}: data of {date}")
+    default_title = f"Diff: {shown_name(study.new)} against {shown_name(study.old)}"
     return tables.heading(study.p.title or default_title, question, *notices)
 
 
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
-    if study.same:
+    if study.are_equal:
         return tables.stack([*first_screen.gate(study), tables.answer(*_answer(study))])
     return first_screen.verdict(study, *_further(study), opening=_opening(study))
 
 
 def _answer(study: Diff) -> list[str]:
     """The sentences of the first screen."""
-    if study.same:
+    if study.are_equal:
         units = plural(study.unit_name, 2)
         return [f"No difference: both reports have the same {units} with the same values."]
     return first_screen.answer(study, *_further(study), opening=_opening(study))
@@ -93,7 +93,7 @@ def _opening(study: Diff) -> first_screen.Opening:
     that sentence.
     """
     sentences = []
-    if study.apart:
+    if study.has_no_common_unit:
         units = plural(study.unit_name, 2)
         sentences.append(
             f"The reports have no {units} in common, so that other {units} may be the cause."
@@ -192,17 +192,17 @@ def _units(study: Diff) -> Iterator[kinds.Finding]:
 
 def _alone(study: Diff) -> Iterator[kinds.Finding]:
     """The systems and metrics that are not compared, and how systems are paired."""
-    if not study.alone:
+    if not study.not_compared:
         return
     new = study.unpaired_new
     old = study.unpaired_old
     report = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
-    names = listed(f"{name}{report.get(name, '')}" for name in study.alone)
+    names = listed(f"{name}{report.get(name, '')}" for name in study.not_compared)
     pair = ""
     if new and old:
         pairs = {**study.p.pairs, new[0]: old[0]}
         pair = f" If {new[0]} was {old[0]}, set pairs='{written(pairs)}'."
-    yield kinds.NOT_COMPARED.warning(len(study.alone), names=names, pair=pair)
+    yield kinds.NOT_COMPARED.warning(len(study.not_compared), names=names, pair=pair)
 
 
 def causes(study: Diff) -> Html:
@@ -210,7 +210,8 @@ def causes(study: Diff) -> Html:
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
     columns = named("kind | what w")
     columns |= {"old": _facts("old"), "new": _facts("new"), "": each(_comparison)}
-    note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
+    n_equal = study.n_equal_facts
+    note = f"The other {n_equal} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded(
         "What made the two reports", of_rows("Inputs, and what differs", frame, columns, note)
     )
@@ -301,7 +302,7 @@ def segments(study: Diff) -> Html:
 def moved(study: Diff) -> Html:
     """The common units that moved most."""
     frame = study.moved
-    if frame.empty and study.apart:
+    if frame.empty and study.has_no_common_unit:
         return tables.paragraph(f"No {study.unit_name} is in both reports.")
     if frame.empty:
         return tables.paragraph(
@@ -365,8 +366,8 @@ def results(study: Diff) -> Results:
         "answer": _answer(study),
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],
-        "same": study.same,
-        "not_compared": study.alone,
+        "same": study.are_equal,
+        "not_compared": study.not_compared,
         "dates": [date_of(study.old), date_of(study.new)],
     }
     fields |= as_json.records(

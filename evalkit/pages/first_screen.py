@@ -352,7 +352,7 @@ def _pair_in_words(study: Study, row: Record) -> PairInWords:
     if before := study.adjusted_for(study.primary):
         metric = f"{metric} adjusted for {before}"
         first, second = page.adjusted_means(row, page.difference_places(study))
-    if row["n"] and diagnostics.apart(study, row):
+    if row["n"] and diagnostics.leaves_units_out(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
         difference = signed(row["difference"], page.places(study, study.primary.label))
         differs = f"{over}, {metric} differs by {difference}"

@@ -100,7 +100,7 @@ def explorer(study: Ranking) -> Html:
     deciding, *further = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = None
     columns: dict[str, list[Cell]] = {}
-    if len(study.shown) > 1:
+    if len(study.compared_systems) > 1:
         pair = _pair(study, frame)
     else:
         columns = _values_of(study, frame, deciding)
@@ -118,7 +118,7 @@ def explorer(study: Ranking) -> Html:
     return listing(
         Explored(
             which,
-            systems=" and ".join(study.shown),
+            systems=" and ".join(study.compared_systems),
             unit="query",
             names=list(frame["query"]),
             attributes=attributes,
@@ -158,7 +158,10 @@ def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
 
 def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
     """The columns of one metric: each system."""
-    values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
+    values = {
+        name: study.per_query[label, name].per_unit[frame["number"]]
+        for name in study.compared_systems
+    }
     places = decimals(chain.from_iterable(values.values()))
     columns = {}
     for name, column in values.items():
@@ -168,9 +171,9 @@ def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, lis
 
 def _choice(study: Ranking) -> Sequence[str]:
     """The systems of which the reader chooses two: those that are shown, then the best."""
-    if len(study.shown) == 1:
-        return study.shown
-    return list(dict.fromkeys([*study.shown, *study.order]))[:CHOICE]
+    if len(study.compared_systems) == 1:
+        return study.compared_systems
+    return list(dict.fromkeys([*study.compared_systems, *study.order]))[:CHOICE]
 
 
 def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
@@ -179,7 +182,7 @@ def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
     values = {}
     for name in _choice(study):
         values[name] = study.per_query[label, name].per_unit[frame["number"]]
-    places = decimals(chain.from_iterable(values[name] for name in study.shown))
+    places = decimals(chain.from_iterable(values[name] for name in study.compared_systems))
     heads = {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}
     return Pair(values, frame["difference"], heads, places)
 
@@ -194,7 +197,7 @@ def _opened(study: Ranking, query: int) -> str:
         return ""
     html = ""
     for system, items in lists.items():
-        hidden = "" if system in study.shown else " hidden"
+        hidden = "" if system in study.compared_systems else " hidden"
         entries = "".join(f"<li>{escape(item)} ({_grade(grade)})" for item, grade in items)
         html += f"<section{hidden}>{escape(system)}<ol>{entries}</ol></section>"
     return html
@@ -250,7 +253,7 @@ def results(study: Ranking) -> Results:
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {
             "query": list(study.runs.query),
-            "systems": study.values()[list(study.shown)].to_dict("list"),
+            "systems": study.values()[list(study.compared_systems)].to_dict("list"),
         },
         "likeness": study.likeness.to_dict("list"),
     }
@@ -267,7 +270,7 @@ def queries(study: Ranking) -> Figure | Html:
     better_colour = page.COLOURED["better"]
     worse_colour = page.COLOURED["worse"]
     above_0, below_0 = better_colour.code, worse_colour.code
-    better, equal, worse = diagnostics.sides(values)
+    better, equal, worse = diagnostics.sign_counts(values)
     if study.primary.metric.best == "low":
         above_0, below_0 = below_0, above_0
         worse, better = better, worse
@@ -295,7 +298,7 @@ def queries(study: Ranking) -> Figure | Html:
 def _values(study: Ranking) -> Figure:
     """The primary metric of each query of one system, sorted."""
     values = study.values()[study.leader].dropna().to_numpy()
-    score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
+    score = f"{diagnostics.sign_counts(values).equal:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
     return figures.picture(
         plots.bars,

@@ -359,7 +359,7 @@ def differences(study: Either) -> figures.Figure | Html:
 @pieces.where(lambda study: len(study.headline) and study.has_differences)
 def distribution(study: Significance) -> figures.Figure | Html:
     """The differences of single units of the headline pair."""
-    sizes = study.effect(study.primary, study.opponents)[0]
+    sizes = study.effect(study.primary, study.opponents).sizes
     units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
@@ -440,11 +440,11 @@ def ranks(study: Significance) -> figures.Figure | Html:
     summary = paired.mean_ranks(study)
     if summary is None:
         return Html("")
-    k = len(summary["mean_ranks"])
-    n = summary["units"]
-    means = summary["mean_ranks"]
+    k = len(summary.mean_ranks)
+    n = summary.units
+    means = summary.mean_ranks
     if k > page.DRAWN:
-        best_first = sorted(means, key=means.get)
+        best_first = sorted(means, key=means.__getitem__)
         means = {name: means[name] for name in best_first[: page.DRAWN]}
     ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     best = diagnostics.words(study).best
@@ -456,9 +456,9 @@ def ranks(study: Significance) -> figures.Figure | Html:
         k=k,
         n=n,
         units=plural(study.unit_name, n),
-        distance=summary["critical_difference"],
-        friedman=p_value(summary["friedman"]),
-        iman_davenport=p_value(summary["iman_davenport"]),
+        distance=summary.critical_difference,
+        friedman=p_value(summary.friedman),
+        iman_davenport=p_value(summary.iman_davenport),
         rough=rough if diagnostics.rough_ranks(k, n) else "",
         more=omission_note,
     )
@@ -469,7 +469,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
         caption=caption,
         says=ranks_in_words,
         height=figures.tall(rows, head=1.9, each=0.34),
-        distance=summary["critical_difference"],
+        distance=summary.critical_difference,
         label=f"mean rank, {best} left",
     )
 
@@ -733,11 +733,12 @@ def results(study: Significance) -> report.Results:
     """Every number of the page, unrounded."""
     fields: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):
+        ranks = paired.mean_ranks(study)
         fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
             **as_json.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
             **as_json.records(tiers=rank_tiers(study), needed=paired.needed(study)),
-            "ranks": paired.mean_ranks(study),
+            "ranks": None if ranks is None else ranks._asdict(),
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
             "p_curve": study.p_curve().to_dict("list"),

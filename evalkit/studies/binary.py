@@ -4,10 +4,10 @@ A table that fits into memory is held row by row. A larger one is read twice in 
 count the scores by class, then to add up the influence of the rows on the metrics.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ from evalkit.measured.readings import (
     score_rows,
 )
 from evalkit.measured.rows import RowsInMemory, TermAdder
-from evalkit.metrics import calibration, counts, curves, influence, rows
+from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -84,8 +84,9 @@ from evalkit.system import cached
 class ThresholdRule:
     """How the threshold is chosen.
 
-    fixed: the threshold if it does not depend on the rows, else None. costs: the costs that the
-    rule minimises, if it does.
+    text: the rule in words. choose: returns the threshold for the counts by score of a system.
+    fixed: the threshold if it does not depend on the rows, else None. costs: those that the rule
+    minimises; None for any other rule.
     """
 
     text: str
@@ -93,9 +94,11 @@ class ThresholdRule:
     fixed: float | None = None
     costs: Costs | None = None
 
-    def at(self, c: Counts, to: rules.Precision) -> float:
-        """The threshold for a table of scores, which were stored with the precision `to`."""
-        return rules.rounded(self.choose(c), to)
+    def threshold_of(self, table: Counts, precision: rules.Precision) -> float:
+        """The threshold that the rule chooses for a table of counts by score, rounded to the
+        precision in which these scores are stored.
+        """
+        return rules.rounded(self.choose(table), precision)
 
 
 def rule_of(threshold: Threshold) -> ThresholdRule:
@@ -131,11 +134,15 @@ def cheapest(costs: Costs) -> ThresholdRule:
 
 
 def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> ThresholdRule:
+    """The threshold at which a metric reaches its target. choose: counts by score and the target ->
+    the threshold.
+    """
     return ThresholdRule(f"{reach.metric} ≥ {reach.target:g}", lambda c: choose(c, reach.target))
 
 
-ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
-AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
+# the metrics of a report that names none: of scores, and of decisions at the threshold
+ORDER_METRICS = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
+THRESHOLD_METRICS = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 LEAST_COST = "least cost"
 BRIER, BIAS = (lookup.find_metric(name, "counts") for name in ("brier", "calibration_in_the_large"))
@@ -210,9 +217,9 @@ class BinaryStudy(row_study.RowStudy):
         if not self.decision_column:
             return {}
         differing = {}
-        for name, own in self.own_rows.items():
-            by_threshold = self._at_threshold(name)
-            differing[name] = int(np.count_nonzero(own.predicted != by_threshold.predicted))
+        for name, decided_rows in self.own_rows.items():
+            by_threshold = self._at_threshold(name).predicted
+            differing[name] = int(np.count_nonzero(decided_rows.predicted != by_threshold))
         return differing
 
     @property
@@ -220,17 +227,22 @@ class BinaryStudy(row_study.RowStudy):
         """The systems whose rows that are decided to be positive do not have a higher mean score
         than the others.
         """
+        if not self.decision_column:
+            return []
         systems = []
-        for name, own in self.own_rows.items() if self.decision_column else ():
-            positive = own.predicted == 1
-            both = positive.any() and not positive.all()
-            if both and own.scores[positive].mean() <= own.scores[~positive].mean():
+        for name, rows in self.own_rows.items():
+            is_positive = rows.predicted == 1
+            if is_positive.all() or not is_positive.any():
+                continue
+            if rows.scores[is_positive].mean() <= rows.scores[~is_positive].mean():
                 systems.append(name)
         return systems
 
     @property
     def own_rows(self) -> Mapping[str, Rows]:
-        """The rows of each system, which are in memory."""
+        """The rows of each system with its own decisions, if it has any; only for rows that are in
+        memory.
+        """
         rows: Mapping[str, Rows] = self.measured.rows
         return rows
 
@@ -240,28 +252,34 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def both_decisions(self) -> Iterator[Row]:
-        """The metrics of decisions of each system: of its own decisions, and at the threshold."""
+        """Yield each metric of decisions of each system: system, metric, own (the value of its own
+        decisions), at_threshold.
+        """
         for name in self.order:
-            own = self.own_rows[name]
-            by_threshold = self._at_threshold(name)
+            decided_rows = self.own_rows[name]
+            rows_at_threshold = self._at_threshold(name)
             for chosen in self.settings.metrics:
                 if chosen.uses_decisions:
-                    values = {"own": chosen.value(own), "at_threshold": chosen.value(by_threshold)}
-                    yield {"system": name, "metric": chosen.label} | values
+                    row: Row = {"system": name, "metric": chosen.label}
+                    row["own"] = chosen.value(decided_rows)
+                    row["at_threshold"] = chosen.value(rows_at_threshold)
+                    yield row
 
-    def rows_in(self, block: Block, system: int) -> rows.Rows:
-        """The rows of a block with the threshold of a system."""
+    def rows_in(self, block: Block, system: int) -> Rows:
+        """The rows of a block with the scores and threshold of a system, by its number."""
         return block.rows(system).at_threshold(self.thresholds[self.systems[system]])
 
     def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
-        """The tables of a system's score."""
-        m = self.measured
-        if isinstance(m, classes.SummedBinary):
-            return m.scores(group, m.systems.index(system), 0)
-        return m.rows[system]
+        """What holds the counts by score of a system: its rows, or if these are not in memory the
+        bins of its scores in a group (all rows, or a slice by number).
+        """
+        measured = self.measured
+        if isinstance(measured, SummedBinary):
+            return measured.scores(group, measured.systems.index(system), classes.ONLY_PROBLEM)
+        return measured.rows[system]
 
     def table(self, system: str) -> Counts:
-        """The counts of a system."""
+        """The counts of a system by score, over all rows."""
         return self._tables(system).counts
 
     @property
@@ -280,8 +298,8 @@ class BinaryStudy(row_study.RowStudy):
         return min(self.positives, len(self.account) - self.positives)
 
     def chances(self, system: str) -> Counts:
-        """The counts of a system, with bins represented by a score within them, for metrics of
-        probabilities.
+        """The counts of a system by score, for metrics of probabilities: where scores were pooled,
+        each bin has a score from its middle in place of its lowest.
         """
         return self._tables(system).midpoint_counts
 
@@ -292,13 +310,15 @@ class BinaryStudy(row_study.RowStudy):
 
     @cached_property
     def binned(self) -> Mapping[str, readings.Binned]:
-        """The tables of the systems whose distinct scores were pooled in bins."""
-        tables = {name: self._tables(name) for name in self.systems}
-        return {
-            name: t
-            for name, t in tables.items()
-            if isinstance(t, readings.Binned) and t.pools_scores.any()
-        }
+        """The tables of the systems whose distinct scores were pooled in bins; empty if every
+        score was counted exactly.
+        """
+        binned = {}
+        for name in self.systems:
+            tables = self._tables(name)
+            if isinstance(tables, readings.Binned) and tables.pools_scores.any():
+                binned[name] = tables
+        return binned
 
     @cached_property
     def repeated(self) -> int | None:
@@ -306,31 +326,34 @@ class BinaryStudy(row_study.RowStudy):
         unknown.
         """
         if len(self.systems) == 1 and not self.weighted and not self.binned:
-            c = self.table(self.systems[0])  # which counts them already
-            return len(self.account) - int(
-                np.count_nonzero(c.positive) + np.count_nonzero(c.negative)
-            )
+            table = self.table(self.systems[0])  # which has one place for equal scores
+            distinct = np.count_nonzero(table.positive) + np.count_nonzero(table.negative)
+            return len(self.account) - int(distinct)
         if self.data is None:
             return None
-        columns = np.column_stack([self.data.actual, *self.data.score.values()])
-        order = np.lexsort(columns.T)
-        return int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
+        scores = list(self.data.score.values())
+        rows = np.column_stack([self.data.actual, *scores])  # (rows, 1 + systems)
+        ordered = rows[np.lexsort(rows.T)]  # equal rows are neighbours
+        equals_previous = (ordered[1:] == ordered[:-1]).all(axis=1)
+        return int(equals_previous.sum())
 
-    def one_class(self, part: Slice) -> bool:
+    def has_one_class(self, slice_: Slice) -> bool:
         """True if the rows of a slice are all positive or all negative."""
         if self.data:
-            return len(np.unique(self.data.actual[part.member])) < 2
-        c = self._tables(self.systems[0], part.member).counts
-        return not (c.positives and c.negatives)
+            return len(np.unique(self.data.actual[slice_.member])) < 2
+        table = self._tables(self.systems[0], slice_.member).counts
+        return not (table.positives and table.negatives)
 
     @property
     def group_metrics(self) -> list[MetricAtK]:
         """The rates by which groups are compared, then the metrics of the report."""
-        rates = [MetricAtK(metric) for metric in GROUP_RATES]
+        metrics = [MetricAtK(metric) for metric in GROUP_RATES]
         if not self.scores_are_decisions:
-            rates += [BIAS] if self.probabilities else []
-            rates.append(MetricAtK(ROC_AUC))
-        return list(dict.fromkeys([*rates, *self.settings.metrics]))
+            if self.probabilities:
+                metrics.append(BIAS)
+            metrics.append(MetricAtK(ROC_AUC))
+        metrics += self.settings.metrics
+        return list(dict.fromkeys(metrics))
 
     @property
     def scores_are_decisions(self) -> bool:
@@ -340,15 +363,18 @@ class BinaryStudy(row_study.RowStudy):
         return all(np.isin(score, (0, 1)).all() for score in self.data.score.values())
 
     def resample(self, system: str) -> list[Counts]:
-        """A system's tables on bootstrap samples of rows or units; none if these are not in
-        memory.
+        """The counts by score of a system on bootstrap samples: of rows, or of whole units where
+        rows have units or weights; empty if such rows are not in memory.
         """
-        drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
+        rng = self.rng(3)
+        resamples = self.settings.limits.bands
         if self.plain:
-            return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
-        if isinstance(self.measured, classes.SummedBinary):
+            table = influence.pooled(self.chances(system))
+            return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
+        if isinstance(self.measured, SummedBinary):
             return []
-        return [*bootstrap.resampled_units(self.measured.rows[system], **drawn)]
+        rows = self.measured.rows[system]
+        return list(bootstrap.resampled_units(rows, rng=rng, resamples=resamples))
 
     @property
     def banded(self) -> bool:
@@ -360,10 +386,10 @@ class BinaryStudy(row_study.RowStudy):
     @property
     def bands_are(self) -> str:
         """How the bands of curves were computed, as text."""
-        drawn = self.settings.limits.bands
         if self.banded:
+            resamples = self.settings.limits.bands
             return (
-                f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may "
+                f"pointwise: quantiles of {resamples} resamples at each place; the whole curve may "
                 f"leave them"
             )
         varied = (
@@ -381,23 +407,31 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def decisions(self) -> Iterator[Row]:
-        """The four counts of each system's decisions, and the mean cost. threshold: NaN if the
-        system decides itself.
+        """Yield what each system decides: system, threshold (NaN if the system decides itself), the
+        four counts tp, fp, fn and tn, and the mean cost of a row.
         """
         for name in self.order:
             if self.decision_column:
-                t = np.nan
-                d = counts.at(self.own_rows[name].decision_counts, 1.0)  # 1 is what is predicted
+                threshold = np.nan
+                # counted as scores, the decisions are 0 and 1, and 1 is their threshold
+                decided = counts.at(self.own_rows[name].decision_counts, 1.0)
             else:
-                t = self.thresholds[name]
-                d = counts.at(self.table(name), t)
-            cells = {"tp": d.tp.item(), "fp": d.fp.item(), "fn": d.fn.item(), "tn": d.tn.item()}
-            cost = float(curves.cost(d, self.costs.fp, self.costs.fn))
-            yield {"system": name, "threshold": t} | cells | {"cost": cost}
+                threshold = self.thresholds[name]
+                decided = counts.at(self.table(name), threshold)
+            yield {
+                "system": name,
+                "threshold": threshold,
+                "tp": decided.tp.item(),
+                "fp": decided.fp.item(),
+                "fn": decided.fn.item(),
+                "tn": decided.tn.item(),
+                "cost": float(curves.cost(decided, self.costs.fp, self.costs.fn)),
+            }
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
-        """Precision, recall, F1, share predicted and mean cost of each system over the thresholds.
+        """What each system decides over the thresholds: system, threshold, and the columns of
+        `_decision_metrics`.
 
         The thresholds are those that a figure needs, from none predicted positive to all, and among
         them the threshold in use, that of the best F1, and that of the least cost.
@@ -411,9 +445,10 @@ class BinaryStudy(row_study.RowStudy):
         return pd.concat(frames, ignore_index=True)
 
     def _in_sweep(self, name: str, threshold: Floats, metrics: Mapping[str, Floats]) -> Bools:
-        """Which thresholds of a system the lines of the sweep need, with those that were chosen.
+        """A mask of the thresholds that the sweep of a system needs: those of points that its lines
+        need, and those that a rule chooses.
 
-        threshold: descending. metrics: their values at each threshold.
+        threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
         """
         is_needed = curves.drawn(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
@@ -428,7 +463,9 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def choices(self) -> Iterator[Row]:
-        """The threshold that each rule would choose for each system, and the metrics at it."""
+        """Yield the threshold that each rule would choose for each system: system, rule, threshold,
+        and the columns of `_decision_metrics`.
+        """
         rules = [
             rule_of(BestF1()),
             replace(cheapest(self.costs), text=LEAST_COST),
@@ -445,8 +482,8 @@ class BinaryStudy(row_study.RowStudy):
                 yield {"system": name, "rule": rule, "threshold": threshold} | numbers
 
     def _decision_metrics(self, table: Counts) -> dict[str, Floats]:
-        """Share predicted positive, precision, recall, F1 and mean cost at each threshold of a
-        table, by name.
+        """The share predicted positive, precision, recall, F1 and mean cost at each threshold of a
+        table: predicted, precision, recall, f1, cost.
         """
         return {
             "predicted": counts.predicted_rate(table),
@@ -460,19 +497,22 @@ class BinaryStudy(row_study.RowStudy):
 
     @cached
     def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
-        """The bands of one system by kind, none if nothing was resampled; nothing else is kept of
-        the samples.
+        """The bands of the curves of one system by kind (roc, pr), with the columns of
+        `score_curves.band`; empty if nothing was resampled. The samples themselves are not kept.
         """
-        drawn = self.resample(name)
-        level = self.settings.level
-        kinds = score_curves.HEIGHTS_ON_GRID if drawn else ()
-        return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
+        resamples = self.resample(name)
+        if not resamples:
+            return {}
+        return {
+            kind: score_curves.band(name, resamples, kind, level=self.settings.level)
+            for kind in score_curves.HEIGHTS_ON_GRID
+        }
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
-        """A number of the page that is not in the table of metrics, with its limits; NaN if sums do
-        not suffice.
+        """A metric of a system that is not in the table of metrics: value, low, high. The limits
+        are NaN for rows in blocks that vary by unit or weight.
         """
-        statistic: Any = self.measure(MetricAtK(metric), system)
+        statistic = self.measure(MetricAtK(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
         return limits(inference.estimate(statistic, self.inference_options(3)))
@@ -494,12 +534,15 @@ class BinaryStudy(row_study.RowStudy):
         return score_curves.curve(self.counts_by_system, kind, score_curves.JSON_CELLS)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
-        """Pointwise limits of a kind of curve on a grid; None if there was no resampling.
+        """Pointwise limits of a kind of curve on a grid, the rows of `score_curves.band` of each
+        system; None if there was no resampling.
 
         systems: None for all, best first.
         """
-        every = [self._bands_of(name) for name in (self.order if systems is None else systems)]
-        frames = [bands[kind] for bands in every if bands]
+        if systems is None:
+            systems = self.order
+        bands_of_systems = [self._bands_of(name) for name in systems]
+        frames = [bands[kind] for bands in bands_of_systems if bands]
         return pd.concat(frames, ignore_index=True) if frames else None
 
     @cached_property
@@ -512,13 +555,15 @@ class BinaryStudy(row_study.RowStudy):
     @property
     def other_rate(self) -> float:
         """The other base rate: `prevalence`, or the one with ten times as many negatives."""
-        c = self.table(self.order[0])
-        return self.p.prevalence or c.positives / (c.positives + TIMES * c.negatives)
+        if self.p.prevalence:
+            return float(self.p.prevalence)
+        table = self.table(self.order[0])
+        return table.positives / (table.positives + TIMES * table.negatives)
 
     @frame
     def elsewhere(self) -> Iterator[Row]:
-        """Average precision, and precision and F1 at the threshold, in the data and at the other
-        base rate.
+        """Yield average precision, and precision and F1 at the threshold, in the data and at the
+        other base rate: system, base_rate, metric, value, low, high.
         """
         for name in self.order:
             for metric, metric_at in CHANGED_BY_BASE_RATE:
@@ -529,8 +574,9 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def gains(self) -> Iterator[Row]:
-        """Recall, lift and precision among the highest scores; a tie at the cut-off is split in
-        proportion. depth: the share of rows.
+        """Yield what the highest scores of each system hold: system, depth (the share of rows that
+        are taken), value, low, high (of the lift), recall, precision. Rows tied at the cut-off
+        count in proportion.
         """
         for name in self.order:
             table = self.table(name)
@@ -557,12 +603,15 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def _chances(self) -> dict[str, Counts]:
+        """The counts of each system for metrics of probabilities, best first; see `chances`."""
         return {name: self.chances(name) for name in self.order}
 
     @frame
     def calibration(self) -> Iterator[Row]:
-        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of each system.
+        """Yield the calibration of each system: system, part, value, low, high, expected, p.
 
+        part: brier = miscalibration − discrimination + uncertainty, ece_10, for plain rows
+        ece_10_debiased, bias (the mean error), and slope and intercept of logistic recalibration.
         Miscalibration and ECE are above 0 in every sample, so instead of limits they have the value
         expected under perfect calibration and the p-value of a test of it. Discrimination is
         overestimated likewise and has neither.
@@ -573,17 +622,19 @@ class BinaryStudy(row_study.RowStudy):
         }
         for name in self.order:
             table = self.chances(name)
-            for part, number in self._calibration_numbers(name, table, error_of).items():
+            for number_name, number in self._calibration_numbers(name, table, error_of).items():
                 perfect = consistency.UNKNOWN
-                if part in error_of:
-                    perfect = self.perfect(table, error_of[part])
-                row = {"system": name, "part": part} | number
+                if number_name in error_of:
+                    perfect = self.perfect(table, error_of[number_name])
+                row = {"system": name, "part": number_name} | number
                 yield row | {"expected": perfect.expected, "p": perfect.p}
 
     def _calibration_numbers(
         self, name: str, table: Counts, error_of: Errors
     ) -> dict[str, dict[str, float]]:
-        """Value and limits of each part of the table of calibration, for one system."""
+        """The numbers of `calibration` for one system, by name: value, low, high. table: its counts
+        by score.
+        """
         parts = calibration.decompose(table)
         base_rate = self.number_of(BASE_RATE, name)
         uncertainty_limits = _limits_of_uncertainty(base_rate["low"], base_rate["high"])
@@ -598,12 +649,12 @@ class BinaryStudy(row_study.RowStudy):
             debiased = calibration.ece_debiased(calibration.bins_uniform(table))
             numbers["ece_10_debiased"] = _without_limits(debiased)
         numbers["bias"] = self.loss(BIAS, name)
-        for part, metric in FITTED.items():
-            numbers[part] = self.number_of(metric, name)
+        for coefficient, metric in FITTED.items():
+            numbers[coefficient] = self.number_of(metric, name)
         return numbers
 
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
-        """A mean loss with its limits.
+        """A mean loss of a system: value, low, high.
 
         A loss that is no metric of the report is computed from the table of scores; it has no
         limits if rows are clustered or weighted.
@@ -645,10 +696,9 @@ class BinaryStudy(row_study.RowStudy):
         if self.data is None:
             # An order within units: a constant score ties all rows of a unit. The rows themselves
             # are not held, so that the metric of the system says whether it is defined.
-            within: Any = self.measure(chosen, first_system)
-            return 0.5 if np.isfinite(within.value) else np.nan
-        measured: Any = self.measured
-        rows = measured.rows[first_system]
+            is_defined = np.isfinite(self.measure(chosen, first_system).value)
+            return 0.5 if is_defined else np.nan
+        rows = self.own_rows[first_system]
         if chosen.uses_decisions:
             return chosen.value(replace(rows, threshold=threshold, decision=None))
         constant_score = np.full(len(self.account), self.base_rate)
@@ -673,15 +723,19 @@ def _limits_of_uncertainty(low: float, high: float) -> dict[str, float]:
 # From rows at hand, and from blocks ---------------------------------------------------------------
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
-NOTHING = counts.count([], [])
-WITHIN = [MetricAtK(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS]
+NO_ROWS = counts.count([], [])
+# those that rank the rows within each unit
+UNIT_METRICS = [
+    MetricAtK(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS
+]
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedParameters:
     """The parameters of a binary study, checked.
 
-    rule: how a threshold is chosen. is_single: True if there is one system.
+    rule: how a threshold is chosen. costs: those of both errors. is_single: True if there is one
+    system.
     """
 
     settings: Settings
@@ -700,12 +754,13 @@ class CheckedParameters:
         return bootstrap.ThresholdChoice(self.rule.choose, self.settings.limits.bands, new_rng)
 
     def redraw(self, rows: Rows) -> Callable[[], counts.RechosenCounts] | None:
-        """A function that returns the counts of rows on bootstrap samples; None if the threshold is
+        """A function that returns the counts of the decisions on bootstrap samples of these rows,
+        at the threshold that is chosen anew on each, and draws them once; None if the threshold is
         fixed.
         """
         if self.choice is None:
             return None
-        if self.is_single and rows.plain:
+        if self.is_single and rows.plain:  # the counts by score tell all
             return cache(partial(self.choice.from_table, rows.counts))
         return cache(partial(self.choice.from_rows, rows))
 
@@ -721,18 +776,12 @@ def checked_parameters(
         lacks["probabilities"] = f"probabilities, {outside}"
     if not p.unit:
         lacks["scores of units"] = OF_UNITS
-    chosen = lookup.find_computable(p.metrics, "counts", (*ORDER, *AT), lacks)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    ).checked(systems)
-    usual: Threshold = BestF1() if outside else 0.5
-    rule = rule_of(usual if p.threshold is None else p.threshold)
+    chosen = lookup.find_computable(p.metrics, "counts", ORDER_METRICS + THRESHOLD_METRICS, lacks)
+    settings = row_study.classification_settings(p, chosen, systems, limits)
+    threshold = p.threshold
+    if threshold is None:
+        threshold = BestF1() if outside else 0.5
+    rule = rule_of(threshold)
     costs = rule.costs or p.costs or EqualCosts()
     return CheckedParameters(settings, rule, costs, is_single=len(systems) == 1)
 
@@ -743,40 +792,45 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     The decisions of a column count unless a threshold is set, which then takes their place.
     """
     checked = checked_parameters(data.rows.systems, data.outside, p, limits)
-    fields, columns = row_study.of_rows(data, checked.settings, p)
+    arguments = row_study.arguments_from_rows(data, checked.settings, p)
     precision = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
     decisions = data.decision if p.threshold is None else {}
     thresholds = {}
     rows_at_threshold = {}
     for name, score in data.score.items():
-        rows = Rows(data.actual, score, decision=decisions.get(name), **columns)
-        thresholds[name] = checked.rule.at(rows.counts, precision[name])
+        rows = Rows(data.actual, score, decision=decisions.get(name), **arguments.rows)
+        thresholds[name] = checked.rule.threshold_of(rows.counts, precision[name])
         redraw = None if decisions else checked.redraw(rows)
         rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decisions else ""
     unused = data.unused_decisions
     if data.decision and not decisions:
         unused = unused or (data.rows.columns["predicted"],)
-    fields |= {
+    fields = arguments.study | {
         "decision_column": decision_column,
         "unused_decisions": unused,
         "measured": RowsInMemory(rows_at_threshold, lambda: data.rows.id),
         "precision": precision,
         "thresholds": thresholds,
     }
-    odd = [odd_scores(score, data.actual == 1) for score in data.score.values()]
+    is_positive = data.actual == 1
+    odd = {name: odd_scores(score, is_positive) for name, score in data.score.items()}
     return _study(fields, checked, data.names, int(data.actual.sum()), odd)
 
 
 def _study(
-    fields: dict[str, Any],
+    fields: row_study.Arguments,
     checked: CheckedParameters,
     names: Sequence[str],
     positives: int,
-    odd: Iterable[OddScores],
+    odd: Mapping[str, OddScores],
 ) -> BinaryStudy:
-    """The study. names: of the negative and the positive class. odd: of each system."""
-    odd_by_system = dict(zip(fields["thresholds"], odd, strict=True))
+    """The study.
+
+    fields: the arguments that differ between rows in memory and blocks, by name. names: of the
+    negative and the positive class. positives: the number of positive rows. odd: by system the
+    numbers of scores that are no probabilities, or wrong ones of 0 or 1.
+    """
     return BinaryStudy(
         **fields,
         positive=names[1],
@@ -784,15 +838,16 @@ def _study(
         positives=positives,
         rule=checked.rule,
         costs=checked.costs,
-        outside={name: found.outside for name, found in odd_by_system.items()},
-        wrong={name: found.certain_errors for name, found in odd_by_system.items()},
+        outside={name: scores.outside for name, scores in odd.items()},
+        wrong={name: scores.certain_errors for name, scores in odd.items()},
     )
 
 
 def of_blocks(
     data: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> BinaryStudy:
-    """The study of a table that is read twice: influence values depend on all scores.
+    """The study of a table that is read in blocks: once to count the scores, and again where
+    numbers need the influence of rows, which depends on all scores.
 
     Raises ParameterError for a metric that needs all rows in memory, and for one of units with more
     than `UNITS` of them.
@@ -800,23 +855,23 @@ def of_blocks(
     table = data.table
     checked = checked_parameters(table.systems, data.outside, p, limits)
     settings = checked.settings
-    within = [chosen for chosen in settings.metrics if chosen in WITHIN]
+    unit_metrics = [chosen for chosen in settings.metrics if chosen in UNIT_METRICS]
     for chosen in settings.metrics:
-        if not (chosen.base.metric.needs_table_only or chosen in within):
+        if not (chosen.base.metric.needs_table_only or chosen in unit_metrics):
             columns = " and ".join(chosen.metric.columns)
             raise ParameterError(
                 f"metrics: {chosen.label} is computed from the column {columns}, which needs all "
                 f"rows in memory, got {table.rows:,} rows"
             )
-    if within:  # the rows of a unit must meet
+    if unit_metrics:  # the rows of a unit must be in one block
         table = replace(table, schema=replace(table.schema, units_split=False))
-    first = _first_reading(data, checked, within, limits)
-    summary = row_study.counted(table, first)
-    if within:
+    first = _first_reading(data, checked, unit_metrics, limits)
+    summary = row_study.first_summary(table, first)
+    if unit_metrics:
         units = summary.specific.within[0].n
         if units > UNITS:
             raise ParameterError(
-                f"metrics: {within[0].label} needs the value of each {settings.unit}, of "
+                f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
                 f"{UNITS:,} at most, got {units:,}"
             )
     precision = {name: data.precision(name)[0] for name in table.systems}
@@ -825,7 +880,7 @@ def of_blocks(
         first=first,
         summary=summary,
         layout=statistic.layout_of(units=table.schema.unit, weights=data.scale is not None),
-        threshold_of=lambda name, counts: checked.rule.at(counts, precision[name]),
+        threshold_of=lambda name, counts: checked.rule.threshold_of(counts, precision[name]),
         choice=checked.choice,
     )
     measured.refuse_partial_losses()
@@ -833,7 +888,9 @@ def of_blocks(
     if second:
         second_summary = _table_of_second_reading(table, second).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
-    fields = row_study.of_blocks(table, summary.rows, settings, p, weighted=data.scale is not None)
+    fields = row_study.arguments_from_blocks(
+        table, summary.rows, settings, p, weighted=data.scale is not None
+    )
     fields |= {
         "measured": measured,
         "precision": precision,
@@ -842,55 +899,65 @@ def of_blocks(
     }
     outside = summary.specific.outside.sums.tolist()
     certain_errors = summary.specific.certain_errors.sums.tolist()
-    odd = map(OddScores, outside, certain_errors)
+    odd = dict(zip(table.systems, map(OddScores, outside, certain_errors), strict=True))
     return _study(fields, checked, data.names, summary.specific.positives, odd)
 
 
 def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
     """The table without what the first reading alone needs: names of rows, and ids if each row has
-    all systems.
+    the predictions of all systems.
     """
     table = row_study.nameless(table)
-    if not table.paired:
-        table = replace(table, schema=replace(table.schema, id=None))
-        if second.candidates:  # each row goes to a part of the sample, by its number if it has one
-            numbered = table.engine.dialect.row_number is not None
-            schema = replace(table.schema, numbered=numbered, drawn=not numbered)
-            table = replace(table, schema=schema)
-    return table
+    if table.paired:  # rows of the same id are still to be joined
+        return table
+    schema = replace(table.schema, id=None)
+    if second.candidates:
+        # each row goes to a part of the sample: by its number, or else by the hash of the row
+        numbered = table.engine.dialect.row_number is not None
+        schema = replace(schema, numbered=numbered, drawn=not numbered)
+    return replace(table, schema=schema)
 
 
 def _first_reading(
     data: scores.Predictions,
     checked: CheckedParameters,
-    within: Sequence[MetricAtK],
+    unit_metrics: Sequence[MetricAtK],
     limits: Limits,
 ) -> BinaryFirstReading:
-    """What is counted and added up at the first reading. within: the metrics of units."""
+    """What is counted and added up at the first reading. unit_metrics: those of the metrics that
+    rank rows within units.
+    """
     systems = data.table.systems
     metrics = checked.settings.metrics
     primary = metrics[0]
-    few = row_study.few_units(data.table, limits)
-    of_scores = [c.base for c in metrics if c not in within and not c.uses_decisions]
-    losses = dict.fromkeys(c for c in of_scores if isinstance(c.metric.kind, TermsKind))
-    exact_thresholds = None
+    max_units = row_study.max_single_units(data.table, limits)
+    losses = []
+    for chosen in metrics:
+        is_mean_loss = isinstance(chosen.base.metric.kind, TermsKind)
+        if is_mean_loss and chosen not in unit_metrics and not chosen.uses_decisions:
+            losses.append(chosen.base)
+    unique_losses = list(dict.fromkeys(losses))
+    exact_thresholds: list[float] | None = None
     if checked.rule.fixed is not None:
-        exact_thresholds = [checked.rule.at(NOTHING, data.precision(name)[0]) for name in systems]
+        exact_thresholds = []
+        for name in systems:
+            precision = data.precision(name)[0]
+            exact_thresholds.append(checked.rule.threshold_of(NO_ROWS, precision))
     return BinaryFirstReading(
         counting=class_cells.CellCounter(
             classes=2,
             scale=data.scale,
             square_scale=data.squares,
-            max_cells=labels_study.FEW,
-            max_units=few,
+            max_cells=labels_study.MAX_CELLS,
+            max_units=max_units,
         ),
-        loss_adder=TermAdder.uncentred([*losses], len(systems), few, score_rows),
+        loss_adder=TermAdder.uncentred(unique_losses, len(systems), max_units, score_rows),
         limits=limits,
         max_ids=data.table.ids_held,
         exact_thresholds=exact_thresholds,
-        within=within,
-        slices_losses=primary.base in losses,
-        within_slices=primary in within,
+        within=unit_metrics,
+        slices_losses=primary.base in unique_losses,
+        within_slices=primary in unit_metrics,
     )
 
 
@@ -903,7 +970,7 @@ def _second_reading(
     """
     if measured.plain and checked.is_single:
         return None
-    choice = checked.choice
+    choice = checked.choice  # of thresholds on samples, for all rows alone
     means = dict[GroupMetric, MeanInfluence]()
     decision_groups = []
     for group in sorted(measured.groups):

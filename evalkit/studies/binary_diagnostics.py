@@ -53,9 +53,11 @@ class CalibrationVerdicts(NamedTuple):
 
 
 class RepeatedRows(NamedTuple):
-    """rows: those with the same label and scores as another row; 0 if at most 1 %. distinct: the
-    largest number of distinct scores of a system, if it is so small that ties are likely; else 0.
-    may_be_duplicates: there are many rows, and ties are not likely.
+    """How many rows repeat another one, and what that may mean.
+
+    rows: the number of rows with the same label and scores as another row; 0 if at most 1 % have.
+    distinct: the largest number of distinct scores of a system, if it is so small that ties are
+    likely; else 0. may_be_duplicates: True if there are many such rows, and ties are not likely.
     """
 
     rows: int
@@ -71,8 +73,8 @@ class CurveAreas(NamedTuple):
 
 
 class Miscalibration(Enum):
-    """A form of miscalibration: a coefficient of logistic recalibration, and the side on which it
-    deviates.
+    """A form of miscalibration: a coefficient of logistic recalibration, and whether it lies below
+    or above the value that it has under perfect calibration.
     """
 
     OVERCONFIDENT = "slope", "below"
@@ -82,7 +84,9 @@ class Miscalibration(Enum):
 
 
 def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
-    """Which systems are miscalibrated, and how; none whose intervals are unknown."""
+    """The systems that are significantly miscalibrated, and those that show no miscalibration, by
+    the intervals of slope and intercept; systems whose intervals are unknown are in neither.
+    """
     is_coefficient = study.calibration["part"].isin(CALIBRATED)
     coefficients = study.calibration[is_coefficient].dropna(subset=["low", "high"])
     miscalibrated: dict[Miscalibration, list[str]] = {}
@@ -90,24 +94,24 @@ def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
     for row in coefficients.itertuples():
         if row.low <= CALIBRATED[row.part] <= row.high:
             continue
-        side = "below" if row.high < CALIBRATED[row.part] else "above"
-        miscalibrated.setdefault(Miscalibration((row.part, side)), []).append(row.system)
+        deviation = "below" if row.high < CALIBRATED[row.part] else "above"
+        form = Miscalibration((row.part, deviation))
+        miscalibrated.setdefault(form, []).append(row.system)
         calibrated.pop(row.system, None)
-    return CalibrationVerdicts(miscalibrated, [*calibrated])
+    return CalibrationVerdicts(miscalibrated, list(calibrated))
 
 
 def within_units(study: BinaryStudy) -> significance.Comparison | None:
-    """The leader's AUC over all rows − its AUC within units (GAUC), clustered by unit.
-
-    None if no unit is named, or the rows are not in memory.
+    """The leader's AUC over all rows less its AUC within units (GAUC), compared on the same rows,
+    which are clustered by unit. None if no unit is named, or the rows are not in memory.
     """
     if study.settings.unit is None or study.blocks is not None:
         return None
     pooled = study.measure(MetricAtK(tables.ROC_AUC), study.leader)
-    within = study.measure(MetricAtK(tables.GAUC), study.leader)
+    gauc = study.measure(MetricAtK(tables.GAUC), study.leader)
     assert isinstance(pooled, RowStatistic)
-    assert isinstance(within, RowStatistic)
-    return methods.influence(pooled, within, study.inference_options(1))
+    assert isinstance(gauc, RowStatistic)
+    return methods.influence(pooled, gauc, study.inference_options(1))
 
 
 def area_within_units(study: BinaryStudy) -> float:
@@ -137,9 +141,9 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> RepeatedRows:
-    """The rows that repeat another one, and whether they may be duplicates."""
+    """How many rows repeat another one, and whether they may be duplicates."""
     rows = len(study.account)
-    distinct = 0
+    distinct = 0  # the largest number of distinct scores of a system
     for name in study.order:
         # pooled scores are so many that no ties are likely
         distinct = max(distinct, distinct_scores(study, name) or rows)
@@ -153,8 +157,8 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """For systems with scores in bins, the most that this changes each metric; NaN if no bound is
-    known.
+    """System whose scores were pooled in bins -> label of a metric -> the most that this changes
+    its value, as a power of ten; NaN if no bound is known.
 
     Metrics at a threshold and means of losses are exact and left out.
     """
@@ -208,7 +212,7 @@ def areas(study: BinaryStudy) -> dict[str, CurveAreas]:
 
 @framed
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
-    """The point of each system's threshold on its curve: system, x, y; kind: roc or pr."""
+    """Yield the point of each system's threshold on its curve: system, x, y. kind: roc or pr."""
     for name, table in study.counts_by_system.items():
         decisions = counts.at(table, study.thresholds[name])
         recall = float(counts.recall(decisions))
@@ -220,7 +224,7 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
 
 @framed
 def break_even(study: BinaryStudy) -> Iterator[Row]:
-    """The point on each system's curve where precision equals recall: system, x, y."""
+    """Yield the point on each system's curve where precision equals recall: system, x, y."""
     for name, table in study.counts_by_system.items():
         value = float(curves.break_even(table))
         yield {"system": name, "x": value, "y": value}
@@ -228,7 +232,9 @@ def break_even(study: BinaryStudy) -> Iterator[Row]:
 
 @cached
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
-    """The curves at the other base rate."""
+    """The curves of a kind at the other base rate, `BinaryStudy.other_rate`: x, y, threshold,
+    system.
+    """
     reweighted = {
         name: curves.at_base_rate(table, study.other_rate)
         for name, table in study.counts_by_system.items()

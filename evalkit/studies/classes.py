@@ -41,7 +41,7 @@ from evalkit.reading.inputs.outcomes import Outcomes, is_number
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
 from evalkit.statistics.statistic import Statistic, layout_of
-from evalkit.studies import row_study, score_curves, study
+from evalkit.studies import row_study, score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
@@ -83,10 +83,11 @@ def chosen_tables(
     choice: ClassChoice,
     max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
-    """By name the tables of the classes that a rule chooses, in the order of the classes; never of
-    a class that all rows have, or none.
+    """Class -> table of counts by score, of the classes that a rule chooses: at most `max_tables`,
+    in the order of the names, and never a class that all rows have, or none.
 
-    tables: may be made one by one, as no more than `max_tables` are held.
+    tables: that of each class against the rest, in the order of the names. They may be made one by
+    one, as no more than `max_tables` are held.
     """
 
     def candidates() -> Iterator[NumberedTable]:
@@ -118,10 +119,11 @@ def calibration_summaries(tables: Mapping[str, counts.Counts]) -> dict[str, Cali
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ProblemStudy(row_study.RowStudy):
-    """A study of several classes or labels, each of which may have scores of its own.
+    """A study of several classes or labels, each of which may have scores of its own. A class or
+    label against all others is a problem, by number in the order of `names`.
 
-    noun: class or label. sides: the names of its rows and of the others. probabilities: True if all
-    scores of every system lie in 0..1.
+    noun: class or label. sides: how rows of a class are called, and all other rows. probabilities:
+    True if all scores of every system lie in 0..1.
     """
 
     report: ClassVar[str] = "classification"
@@ -133,7 +135,7 @@ class ProblemStudy(row_study.RowStudy):
 
     @cached_property
     def sizes(self) -> Ints:
-        """The number of rows of each class, or on which each label is true."""
+        """The number of rows of each class, or on which each label is true; shape (names,)."""
         sizes: Ints = self.measured.sizes()
         return sizes
 
@@ -176,12 +178,13 @@ class ProblemStudy(row_study.RowStudy):
         return chosen_tables(self.names, self.problem_tables(self.leader), self.square_choice)
 
     def curve(self, kind: str, system: str) -> pd.DataFrame:
-        """A system's curve of each class against the rest, those with colours first: x, y and the
-        class or label as `system`.
+        """A system's curves of the classes or labels that are drawn, those with colours first: x,
+        y, threshold, and the class or label as `system`.
         """
         tables = dict(zip(self.names, self.problem_tables(system), strict=True))
-        order = dict.fromkeys([*self.coloured, *self.curve_tables])
-        return score_curves.curve({name: tables[name] for name in order}, kind, SQUARE.curve)
+        coloured_first = list(self.coloured) + list(self.curve_tables)
+        drawn_tables = {name: tables[name] for name in dict.fromkeys(coloured_first)}
+        return score_curves.curve(drawn_tables, kind, SQUARE.curve)
 
     @property
     def square_choice(self) -> ClassChoice:
@@ -198,12 +201,12 @@ class ProblemStudy(row_study.RowStudy):
         return inference.estimate(statistic, self.inference_options(1))
 
 
-RowMask = Callable[[Rows], Bools]  # selects rows
+RowMask = Callable[[Rows], Bools]  # rows -> a mask of some of them
 
 
 def among(eligible: RowMask, hit: RowMask) -> Callable[[Rows], Rows]:
-    """Rows for the metric `SHARE`, the share of hits among the eligible rows, from rows with
-    predictions.
+    """A function that turns rows with predictions into rows whose metric `SHARE` is the share of
+    hits among the eligible ones: being eligible becomes their actual value, a hit their decision.
     """
     return lambda rows: Rows(eligible(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
 
@@ -224,7 +227,8 @@ class ClassesStudy(ProblemStudy):
     """The study of a multi-class table; the units are rows, or those that the parameter `unit`
     names.
 
-    scored: True if there are scores for the classes.
+    target: the precision from which on a class counts as covered. scored: True if there are scores
+    for the classes.
     """
 
     noun: ClassVar[str] = "class"
@@ -235,8 +239,8 @@ class ClassesStudy(ProblemStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system, given by its number."""
-        first = self.measured.first
-        predicted = first.with_predictions(first.as_problems(block))
+        first_reading = self.measured.first
+        predicted = first_reading.with_predictions(first_reading.as_problems(block))
         return replace(class_rows(predicted, system), weight=block.weight)
 
     # Tables of scores
@@ -273,8 +277,9 @@ class ClassesStudy(ProblemStudy):
 
     @frame
     def by_class(self) -> Iterator[Row]:
-        """Rows, predictions, precision, recall, F1 by class and system; with scores also AUC and
-        average precision.
+        """Yield the numbers of each class by system: system, class, n (its rows), predicted (rows
+        predicted as it), precision, recall, f1, with scores also auc and average_precision, each of
+        these with limits as `_low` and `_high`.
         """
         for name in self.order:
             predicted_sizes = self.measured.predicted_sizes(name).tolist()
@@ -284,7 +289,7 @@ class ClassesStudy(ProblemStudy):
                 yield row | with_limits(self._class_estimates(name, c))
 
     def _class_estimates(self, system: str, c: int) -> dict[str, intervals.Estimate]:
-        """The metrics of class number c against the rest, by name."""
+        """The metrics of class number c against the rest, by their names in `by_class`."""
         is_actual = _actual_is(c)
         is_predicted = _predicted_is(c)
         f1 = self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
@@ -305,22 +310,24 @@ class ClassesStudy(ProblemStudy):
         """The leader's class with the lowest recall, and the other class that its rows are most
         often predicted as; None if every recall is 1.
         """
-        weakest = Weakest.of("class", self.by_class[self.by_class["system"] == self.leader])
+        weakest = Weakest.from_frame("class", self.by_class[self.by_class["system"] == self.leader])
         if weakest is None:
             return None
         actual = self.names.index(weakest.name)
-        weights = np.array(self.measured.confusion(self.leader).table[actual], float)
-        shares = weights / weights.sum()  # by predicted class
-        wrong = weights.copy()
-        wrong[actual] = 0
-        instead = int(wrong.argmax())
+        confusion = self.measured.confusion(self.leader).table  # actual by predicted class
+        predicted_weight = np.array(confusion[actual], float)
+        shares = predicted_weight / predicted_weight.sum()
+        mistakes = predicted_weight.copy()
+        mistakes[actual] = 0
+        instead = int(mistakes.argmax())
         return replace(weakest, instead=self.names[instead], share=float(shares[instead]))
 
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of the curves that have a colour, by resampling rows; None if rows are
-        clustered or weighted, or there is no curve.
+        """Pointwise limits of the curves that have a colour, by resampling rows, with the columns
+        of `score_curves.band` and the class as `system`; None if rows are clustered or weighted, or
+        there is no curve.
         """
         if not self.plain or not self.curve_tables:
             return None
@@ -335,11 +342,11 @@ class ClassesStudy(ProblemStudy):
 
     @cached_property
     def confused(self) -> pd.DataFrame:
-        """The leader's most frequent mistakes: actual, predicted, rows, share of the actual class
-        with limits, and share of all mistakes.
+        """The leader's most frequent mistakes: actual, predicted, n (rows), share (of the rows of
+        the actual class) with low and high, of_errors (share of all mistakes).
         """
-        mistakes = np.array(self.measured.confusion(self.leader).table)
-        np.fill_diagonal(mistakes, 0)
+        mistakes = _mistakes(self, self.leader)
+        n_mistakes = mistakes.sum()
         rows = []
         most_frequent = np.argsort(-mistakes, axis=None, kind="stable")[:MAX_MISTAKES]
         for position in most_frequent.tolist():
@@ -349,13 +356,14 @@ class ClassesStudy(ProblemStudy):
                 share = self.share_of(self.leader, _actual_is(actual), _predicted_is(predicted))
                 row = {"actual": self.names[actual], "predicted": self.names[predicted], "n": n}
                 row |= limits(share, "share")
-                rows.append(row | {"of_errors": float(n / mistakes.sum())})
+                rows.append(row | {"of_errors": float(n / n_mistakes)})
         return pd.DataFrame(rows, columns=MISTAKE_COLUMNS)
 
     @frame
     def covered(self) -> Iterator[Row]:
-        """Share of rows predicted as classes whose precision reaches the target, by system, with
-        the limits of the metric coverage.
+        """Yield how many rows each system predicts as classes whose precision reaches the target:
+        system, coverage (the share of these rows) with low and high, classes (their names), right
+        (the share of right ones among these rows) with right_low and right_high.
         """
         metric = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
@@ -368,15 +376,17 @@ class ClassesStudy(ProblemStudy):
 
     @frame
     def tops(self) -> Iterator[Row]:
-        """The share of rows whose actual class is among the k highest scores."""
+        """Yield the share of rows whose actual class is among the k highest scores: system, k,
+        value, low, high.
+        """
         for name in self.order:
             for metric in _top_metrics(len(self.names)):
                 yield {"system": name, "k": metric.k} | limits(self.estimate(metric, name))
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of right predictions by tenths of their score, with Wilson limits if rows are
-        plain.
+        """Share of right predictions by tenths of the score of the predicted class, with Wilson
+        limits if rows are plain; the columns of `reliability.by_tenths`.
         """
         return self.tenths_of(self.top_score_tables)
 
@@ -389,8 +399,9 @@ class ClassesStudy(ProblemStudy):
 
     @frame
     def calibration(self) -> Iterator[Row]:
-        """Mean score of the predicted class, how often it is right, and the top-label ECE, by
-        system.
+        """Yield how well the score of the predicted class is calibrated: system, confidence (its
+        mean), right (the accuracy) with right_low and right_high, ece_10 (the top-label ECE), and
+        what perfect calibration would show, ece_10_expected and ece_10_p.
         """
         accuracy = lookup.find_metric("accuracy", "classes")
         for name in self.order:
@@ -435,8 +446,8 @@ def checked_settings(
     scored: bool,
     outside: str,
 ) -> Settings:
-    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
-    is none.
+    """The parameters, checked. scored: True if the table has scores for the classes. outside:
+    describes a score outside 0..1 and its place, "" if there is none.
     """
     lacks = {}  # what metrics may need and the table lacks -> how an error describes it
     if not scored:
@@ -445,27 +456,18 @@ def checked_settings(
     elif outside:
         lacks = {"probabilities": f"probabilities, {outside}"}
     chosen = lookup.find_computable(p.metrics, "classes", METRICS, lacks)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    )
-    return settings.checked(systems)
+    return row_study.classification_settings(p, chosen, systems, limits)
 
 
 # Rows at hand -------------------------------------------------------------------------------------
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
-    """The study of rows in memory."""
+    """The study of rows in memory, with a class, and scores if the table has any, for each."""
     table = data.rows
     scored = bool(data.score)
     settings = checked_settings(p, table.systems, limits, scored=scored, outside=data.outside)
-    fields, columns = row_study.of_rows(data, settings, p)
+    arguments = row_study.arguments_from_rows(data, settings, p)
     rows = {}
     for name in table.systems:
         rows[name] = Rows(
@@ -473,16 +475,16 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
             data.score.get(name),
             decision=data.predicted[name],
             classes=len(data.names),
-            **columns,
+            **arguments.rows,
         )
-    fields |= _class_fields(data, p, scored=scored)
+    fields = arguments.study | _class_fields(data, p, scored=scored)
     return ClassesStudy(**fields, measured=ClassesInMemory(rows, lambda: table.id))
 
 
 def _class_fields(
     data: Outcomes | Predictions, p: ClassificationParameters, *, scored: bool
 ) -> dict[str, object]:
-    """The arguments of a ClassesStudy beside those that all studies of rows share."""
+    """The keyword arguments of a ClassesStudy that studies of other tables do not have."""
     return {
         "names": data.names,
         "probabilities": scored and not data.outside,
@@ -519,7 +521,9 @@ def of_blocks(
         second_summary = row_study.nameless(data.table).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
     rows = measured.summary.rows
-    fields = row_study.of_blocks(data.table, rows, settings, p, weighted=data.scale is not None)
+    fields = row_study.arguments_from_blocks(
+        data.table, rows, settings, p, weighted=data.scale is not None
+    )
     fields |= _class_fields(data, p, scored=data.scored)
     return ClassesStudy(**fields, measured=measured)
 
@@ -534,9 +538,9 @@ def _occurring_classes(measured: SummedClasses) -> list[int]:
 
 
 def _with_units_in_memory_bound(data: Predictions) -> Predictions:
-    """The table; if the cells of all its units are too many to be held until each unit is complete,
-    with the rows of a unit read together. Raises ParameterError for more than `MAX_CELLS_OF_UNITS`
-    cells a unit.
+    """The table, to be read so that the confusion cells of its units fit into memory: if they are
+    too many to be held until each unit is complete, the rows of a unit are read together. Raises
+    ParameterError for more than `MAX_CELLS_OF_UNITS` cells per unit.
     """
     table = data.table
     systems = len(table.systems)
@@ -559,7 +563,7 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
     """
     table = data.table
     reading = _class_first_reading(data, settings)
-    summary = row_study.counted(table, reading)
+    summary = row_study.first_summary(table, reading)
     for cells in summary.cells.values():
         if any(tally.merged.shift for tally in cells.cells.values()):  # some cells were pooled
             ways = f"in more than {reading.counting.max_cells:,} ways"
@@ -574,15 +578,14 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
 
 
 def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstReading:
-    """What the first reading has to count and add up for these metrics."""
+    """The first reading of a table: what it has to count and add up for the metrics."""
     table = data.table
     n_classes = len(data.names)
     limits = settings.limits
-    max_units = row_study.few_units(table, limits)
+    max_units = row_study.max_single_units(table, limits)
     primary = settings.metrics[0].base
-    losses = [
-        chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
-    ]
+    losses = [chosen.base for chosen in settings.metrics]
+    losses = [chosen for chosen in losses if isinstance(chosen.metric.kind, TermsKind)]
     if data.scored:
         losses += _top_metrics(n_classes)
     unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
@@ -626,10 +629,10 @@ def _second_reading(
 
 
 def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
-    """The influence of the rows of a group on the mean over the classes of a metric of scores, of
-    each system; each class has a variance of its own.
+    """How each row of a group (all rows, or a slice by number) influences the mean over the classes
+    of a metric of scores, for each system. metric: of a class against the rest.
     """
-    tables = []
+    tables = []  # of each system for each class
     for i in range(len(measured.systems)):
         scores = [measured.scores(group, i, c) for c in measured.problems]
         tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
@@ -658,9 +661,8 @@ def _averaged_metric(chosen: MetricAtK) -> MetricAtK | None:
 
 # What the findings are measured by ----------------------------------------------------------------
 
-MAX_DRAWN_CLASSES = (
-    40  # classes of a confusion matrix that is drawn: its size grows with their square
-)
+# classes of a confusion matrix that is drawn: its size grows with their square
+MAX_DRAWN_CLASSES = 40
 
 
 class ClassConfusion(NamedTuple):
@@ -721,17 +723,26 @@ def row_sums(study: ClassesStudy) -> dict[str, RowSums]:
 def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices, as "column label", in which some class of the study has no row."""
     n_classes = np.count_nonzero(study.sizes)
-    return [
-        f"{part.column} {part.label}"
-        for part in study.slices
-        if np.count_nonzero(study.measured.sizes(part.member)) < n_classes
-    ]
+    incomplete = []
+    for slice_ in study.slices:
+        sizes = study.measured.sizes(slice_.member)
+        if np.count_nonzero(sizes) < n_classes:
+            incomplete.append(f"{slice_.column} {slice_.label}")
+    return incomplete
+
+
+def _mistakes(study: ClassesStudy, system: str) -> np.ndarray:
+    """The confusion table of a system with 0 on the diagonal: rows by actual and predicted class,
+    or their weight, shape (classes, classes).
+    """
+    mistakes = np.array(study.measured.confusion(system).table)
+    np.fill_diagonal(mistakes, 0)
+    return mistakes
 
 
 def worst_mistake(study: ClassesStudy) -> ClassConfusion | None:
     """The most frequent mistake of the leader; None if it makes none."""
-    mistakes = np.array(study.measured.confusion(study.leader).table)
-    np.fill_diagonal(mistakes, 0)
+    mistakes = _mistakes(study, study.leader)
     actual, predicted = np.unravel_index(int(mistakes.argmax()), mistakes.shape)
     weight = float(mistakes[actual, predicted])
     if weight > 0:
@@ -747,12 +758,15 @@ def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> DrawnConfusio
     """
     if len(classes) <= MAX_DRAWN_CLASSES:
         return DrawnConfusion(table, classes)
-    last = MAX_DRAWN_CLASSES - 1
-    most_frequent = np.argsort(-table.sum(axis=1), kind="stable")[:last]
+    last = MAX_DRAWN_CLASSES - 1  # the row and column of all rare classes
+    rows_of_class = table.sum(axis=1)
+    most_frequent = np.argsort(-rows_of_class, kind="stable")[:last]
     frequent = np.sort(most_frequent)
     position = np.full(len(classes), last)
     position[frequent] = np.arange(last)
     together = np.zeros((MAX_DRAWN_CLASSES, MAX_DRAWN_CLASSES), dtype=table.dtype)
-    np.add.at(together, (position[:, None], position[None, :]), table)
+    # cells of the same new row and column are added up
+    np.add.at(together, np.ix_(position, position), table)
     names = [classes[i] for i in frequent]
-    return DrawnConfusion(together, (*names, f"({len(classes) - last} others)"))
+    names.append(f"({len(classes) - last} others)")
+    return DrawnConfusion(together, tuple(names))

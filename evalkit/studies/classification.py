@@ -68,7 +68,7 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         p = replace(p, slices=columns)
     kind = KINDS[predicted.kind]
     if predicted.scores_are_decisions and not p.metrics:  # metrics of scores would mean nothing
-        p = replace(p, metrics=binary.AT)
+        p = replace(p, metrics=binary.THRESHOLD_METRICS)
     for name, kinds in kind.inapplicable.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kinds} table")

@@ -66,18 +66,22 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.Data
 
 
 def _drawn_above(lowest: float, x: Floats, y: Floats, cells: int) -> pd.DataFrame:
-    """The points of a line that a picture needs, down to the lowest height: x, y. y is NaN at one
-    point of each stretch below it, where the line breaks.
+    """The points of a line that a picture needs, down to the lowest height: x, y. Where the line
+    lies lower it breaks: of each such stretch one point is left, whose y is NaN.
+
+    x, y: the points of the line, x ascending. cells: see `curves.drawn`.
     """
     # a point is added wherever the line crosses the lowest height, found by interpolation
-    crossing = np.flatnonzero(np.diff(y < lowest)) + 1
-    share = (lowest - y[crossing - 1]) / (y[crossing] - y[crossing - 1])
-    x = np.insert(x, crossing, x[crossing - 1] + share * (x[crossing] - x[crossing - 1]))
-    y = np.insert(y, crossing, lowest)
+    after = np.flatnonzero(np.diff(y < lowest)) + 1  # the points behind each crossing
+    before = after - 1
+    share = (lowest - y[before]) / (y[after] - y[before])
+    crossing = x[before] + share * (x[after] - x[before])
+    x = np.insert(x, after, crossing)
+    y = np.insert(y, after, lowest)
     is_below = y < lowest
-    is_further_below = is_below & np.append(False, is_below[:-1])
-    x = x[~is_further_below]
-    y = np.where(is_below, np.nan, y)[~is_further_below]
+    follows_below = is_below & np.append(False, is_below[:-1])
+    x = x[~follows_below]
+    y = np.where(is_below, np.nan, y)[~follows_below]
     is_drawn = curves.drawn(x, y, cells)
     return pd.DataFrame({"x": x[is_drawn], "y": y[is_drawn]})
 
@@ -109,13 +113,14 @@ def first_differences(study: BinaryStudy) -> pd.DataFrame:
 
 
 def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
-    """For each pair, in order: at how many thresholds the interval lies above 0 (`above`) and below
-    0 (`below`), and of how many (`all`).
+    """For each pair, in order, the number of thresholds at which the interval of the difference
+    lies above 0 and below 0, and of all: first, second, above, below, all. differences: the rows of
+    `first_differences`.
     """
-    sides = differences.assign(
+    counted = differences.assign(
         above=differences["low"] > 0, below=differences["high"] < 0, all=True
     )
-    by_pair = sides.groupby(["first", "second"], sort=False)
+    by_pair = counted.groupby(["first", "second"], sort=False)
     return by_pair[["above", "below", "all"]].sum().reset_index()
 
 
@@ -173,13 +178,15 @@ def difference(
         decision_difference = (first.scores >= probability).astype(np.int8)
         decision_difference -= second.scores >= probability
         row = np.flatnonzero(decision_difference)
+        # net benefit of predicting a row positive: 1 if it is, else minus the odds of the threshold
         benefit = np.where(first.actual[row] == 1, 1.0, -cost)
         gain = weight[row] * decision_difference[row] * benefit
         value[i] = gain.sum() / total
         gain_of_unit = np.bincount(unit_of_row[row], gain, len(weight_of_unit))
         residual = gain_of_unit - value[i] * weight_of_unit
         added = ADDED_ROWS * (1 + cost**2) * mean_weight**2
-        variance_of_sum = (np.sum(residual**2) + added) * (freedom + 1) / freedom
+        squares = np.sum(residual**2) + added
+        variance_of_sum = squares * (freedom + 1) / freedom
         error[i] = np.sqrt(variance_of_sum) / total
     reach = stdtrit(freedom, (1 + level) / 2) * error
     return NetBenefitDifference(value, low=value - reach, high=value + reach)

@@ -18,7 +18,7 @@ from evalkit.reading.tables import rules
 from evalkit.statistics import inference, intervals, multiplicity, power
 from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, UnitStatistic
-from evalkit.studies.study import Study, SystemPair
+from evalkit.studies.study import Row, Study, SystemPair
 from evalkit.system import cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
@@ -63,8 +63,8 @@ def equivalence_level(study: Study) -> float:
 
 
 def usual(estimates: pd.DataFrame) -> Bools:
-    """A mask: the estimates whose interval method is the one that most systems have for their
-    metric.
+    """A mask of the rows of `Study.estimates`: those whose interval method is the one that most
+    systems have for the metric.
     """
     columns = ["metric", "method"]
     systems = estimates.groupby(columns, sort=False).size()
@@ -73,7 +73,7 @@ def usual(estimates: pd.DataFrame) -> Bools:
 
 
 def tested(slices: pd.DataFrame) -> int:
-    """The number of slices that have a test."""
+    """The number of slices that have a test. slices: the rows of `Study.by_segment`."""
     tests = slices.groupby(["segment", "slice"])["adjusted"].count()
     return int((tests > 0).sum())
 
@@ -99,9 +99,15 @@ def constant(study: Study, chosen: MetricAtK) -> float:
     return max(values, key=lambda value: chosen.metric.sign * value)
 
 
-def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
-    """The metrics by which a constant prediction is better than some systems: its value, and
-    theirs.
+class BeatenByConstant(NamedTuple):
+    """The value of a metric that a constant prediction has, and those of the worse systems."""
+
+    constant: float
+    systems: dict[str, float]
+
+
+def beaten(study: Study) -> dict[str, BeatenByConstant]:
+    """The metrics, by label, of which a constant prediction has a better value than some systems.
 
     Metrics that a constant prediction can bring to their best value, such as specificity, are left
     out.
@@ -111,7 +117,8 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
         low, high = chosen.metric.ends
         sign = chosen.metric.sign
         by_constant = constant(study, chosen)
-        if math.isclose(by_constant, high if sign > 0 else low, abs_tol=SAME):
+        best = high if sign > 0 else low
+        if math.isclose(by_constant, best, abs_tol=SAME):
             continue
         worse = {}
         for name in study.order:
@@ -120,7 +127,7 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
             if sign * value < sign * by_constant and not is_same:
                 worse[name] = value
         if worse:
-            metrics[chosen.label] = (by_constant, worse)
+            metrics[chosen.label] = BeatenByConstant(by_constant, worse)
     return metrics
 
 
@@ -182,13 +189,25 @@ def verdict_of(row: ComparisonRow) -> str:
     return str(row["verdict"])
 
 
-def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
-    """The numbers of differences above 0, equal to 0, and below 0.
+class SignCounts(NamedTuple):
+    """The numbers of differences above 0, equal to 0, and below 0."""
 
-    >>> sides(np.array([1.0, 0.0, -1.0, 2.0]))
-    (2, 1, 1)
+    above: int
+    equal: int
+    below: int
+
+
+def sign_counts(differences: Floats | pd.Series) -> SignCounts:
+    """The numbers of differences by their sign.
+
+    >>> sign_counts(np.array([1.0, 0.0, -1.0, 2.0]))
+    SignCounts(above=2, equal=1, below=1)
     """
-    return int((differences > 0).sum()), int((differences == 0).sum()), int((differences < 0).sum())
+    return SignCounts(
+        above=int((differences > 0).sum()),
+        equal=int((differences == 0).sum()),
+        below=int((differences < 0).sum()),
+    )
 
 
 @dataclass(frozen=True)
@@ -214,16 +233,15 @@ class Skew:
 
 
 def contrary(study: Study) -> pd.DataFrame:
-    """Comparisons by other metrics that contradict the primary one: there the first system of the
-    pair is worse.
-
-    deciding: the pair's verdict by the primary metric.
+    """The rows of `Study.comparisons` by other metrics that contradict the headline: the first
+    system of a pair is worse, but is not by the primary metric. A further column, deciding, has the
+    verdict by the primary metric.
     """
     headline = study.headline
     if not len(headline):
         return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
-    contradicted = headline["verdict"].isin(["better", "equivalent", "cannot tell"])
-    pairs = headline.loc[contradicted, ["first", "second", "verdict"]]
+    is_not_worse = headline["verdict"].isin(["better", "equivalent", "cannot tell"])
+    pairs = headline.loc[is_not_worse, ["first", "second", "verdict"]]
     by_other_metrics = study.comparisons[study.comparisons["metric"] != study.primary.label]
     worse = by_other_metrics[by_other_metrics["verdict"] == "worse"]
     return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
@@ -236,10 +254,13 @@ def skew(study: Study) -> Skew | None:
     """
 
     def rank(skew: Skew) -> tuple[bool, float]:
+        """Whether it is of the headline, then how many times too few units it has."""
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
-    skews = [skew for chosen in study.directed for skew in _skews(study, chosen)]
-    return max((skew for skew in skews if skew.units < skew.wanted), key=rank, default=None)
+    skews = list[Skew]()
+    for chosen in study.directed:
+        skews += [skew for skew in _skews(study, chosen) if skew.units < skew.wanted]
+    return max(skews, key=rank, default=None)
 
 
 def in_headline(study: Study, skew: Skew) -> bool:
@@ -247,12 +268,13 @@ def in_headline(study: Study, skew: Skew) -> bool:
     if skew.metric != study.primary.label or not len(study.headline):
         return False
     pairs = study.headline[["first", "second"]].itertuples(index=False)
-    return {*skew.pair} in [{*pair} for pair in pairs]
+    return set(skew.pair) in [set(pair) for pair in pairs]
 
 
 def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
-    """The skewness of every comparison by sign flips."""
-    # of one system with others on as many units at once: one call of numpy for many pairs
+    """Yield the skewness of the differences of every comparison by sign flips."""
+    # pairs with the same first system and as many units are computed together, which is faster:
+    # of each such table the pairs, and the differences of each, a row per pair
     pairs_of_table: dict[tuple[str, int], list[SystemPair]] = {}
     rows_of_table: dict[tuple[str, int], list[Floats]] = {}
     for pair in study.pairs:
@@ -282,13 +304,15 @@ def untestable_slices(study: Study) -> list[str]:
     """
     if "difference" not in study.by_segment:
         return []
-    limit_of_sign = {1: "difference_low", -1: "difference_high"}  # an increase, a decrease
-    limits = [limit_of_sign[sign] for sign in study.settings.alternative.signs]
-    return [
-        name
-        for name, rows in _slices(study).items()
-        if np.isinf(rows[limits].to_numpy(float)).any()
-    ]
+    # the limit that has to exclude 0 for an increase, and for a decrease
+    limit_of_sign = {1: "difference_low", -1: "difference_high"}
+    columns = [limit_of_sign[sign] for sign in study.settings.alternative.signs]
+    names = []
+    for name, rows in _slices(study).items():
+        limits = rows[columns].to_numpy(float)
+        if np.isinf(limits).any():
+            names.append(name)
+    return names
 
 
 def flat_slices(study: Study) -> list[str]:
@@ -316,8 +340,9 @@ def _slices(study: Study) -> dict[str, pd.DataFrame]:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A threshold rounded to the precision in which the scores of some systems are `stored`.
-    everywhere: True if these are all systems.
+    """A threshold rounded to the float type in which the scores of some systems are stored.
+
+    value: the rounded threshold. stored: the float type. everywhere: True if these are all systems.
     """
 
     value: float
@@ -327,7 +352,7 @@ class Rounded:
 
 
 def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision, list[str]]:
-    """The systems whose scores are stored in each precision."""
+    """Float type -> the systems whose scores are stored in it. stored: by system."""
     names: dict[rules.Precision, list[str]] = {}
     for name, precision in stored.items():
         names.setdefault(precision, []).append(name)
@@ -335,7 +360,9 @@ def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision,
 
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
-    """The threshold in each precision that changes its value. stored: by system."""
+    """The threshold in each float type, coarser than double, that changes its value. stored: the
+    float type of each system's scores.
+    """
     changed = []
     for precision, names in by_precision(stored).items():
         value = rules.rounded(threshold, precision)
@@ -351,42 +378,42 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 
 def best_two(study: Study) -> pd.DataFrame:
-    """With a baseline, the two best other systems, compared outside the family: p times the number
-    of their pairs; empty without two of them or without a headline.
+    """With a baseline, the comparison of the two best other systems, which is outside the family: a
+    row of `Study.comparisons`, with p times the number of pairs of other systems as the adjusted
+    p-value. Empty without two of them or without a headline.
 
-    The question is two-sided: their values choose the first of these two.
+    The question is two-sided, as their values choose the first of these two.
     """
-    others = [name for name in study.order if name != study.settings.baseline]
-    if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
+    challengers = [name for name in study.order if name != study.settings.baseline]
+    has_baseline = study.settings.baseline in study.order
+    if not has_baseline or len(challengers) < 2 or not len(study.headline):
         return pd.DataFrame()
-    pair = (others[0], others[1])
+    pair = (challengers[0], challengers[1])
     try:
         comparison = study.two_sided.compare(study.primary, pair)
     except InputError:
         return pd.DataFrame()
-    n_pairs = math.comb(len(others), 2)
+    n_pairs = math.comb(len(challengers), 2)
     comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
     frame = pd.DataFrame([study.row(study.primary, pair, comparison)])
     return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
 
 
 def as_good(study: Study) -> list[str]:
-    """The other systems of the first screen whose primary metric equals the leader's, to 12
-    digits.
-    """
-    value = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
-    return [name for name in study.headline["second"] if value[name] == value[study.leader]]
+    """The second systems of the headline whose primary metric equals the leader's, to 12 digits."""
+    digits = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
+    return [name for name in study.headline["second"] if digits[name] == digits[study.leader]]
 
 
 def deciding(study: Study, system: str) -> pd.Series:
-    """A system's estimate of the primary metric."""
-    frame = study.estimates
-    return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
+    """The row of `Study.estimates` of a system and the primary metric."""
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    return rows[rows["system"] == system].iloc[0]
 
 
-def turned(row: ComparisonRow) -> dict[str, Any]:
-    """A comparison with its two systems swapped; a lift becomes that of the second over the
-    first.
+def turned(row: ComparisonRow) -> Row:
+    """A row of `Study.comparisons` with its two systems swapped; a lift becomes that of the second
+    over the first.
     """
     swapped = {
         **row,
@@ -435,15 +462,17 @@ def relative(study: Study, row: ComparisonRow) -> float:
         return row["lift"] if all(map(math.isfinite, limits)) else math.nan
     metric = study.primary.metric
     above_zero = metric.best == "high" and study.constant(study.primary) > 0
-    if metric.low < 0 or above_zero or apart(study, row):
+    if metric.low < 0 or above_zero or leaves_units_out(study, row):
         return math.nan
-    return float(deciding(study, row["first"])["value"] / second - 1)
+    first = float(deciding(study, row["first"])["value"])
+    return first / second - 1
 
 
-def apart(study: Study, row: ComparisonRow) -> bool:
+def leaves_units_out(study: Study, row: ComparisonRow) -> bool:
     """True if a comparison leaves out units that have a value of one of its systems only."""
-    units = [deciding(study, row[system])["n"] for system in ("first", "second")]
-    return bool(row["n"] < max(units))
+    first_units = deciding(study, row["first"])["n"]
+    second_units = deciding(study, row["second"])["n"]
+    return bool(row["n"] < max(first_units, second_units))
 
 
 # Ranks of systems ---------------------------------------------------------------------------------
@@ -456,8 +485,8 @@ ROUNDING = 1e-9  # a mean difference below it, in standard deviations, is none
 
 @cached
 def rank_tiers(study: Study) -> pd.DataFrame:
-    """Rank intervals of three systems or more by the primary metric: system, value, rank_low,
-    rank_high, tier, needed.
+    """Rank intervals of three systems or more by the primary metric, best first: system, value,
+    rank_low, rank_high, tier, needed.
 
     needed: the units with which a paired t-test would tell the system from the next one with 80%
     power, if the true difference is the observed one, at the level of the first step of all pairs;
@@ -475,8 +504,9 @@ def rank_tiers(study: Study) -> pd.DataFrame:
         study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
     )
     level = 1 - (1 - study.settings.test_level) / pairs
-    to_next = values[:, :-1] - values[:, 1:]
-    needed = [_needed(differences, level) for differences in to_next.T]
+    differences_to_next = values[:, :-1] - values[:, 1:]  # (units, systems − 1)
+    needed = [_needed(differences, level) for differences in differences_to_next.T]
+    needed.append(np.nan)  # of the last
     return pd.DataFrame(
         {
             "system": study.order,
@@ -484,7 +514,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
             "rank_low": ranks.low,
             "rank_high": ranks.high,
             "tier": ranks.tier,
-            "needed": [*needed, np.nan],
+            "needed": needed,
         }
     )
 
@@ -511,16 +541,20 @@ def _unit_values(study: Study) -> Floats | None:
 
 
 def complete(means: Sequence[UnitStatistic]) -> Floats:
-    """The values of the units that all systems have, (units, systems); of a cluster of several
-    units the mean of its values. means: of each system.
+    """The values of the units that all systems have, shape (units, systems); of a cluster of
+    several units the mean of its values. means: the metric of each system as a mean over units.
     """
     values = np.column_stack([mean.sums.per_unit for mean in means])
-    keep = ~np.isnan(values).any(axis=1)
+    is_complete = ~np.isnan(values).any(axis=1)
+    values = values[is_complete]
     cluster = means[0].unit
     if cluster is None:
-        return values[keep]
-    sums = [intervals.by_unit(column, cluster[keep]) for column in values[keep].T]
-    return np.column_stack([total / count for total, count in sums])
+        return values
+    cluster_means = []
+    for column in values.T:
+        total, count = intervals.by_unit(column, cluster[is_complete])
+        cluster_means.append(total / count)
+    return np.column_stack(cluster_means)
 
 
 def least_p(study: Study, units: int) -> float:
@@ -536,27 +570,39 @@ def rough_ranks(systems: int, units: int) -> bool:
     return systems * units < LITTLE
 
 
-def other_scales(study: Study) -> list[tuple[str, str, str, float]]:
-    """Metrics whose values could have two units: metric, the systems with larger and smaller
-    values, how many times.
+class TwoScales(NamedTuple):
+    """A metric whose values could have two units of measurement: the system with the largest value,
+    the one with the smallest, and how many times larger that is.
+    """
 
-    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems
-    differ too. Both means and root mean squares have to: means alone differ by any factor where
-    they are near 0, or where a system hits a few units alone. Where no values are above 1, nothing
-    is taken for per cent.
+    metric: str
+    large: str
+    small: str
+    times: float
+
+
+def other_scales(study: Study) -> list[TwoScales]:
+    """The metrics whose values could have two units of measurement, by factors of at least `SCALE`.
+
+    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter is the bound, as
+    the systems differ too. Both means and root mean squares must differ so much: means alone differ
+    by any factor where they are near 0, or where a system hits a few units alone. Where no values
+    are above 1, nothing is taken for per cent.
     """
     scales = []
     z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
     estimates = study.estimates[study.estimates["value"] != 0]
     for metric, rows in estimates.groupby("metric", sort=False):
         size = np.abs(rows["value"].to_numpy())
-        standard_error = (rows["high"] - rows["low"]).to_numpy() / 2 / z
-        deviation = np.nan_to_num(standard_error * np.sqrt(rows["n"].to_numpy()))
-        root = np.hypot(size, deviation)
+        half_width = (rows["high"] - rows["low"]).to_numpy() / 2
+        n = rows["n"].to_numpy()
+        deviation = np.nan_to_num(half_width / z * np.sqrt(n))  # of the values of units
+        root_mean_square = np.hypot(size, deviation)
         large = int(size.argmax())
         small = int(size.argmin())
         times = float(size[large] / size[small])
-        if min(times, root[large] / root[small]) >= SCALE and root[large] > 1:
+        times_of_roots = root_mean_square[large] / root_mean_square[small]
+        if min(times, times_of_roots) >= SCALE and root_mean_square[large] > 1:
             systems = rows["system"].tolist()
-            scales.append((str(metric), systems[large], systems[small], times))
+            scales.append(TwoScales(str(metric), systems[large], systems[small], times))
     return scales

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from pathlib import Path, PurePath
 from types import MappingProxyType
@@ -35,10 +36,10 @@ from evalkit.studies import diagnostics, groups, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
     Member,
+    PairTest,
     Row,
     Study,
     SystemPair,
-    Tested,
     estimate_columns,
     frame,
     once,
@@ -53,9 +54,8 @@ from evalkit.studies.unit_files import (
     UnitFile,
 )
 
-SAMPLE: dict[str, object] = {
-    side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")
-}
+SAMPLE_FOLDER = system.bundled_root() / "data" / "two_days"
+SAMPLE: dict[str, object] = {"old": SAMPLE_FOLDER / "old", "new": SAMPLE_FOLDER / "new"}
 OLD_REPORT = "the old report"
 UNNAMED = "system"  # the name of a system whose input gives none
 NEW, OLD = "new ", "old "  # before the name of a system: its side
@@ -93,7 +93,8 @@ def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
     earlier = [] if p.earlier is None else p.earlier
     if not isinstance(earlier, list | tuple):
         earlier = [earlier]
-    paths = [located(path) for path in (*earlier, p.old, p.new)]
+    reports_by_age = [*earlier, p.old, p.new]
+    paths = [located(path) for path in reports_by_age]
     return Diff.from_files(unit_files.read(paths), p, limits)
 
 
@@ -138,7 +139,7 @@ def located(report_path: object) -> Path:
 
 
 def side_pair(new: str, old: str) -> SystemPair:
-    """What a system is called as one of the new report and, by its name there, as one of the old.
+    """The new and the old side of a system, from its names in the new and in the old report.
 
     >>> side_pair("m-1120", "m-0806")
     ('new m-1120', 'old m-0806')
@@ -161,12 +162,12 @@ def looks_like_report(path: Path) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(Shown, Study):
-    """The study of two reports. Its systems are sides: those of the new report, and those of the
-    old one.
+    """The study of two reports. What other studies call a system is a side here: a system in one of
+    the two reports, called "new NAME" or "old NAME".
 
     files: the earlier reports, then the old and the new one. names: of all units, by their number.
-    partner: new name of a system -> its old name. matched: metric -> new and old side of each
-    system that has it -> the metric in both reports.
+    partner: the name of a system in the new report -> its name in the old one. matched: label of a
+    metric -> new and old side of each system that both reports have it of -> the metric in both.
     """
 
     report: ClassVar[str] = "diff"
@@ -186,36 +187,46 @@ class Diff(Shown, Study):
             if file.about["report"] != new.about["report"]:
                 kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
                 raise InputError(
-                    f"{shown(file)} and {shown(new)} must be of one report, got {kinds}"
+                    f"{shown_name(file)} and {shown_name(new)} must be of one report, got {kinds}"
                 )
         partner = partners(old.words["system"], new.words["system"], p.pairs)
         matched = _matched(old, new, partner, p.metrics)
         if not matched:
             _refuse_unshared(old, new, partner)
         metrics = [new.metric_at_k(label) for label in matched]
-        systems = [side for names in partner.items() for side in side_pair(*names)]
+        systems: list[str] = []
+        for new_name, old_name in partner.items():
+            systems += side_pair(new_name, old_name)
         settings = study.settings(
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
-        sources = tuple(
-            Source(shown(file), len(file.table), file.path.absolute(), stamp(file.path))
+        sources = [
+            Source(shown_name(file), len(file.table), file.path.absolute(), stamp(file.path))
             for file in read.files
-        )
+        ]
         return cls(
-            settings, tuple(systems), {}, p, sources, read.files, read.names, partner, matched
+            settings,
+            tuple(systems),
+            attributes={},
+            p=p,
+            sources=tuple(sources),
+            files=read.files,
+            names=read.names,
+            partner=partner,
+            matched=matched,
         )
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The comparisons of the metric that decides: losses, the largest first, then the strongest
-        evidence.
+        """The comparisons of the metric that decides: first significant losses, the largest first,
+        then all others by their p-values.
         """
         rows = super().headline
         if not len(rows):
             return rows
         loss = rows["difference"].abs().where(rows["verdict"] == "worse", 0.0)
-        order = rows.assign(loss=-loss).sort_values(["loss", "p"], kind="stable")
-        return order.drop(columns="loss")
+        in_order = rows.assign(gain=-loss).sort_values(["gain", "p"], kind="stable")
+        return in_order.drop(columns="gain")
 
     @property
     def largest_loss(self) -> Row | None:
@@ -233,28 +244,26 @@ class Diff(Shown, Study):
         return largest
 
     def _relative_loss(self, row: Row) -> float:
-        """The size of a loss as a share of the old value; infinite if that is 0."""
-        old = abs(self.common_values(row)[1])
-        return float(abs(row["difference"])) / old if old else float("inf")
-
-    def common_values(self, row: Row) -> tuple[float, float]:
-        """The new and the old value of a comparison, over the units that it compares."""
+        """The size of a loss, a row of `comparisons`, as a share of the old value; infinite if that
+        is 0.
+        """
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
-        metric = metrics[row["metric"]]
-        new = self.estimate(metric, row["first"])
-        old = self.estimate(metric, row["second"])
-        return new.value, old.value
+        old = abs(self.estimate(metrics[row["metric"]], row["second"]).value)
+        if not old:
+            return float("inf")
+        loss = float(abs(row["difference"]))
+        return loss / old
 
     def spoken(self, system: str) -> str:
         """A side by the name of its system, with "new" or "old" if both have the same name."""
-        new, old = next(names for names in self.partner.items() if system in side_pair(*names))
-        is_new = system == f"{NEW}{new}"
-        name = new if is_new else old
+        prefix = NEW if system.startswith(NEW) else OLD
+        name = system.removeprefix(prefix)
+        is_renamed = (name, name) not in self.partner.items()
         if name == UNNAMED:
             name = "model"
-        if new != old and name != "model":
+        if is_renamed and name != "model":
             return name
-        return f"the {NEW if is_new else OLD}{name}"
+        return f"the {prefix}{name}"
 
     @property
     def family_size(self) -> int:
@@ -274,24 +283,27 @@ class Diff(Shown, Study):
         ]
 
     @property
-    def old(self) -> UnitFile:
-        """The units of the old report."""
-        return self.files[-2]
-
-    @property
     def system_names(self) -> list[str]:
         """The systems that both reports have, as the new one names them."""
         return list(self.partner)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
-        """The study of these systems alone, by the names of the new report."""
+        """The study of some systems alone. names: those of the new report."""
         partner = {name: old for name, old in self.partner.items() if name in names}
         matched = {}
         for label, pairs in self.matched.items():
-            of_names = {pair: both for pair, both in pairs.items() if both.new.system in names}
+            of_names = {}
+            for sides, metric in pairs.items():
+                if metric.new.system in names:
+                    of_names[sides] = metric
             if of_names:
                 matched[label] = of_names
         return replace(self, partner=partner, matched=matched)
+
+    @property
+    def old(self) -> UnitFile:
+        """The units of the old report."""
+        return self.files[-2]
 
     @property
     def new(self) -> UnitFile:
@@ -314,25 +326,24 @@ class Diff(Shown, Study):
     @property
     def differences_are(self) -> str:  # type: ignore[override]
         """Of which units the two sides are compared."""
-        if self.apart:
+        if self.has_no_common_unit:
             return "Differences of independent samples"
         return "Differences on the common units"
 
     @property
-    def apart(self) -> bool:
+    def has_no_common_unit(self) -> bool:
         """True if no unit is in both reports."""
         return not any(matched.common.size for matched in self.deciding.values())
 
     @property
     def unlisted(self) -> dict[str, int]:
-        """How many queries each side lacks, whose lists are empty and count as 0; 0 if its file
-        holds no lists.
+        """Side -> how many queries it has no list for, which count as 0; 0 if its file holds no
+        lists.
         """
         n_empty = {}
         for (new_side, old_side), matched in self.deciding.items():
-            for side, stored in ((new_side, matched.new), (old_side, matched.old)):
-                lists = stored.file.lists(stored.system).values()
-                n_empty[side] = sum(items == [""] for items in lists)  # as it has no items
+            n_empty[new_side] = _n_empty_lists(matched.new)
+            n_empty[old_side] = _n_empty_lists(matched.old)
         return n_empty
 
     @property
@@ -369,19 +380,24 @@ class Diff(Shown, Study):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member | StoredSlice = EVERY
     ) -> significance.Comparison:
-        """New less old."""
+        """The difference new − old of a metric, as in `Study.compare`."""
         return self._compare_reports(self._matched_in(chosen, pair, member))
 
     def _compare_reports(self, matched: MatchedMetric) -> significance.Comparison:
-        """New less old, on the common units; of independent samples if there are none."""
-        return self.asked_comparison(
-            lambda level: matched.comparison(replace(self.inference_options(2), level=level))
-        )
+        """The difference new − old on the common units; of independent samples if there are
+        none.
+        """
+
+        def at_level(level: float) -> significance.Comparison:
+            """The two-sided comparison with its interval at this level."""
+            return matched.comparison(replace(self.inference_options(2), level=level))
+
+        return self.asked_comparison(at_level)
 
     @property
     def pairs(self) -> list[SystemPair]:
         """The new and the old side of each system that has the metric that decides."""
-        return [*self.deciding]
+        return list(self.deciding)
 
     @property
     def order(self) -> list[str]:
@@ -393,12 +409,14 @@ class Diff(Shown, Study):
         return self.sides(self.primary)
 
     def sides(self, chosen: MetricAtK) -> list[str]:
-        """The sides of the systems that are compared by a metric."""
-        return [side for pair in self.matched[chosen.label] for side in pair]
+        """The sides of the systems that are compared by a metric, each new one before its old
+        one.
+        """
+        return list(chain.from_iterable(self.matched[chosen.label]))
 
     def subjects(self, chosen: MetricAtK) -> list[str]:
         """The sides of all systems of a metric, also of those without a partner."""
-        return [*self.sides(chosen), *self.unpaired(chosen.label)]
+        return self.sides(chosen) + list(self.unpaired(chosen.label))
 
     def against(self, chosen: MetricAtK, second: str | None) -> list[SystemPair]:
         """The new and the old side of each system of a metric, also of those without a partner;
@@ -406,8 +424,9 @@ class Diff(Shown, Study):
         """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        missing = [(side, OLD_REPORT) for side in self.unpaired(chosen.label)]
-        return [*self.matched[chosen.label], *missing]
+        pairs = list(self.matched[chosen.label])
+        pairs += [(unpaired, OLD_REPORT) for unpaired in self.unpaired(chosen.label)]
+        return pairs
 
     def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why a system is not compared, or why no comparison counts."""
@@ -430,21 +449,21 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The sides of a metric that are not compared, each with the reason. Of a system that only
-        the old report has it is the new side, which is missing.
+        """The sides of a metric that are not compared, each with the reason. A system that only the
+        old report has is listed by its new side, which is missing. label: of the metric.
         """
         pairs = self.matched[label].values()
         new_compared = {matched.new.system for matched in pairs}
         old_compared = {matched.old.system for matched in pairs}
-        old_names = {old: new for new, old in self.partner.items()}
+        new_names = {old: new for new, old in self.partner.items()}
         reasons = {}
         for name in self.new.systems_of(label):
             if name not in new_compared:
-                reasons[f"{NEW}{name}"] = _lack(name, self.partner, old_names, other="old")
+                reasons[f"{NEW}{name}"] = _lack(name, self.partner, new_names, missing_in="old")
         for name in self.old.systems_of(label):
             if name not in old_compared:
                 prefix = OLD if name in self.new.words["system"] else NEW
-                reasons[f"{prefix}{name}"] = _lack(name, old_names, self.partner, other="new")
+                reasons[f"{prefix}{name}"] = _lack(name, new_names, self.partner, missing_in="new")
         return reasons
 
     def group_parts(self, column: str) -> list[Slice]:
@@ -456,22 +475,29 @@ class Diff(Shown, Study):
         return obstacle("slices_of_diff")
 
     def divisions(self) -> list[Slice]:
-        """The slices that both reports have a column for."""
-        parts = []
+        """The slices of the segment columns that both reports have, with the values of either."""
+        divisions = []
         for name, column in self.new.segments.items():
             if name in self.old.segments:
                 labels = dict.fromkeys(self.new.words[column] + self.old.words[column])
-                parts += [Slice(name, label, StoredSlice(column, label)) for label in labels]
-        return parts
+                divisions += [Slice(name, label, StoredSlice(column, label)) for label in labels]
+        return divisions
 
     @property
-    def families(self) -> list[list[Tested]]:
-        """The systems of each metric that has a direction."""
-        return [[(chosen, pair) for pair in self.matched[chosen.label]] for chosen in self.directed]
+    def families(self) -> list[list[PairTest]]:
+        """The families of comparisons, each adjusted together: for each metric that has a direction
+        all systems that both reports have it of.
+        """
+        families = []
+        for chosen in self.directed:
+            families.append([PairTest(chosen, pair) for pair in self.matched[chosen.label]])
+        return families
 
     @frame
     def estimates(self) -> Iterator[Row]:
-        """Every metric of both sides of each system, on the common units."""
+        """Yield each metric of both sides of each system, on the common units: metric, system,
+        value, low, high, level, n, method.
+        """
         for chosen in self.settings.metrics:
             for name in self.sides(chosen):
                 yield {"metric": chosen.label, "system": name} | vars(self.estimate(chosen, name))
@@ -492,8 +518,9 @@ class Diff(Shown, Study):
 
     @frame
     def account(self) -> Iterator[Row]:
-        """The change of each metric over all units, and its terms, which add up to it; NaN without
-        common units.
+        """Yield the change of each metric of each system over all units, and the terms that add up
+        to it: metric, system, old, new, change, change_low, change_high, changed, low, high, left,
+        came, common, only_old, only_new, verdict. The terms are NaN without common units.
 
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) −
         M_old(all). came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
@@ -506,16 +533,18 @@ class Diff(Shown, Study):
         }
         for chosen in self.settings.metrics:
             for pair, matched in self.matched[chosen.label].items():
-                place = {"metric": chosen.label, "system": matched.new.system}
-                difference = self.compare(chosen, pair).difference
-                verdict = verdicts.get((chosen.label, pair[0]), "")
-                terms = _change_and_terms(matched, difference)
-                yield place | terms | matched.sizes | {"verdict": verdict}
+                new_side, _ = pair
+                row: Row = {"metric": chosen.label, "system": matched.new.system}
+                row |= _change_and_terms(matched, self.compare(chosen, pair).difference)
+                row |= matched.sizes
+                row["verdict"] = verdicts.get((chosen.label, new_side), "")
+                yield row
 
     @frame
     def segments(self) -> Iterator[Row]:
-        """The metric that decides in each slice that both reports have a column for: values, and
-        the paired difference.
+        """Yield the metric that decides of each system in each slice that both reports have a
+        column for: segment, slice, system, old, new, p, old_all, new_all, difference,
+        difference_low, difference_high, mix, within, common, only_old, only_new, adjusted.
 
         old, new: on the common units, as the difference is; on all if none is common. old_all,
         new_all: on all units of each report. mix, within: what the changes of the slice's share and
@@ -523,19 +552,22 @@ class Diff(Shown, Study):
         (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
         rows = []
-        for part in self.divisions():
+        for division in self.divisions():
             for matched in self.deciding.values():
-                in_slice = matched.in_slice(part.member)
+                in_slice = matched.in_slice(division.member)
                 if any(in_slice.sizes.values()):
-                    rows.append(self._slice_row(matched, in_slice, part))
+                    place = {"segment": division.column, "slice": division.label}
+                    rows.append(place | self._slice_row(matched, in_slice))
         # least p first, none last
         rows.sort(key=lambda row: (np.isnan(row["p"]), row["p"]))
         adjusted = significance.holm([row["p"] for row in rows])
         for row, p in zip(rows, adjusted.tolist(), strict=True):
             yield row | {"adjusted": p}
 
-    def _slice_row(self, matched: MatchedMetric, in_slice: MatchedMetric, part: Slice) -> Row:
-        """The row of a slice of a system in `segments`, without its adjusted p."""
+    def _slice_row(self, matched: MatchedMetric, in_slice: MatchedMetric) -> Row:
+        """The row of `segments` of a system in a slice, without the names of the slice and the
+        adjusted p. matched: the metric on all units.
+        """
         if in_slice.common.size > 1:
             comparison = self._compare_reports(in_slice)
         else:
@@ -543,8 +575,6 @@ class Diff(Shown, Study):
             comparison = inference.undefined(options.level, options.unit)
         compared = in_slice.on_common_units if in_slice.common.size else in_slice
         row = {
-            "segment": part.column,
-            "slice": part.label,
             "system": matched.new.system,
             "old": compared.old.value,
             "new": compared.new.value,
@@ -566,8 +596,9 @@ class Diff(Shown, Study):
 
     @frame
     def moved(self) -> Iterator[Row]:
-        """The common units that the metric that decides moved most on: old and new value,
-        difference, slices.
+        """Yield the common units on which the metric that decides changed most, the largest change
+        first: unit, system, old, new, difference, of ranked lists entered and left, and the slice
+        by each segment column.
 
         entered, left: of ranked lists the items that the first ranks gained and lost.
         difference: new − old of a mean; of any other metric how far the unit moves the difference,
@@ -585,7 +616,9 @@ class Diff(Shown, Study):
             yield from rows.iloc[largest].to_dict("records")
 
     def _unit_changes(self, matched: MatchedMetric) -> pd.DataFrame:
-        """The columns of `moved` for every common unit of a system. matched: on these units."""
+        """The columns of `moved` for every common unit of a system. matched: the metric on these
+        units.
+        """
         old = matched.old
         new = matched.new
         if matched.averaged:
@@ -599,22 +632,23 @@ class Diff(Shown, Study):
             "new": new.unit_values,
             "difference": difference,
         }
-        first = new.places[np.unique(new.unit, return_index=True)[1]]  # a row of each unit
-        ids = self.new.row[first].tolist()
+        _, first_row = np.unique(new.unit, return_index=True)  # of each unit
+        places = new.places[first_row]
+        ids = self.new.row[places].tolist()
         old_lists = old.file.lists(old.system)
         new_lists = new.file.lists(new.system)
         if old_lists and new_lists:
             columns["entered"] = [_items_not_in(old_lists, new_lists, id) for id in ids]
             columns["left"] = [_items_not_in(new_lists, old_lists, id) for id in ids]
         for name, column in self.new.segments.items():
-            labels = np.array([*self.new.words[column], ""], object)  # the last, −1, for none
-            columns[name] = labels[self.new.code[column][first]]
+            labels = self.new.words[column] + [""]  # the last has the code −1, which means none
+            columns[name] = np.array(labels, object)[self.new.code[column][places]]
         return pd.DataFrame(columns)
 
     @frame
     def series(self) -> Iterator[Row]:
-        """The metric that decides of every report and system, on all units of each; empty of two
-        reports.
+        """Yield the metric that decides of each system in each report, on all its units: date,
+        report, system, value, low, high, n. Nothing if there are only two reports.
         """
         if len(self.files) == 2:
             return
@@ -630,52 +664,56 @@ class Diff(Shown, Study):
                     continue
                 statistic = stored.statistic(mean=stored.averaged)
                 estimate = inference.estimate(statistic, self.inference_options(1))
-                place = {"date": date_of(file), "report": shown(file), "system": name}
-                yield place | estimate_columns(estimate)
+                row = {"date": date_of(file), "report": shown_name(file), "system": name}
+                yield row | estimate_columns(estimate)
 
     # What the files prove
 
     @cached_property
-    def same(self) -> bool:
+    def are_equal(self) -> bool:
         """True if the units of both reports are the same, value for value."""
         return bool(self.old.table.equals(self.new.table))
 
     @cached_property
-    def alone(self) -> list[str]:
-        """Metrics and systems that are not compared, as one report lacks them or its units do not
-        tell them.
+    def not_compared(self) -> list[str]:
+        """The metrics and systems that are not compared, as one report lacks them or its units do
+        not tell them: first metrics, if the user names none, then systems.
         """
-        compared = {*self.matched}
+        compared = set(self.matched)
         for pairs in self.matched.values():
             for matched in pairs.values():
                 compared |= {matched.old.system, matched.new.system}
-        asked = [*self.partner, *self.partner.values()]
+        names = []
         if not self.p.metrics:
-            asked = [*self.new.metrics, *self.old.metrics, *asked]
-        missing = [name for name in dict.fromkeys(asked) if name not in compared]
-        return [*missing, *self.unpaired_new, *self.unpaired_old]
+            names += list(self.new.metrics) + list(self.old.metrics)
+        names += list(self.partner) + list(self.partner.values())
+        missing = [name for name in dict.fromkeys(names) if name not in compared]
+        return missing + self.unpaired_new + self.unpaired_old
 
     @frame
     def changes(self) -> Iterator[Row]:
-        """What made both reports: its kind (input, parameter, definition, unit, version), what it
-        is, old and new.
+        """Yield what made both reports: kind (input, parameter, definition, unit, version), what it
+        is of, old, new, same (True if both are known to be equal).
         """
         old_facts = _facts(self.old)
         new_facts = _facts(self.new)
-        for fact in {**old_facts, **new_facts}:
+        for fact in old_facts | new_facts:
             old = old_facts.get(fact, "none")
             new = new_facts.get(fact, "none")
-            same = old == new and not old.endswith(UNHASHED)
-            yield {"kind": fact.kind, "what": fact.what, "old": old, "new": new, "same": same}
+            is_same = old == new and not old.endswith(UNHASHED)
+            yield {"kind": fact.kind, "what": fact.what, "old": old, "new": new, "same": is_same}
 
     @property
-    def others(self) -> int:
+    def n_equal_facts(self) -> int:
         """The number of facts beside the inputs that are the same in both."""
-        return int((self.changes["same"] & (self.changes["kind"] != "input")).sum())
+        facts = self.changes[self.changes["kind"] != "input"]
+        return int(facts["same"].sum())
 
     @property
     def relabelled(self) -> int:
-        """Rows of common units whose actual value is another one in the new report."""
+        """The number of rows of common units whose actual value is another one in the new report;
+        of several systems the largest.
+        """
         # of one structure all metrics have the same rows; own metrics have none
         by_structure = dict[tuple[str, SystemPair], MatchedMetric]()
         for label, pairs in self.matched.items():
@@ -685,16 +723,16 @@ class Diff(Shown, Study):
 
 
 def _matched(
-    old: UnitFile, new: UnitFile, partner: Mapping[str, str], asked: Sequence[str]
+    old: UnitFile, new: UnitFile, partner: Mapping[str, str], metrics: Sequence[str]
 ) -> dict[str, dict[SystemPair, MatchedMetric]]:
-    """Each metric that both reports have of a system, by its label and the two sides. asked: the
-    names of metrics that the user wants, all if empty.
+    """Each metric that both reports store of a system in the same form, by its label and the two
+    sides; see `Diff`. metrics: the names of those that the user wants, all if empty.
     """
     shared = [label for label in new.metrics if label in old.metrics]
-    if asked:
-        metrics = [new.metric_at_k(label) for label in shared]
+    if metrics:
+        in_both = [new.metric_at_k(label) for label in shared]
         shared = [
-            lookup.label_of("metrics that both reports have", name, metrics) for name in asked
+            lookup.label_of("metrics that both reports have", name, in_both) for name in metrics
         ]
     matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
     for label in shared:
@@ -708,16 +746,18 @@ def _matched(
 
 
 def _lack(
-    name: str, partners: Mapping[str, str], other_partners: Mapping[str, str], *, other: str
+    name: str, partners: Mapping[str, str], names_of_partners: Mapping[str, str], *, missing_in: str
 ) -> str:
-    """Why a system of one report is not compared. partners: its systems -> those of the other
-    report; other_partners: the reverse. other: "new" or "old".
+    """Why a system of one report is not compared.
+
+    partners: systems of this report -> their names in the other one. names_of_partners: the
+    reverse. missing_in: which report the other one is, "new" or "old".
     """
     if name in partners:
         return obstacle("not_told", name=name)
-    if name in other_partners:
-        return obstacle("taken", name=name, other=other, partner=other_partners[name])
-    return obstacle("no_partner", name=name, other=other)
+    if name in names_of_partners:
+        return obstacle("taken", name=name, other=missing_in, partner=names_of_partners[name])
+    return obstacle("no_partner", name=name, other=missing_in)
 
 
 def partners(
@@ -739,24 +779,20 @@ def partners(
     for name in new:
         if name in old and name not in partner and name not in partner.values():
             partner[name] = name
-    new_left = [name for name in new if name not in partner]
-    old_left = [name for name in old if name not in partner.values()]
-    baselines = {*usual("systems")["constant"]}
-    stands_alone = {*partner} <= baselines or old_left == [UNNAMED]
-    if len(new_left) == len(old_left) == 1 and stands_alone:
-        partner[new_left[0]] = old_left[0]
+    unpaired_new = [name for name in new if name not in partner]
+    unpaired_old = [name for name in old if name not in partner.values()]
+    baselines = set(usual("systems")["constant"])
+    stands_alone = partner.keys() <= baselines or unpaired_old == [UNNAMED]
+    if len(unpaired_new) == len(unpaired_old) == 1 and stands_alone:
+        partner[unpaired_new[0]] = unpaired_old[0]
     return partner
 
 
 def _check_pairs(old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str]) -> None:
     """Raise ParameterError if a report has no such system, or an old system has two partners."""
     for new_name, old_name in pairs.items():
-        for place, systems, name in (("new", new, new_name), ("old", old, old_name)):
-            if name not in systems:
-                raise ParameterError(
-                    f"pairs: the {place} report has no system {name!r}"
-                    f"{did_you_mean(name, systems)}, it has {', '.join(systems)}"
-                )
+        _check_system("new", new_name, new)
+        _check_system("old", old_name, old)
     for old_name in pairs.values():
         new_names = [name for name, partner in pairs.items() if partner == old_name]
         if len(new_names) > 1:
@@ -766,16 +802,26 @@ def _check_pairs(old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str
             )
 
 
+def _check_system(which: str, name: str, systems: Sequence[str]) -> None:
+    """Raise ParameterError unless a report, the new or the old one, has a system."""
+    if name not in systems:
+        raise ParameterError(
+            f"pairs: the {which} report has no system {name!r}{did_you_mean(name, systems)}, "
+            f"it has {', '.join(systems)}"
+        )
+
+
 def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -> NoReturn:
     """Raise InputError for two reports without a pair of systems; it says how to name one."""
-    new_left = [name for name in new.words["system"] if name not in partner]
-    old_left = [name for name in old.words["system"] if name not in partner.values()]
+    unpaired_new = [name for name in new.words["system"] if name not in partner]
+    unpaired_old = [name for name in old.words["system"] if name not in partner.values()]
     advice = ""
-    if new_left and old_left:
-        advice = f", such as pairs='{written({**partner, new_left[0]: old_left[0]})}'"
+    if unpaired_new and unpaired_old:
+        pairs = {**partner, unpaired_new[0]: unpaired_old[0]}
+        advice = f", such as pairs='{written(pairs)}'"
     raise InputError(
-        f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell; "
-        f"the new report has {', '.join(new.words['system'])}, the old one "
+        f"{shown_name(old)} and {shown_name(new)} must share a metric and a system that their "
+        f"units tell; the new report has {', '.join(new.words['system'])}, the old one "
         f"{', '.join(old.words['system'])}: name those that belong together{advice}"
     )
 
@@ -785,16 +831,22 @@ def date_of(file: UnitFile) -> str:
     return str(file.about.get("parameters", {}).get("data_date") or "")
 
 
-def shown(file: UnitFile) -> str:
-    """A report with its folder."""
+def shown_name(file: UnitFile) -> str:
+    """The name of a report's file, with its folder."""
     return report.shown(file.path)
 
 
 Lists = Mapping[int, list[str]]  # the first items of each list, by the number of its id
 
 
+def _n_empty_lists(stored: StoredMetric) -> int:
+    """The number of empty lists of a system in its report."""
+    lists = stored.file.lists(stored.system).values()
+    return sum(items == [""] for items in lists)  # the text of no items has one empty line
+
+
 def _items_not_in(before: Lists, after: Lists, id: int) -> str:
-    """The items that a list has after and not before, as text."""
+    """The items that the list of an id has after and not before, as text."""
     old_items = before.get(id, [])
     return ", ".join(item for item in after.get(id, []) if item not in old_items)
 
@@ -805,13 +857,13 @@ def _change_and_terms(matched: MatchedMetric, difference: Estimate) -> Row:
     """
     old = matched.old.value
     new = matched.new.value
-    whole = {"old": old, "new": new, "change": new - old}
+    change = {"old": old, "new": new, "change": new - old}
     if not matched.common.size:
-        limits = {"change_low": difference.low, "change_high": difference.high}
-        return whole | limits | dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
+        change |= {"change_low": difference.low, "change_high": difference.high}
+        return change | dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
     old_on_common = matched.on_common_units.old.value
     new_on_common = matched.on_common_units.new.value
-    return whole | {
+    return change | {
         "change_low": np.nan,
         "change_high": np.nan,
         "changed": new_on_common - old_on_common,
@@ -828,13 +880,17 @@ def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str
     """
     if not matched.has_terms:
         return {"mix": np.nan, "within": np.nan}
-    values = [value for value in (in_slice.old.value, in_slice.new.value) if not np.isnan(value)]
-    if not values:
+    old_value = in_slice.old.value
+    new_value = in_slice.new.value
+    if np.isnan(old_value) and np.isnan(new_value):
         return {"mix": 0.0, "within": 0.0}
-    old_value = values[0]
-    new_value = values[-1]
+    if np.isnan(old_value):
+        old_value = new_value
+    if np.isnan(new_value):
+        new_value = old_value
     old_share = _share_in_slice(matched.old, in_slice.old)
     new_share = _share_in_slice(matched.new, in_slice.new)
+    # twice the mean distance of the slice from the whole
     from_whole = old_value + new_value - matched.old.value - matched.new.value
     return {
         "mix": (new_share - old_share) * from_whole / 2,
@@ -850,21 +906,25 @@ def _share_in_slice(stored: StoredMetric, in_slice: StoredMetric) -> float:
 
 
 class Fact(NamedTuple):
-    """What a report says of itself: the kind of a fact as in `Diff.changes`, and what it is of."""
+    """A fact that a report states about itself: its kind as in `Diff.changes`, and what it is of,
+    such as a parameter by name.
+    """
 
     kind: str
     what: str
 
 
 def _facts(file: UnitFile) -> dict[Fact, str]:
-    """What made a report, as text."""
-    about = file.about
-    facts = {Fact("unit", "unit"): ", ".join(about["unit"].values())}
-    options = reports.REPORTS[about["report"]].options()
+    """What made a report, as text: its units, its input files with their hashes, its parameters
+    that change numbers, the definitions of its metrics, and versions.
+    """
+    facts = {Fact("unit", "unit"): ", ".join(file.about["unit"].values())}
+    options = reports.REPORTS[file.about["report"]].options()
     tables = [name for name, option in options.items() if option.kind is DATA]
+    # of two parameters with the same file the first names it
     table_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(tables)}
     n_files = Counter[str]()
-    for source in about.get("inputs", []):
+    for source in file.about.get("inputs", []):
         name = _file_name(source["name"])
         table = table_of_file.get(name, tables[0])
         n_files[table] += 1
@@ -872,13 +932,13 @@ def _facts(file: UnitFile) -> dict[Fact, str]:
         hashed = source["sha256"] or UNHASHED
         facts[Fact("input", what)] = f"{name}, {source['rows']:,} rows, SHA-256 {hashed}"
     for name, value in file.parameters.items():
-        if name not in (*tables, *PARAMETERS_OF_PAGES):
+        if name not in tables and name not in PARAMETERS_OF_PAGES:
             facts[Fact("parameter", name)] = str(value)
     for label, metadata in file.metrics.items():
         best = file.metric_at_k(label).metric.best
         definition = [metadata["structure"], best, metadata.get("sha256")]
         facts[Fact("definition", label)] = ", ".join(filter(None, definition))
-    for name, version in about.get("versions", {}).items():
+    for name, version in file.about.get("versions", {}).items():
         facts[Fact("version", name)] = version
     return facts
 

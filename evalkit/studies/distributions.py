@@ -43,8 +43,10 @@ class ExampleForecasts(NamedTuple):
 
 @dataclass(frozen=True)
 class StatedDistributions:
-    """What distributions a table states. roles: of their columns, which every system has; empty
-    without distributions.
+    """The distributions that the forecasts of a table state.
+
+    roles: those of the columns that state them, such as a quantile or a draw, which every system
+    has; empty without distributions.
     """
 
     roles: Sequence[str] = ()
@@ -73,24 +75,25 @@ class StatedDistributions:
 
     @property
     def percents(self) -> list[float]:
-        """The quantiles, in percent and ascending; deciles of draws, as far as they reach, and of
-        moments.
+        """The levels of the quantiles, in percent and ascending; of draws and moments the deciles,
+        of few draws only those that they tell.
         """
         if not self.roles:
             return []
         if not self.is_of_quantiles:
             return [percent for percent in DRAWN_LEVELS if self._has_quantile(percent)]
-        return sorted(round(100 * level_of_role(role), EXACT) for role in self.roles)
+        levels = [level_of_role(role) for role in self.roles]
+        return sorted(round(100 * level, EXACT) for level in levels)
 
     @property
     def intervals(self) -> list[float]:
-        """The central intervals, in percent and ascending."""
+        """The levels of the central intervals, in percent and ascending."""
         if not self.roles:
             return []
         if not self.is_of_quantiles:
             return [p for p in DRAWN_LEVELS if self._has_quantile((100 - p) / 2)]
         # the quantiles of p and 100 − p percent are the bounds of the central 100 − 2p percent
-        percents = {*self.percents}
+        percents = set(self.percents)
         intervals = []
         for percent in percents:
             opposite = round(100 - percent, EXACT)
@@ -100,15 +103,18 @@ class StatedDistributions:
 
     @property
     def lacks(self) -> dict[str, str]:
-        """What metrics may need and the table lacks -> what it would have to have."""
+        """What metrics may need and the table lacks -> what it would have to have, as text."""
         has = set[str]()
         if self.roles:
             has.add("distributions")
-            has.add("quantiles" if self.is_of_quantiles else "draws or moments")
+        if self.roles and self.is_of_quantiles:
+            has.add("quantiles")
+        elif self.roles:
+            has.add("draws or moments")
         if is_ensemble(self.roles):
             has.add("draws")
-        in_pairs = 2 * len(self.intervals)
-        if self.is_of_quantiles and in_pairs == len([p for p in self.percents if p != 50]):
+        without_median = [percent for percent in self.percents if percent != 50]
+        if self.is_of_quantiles and 2 * len(self.intervals) == len(without_median):
             has.add("pairs of quantiles")
         return {need: text for need, text in TEXTS["needs"].items() if need not in has}
 
@@ -126,7 +132,7 @@ class StatedDistributions:
     def _shown_metrics(self) -> list[str]:
         """The metrics that are shown without a reference forecast."""
         if not self.roles:
-            return [*OF_POINTS]
+            return list(OF_POINTS)
         coverage = [f"coverage@{p:.{EXACT}g}" for p in self.shown_intervals]
         width = [f"interval_width@{p:.{EXACT}g}" for p in self.shown_intervals[-1:]]
         return [self._score, "mae", "bias", *coverage, *width]
@@ -134,10 +140,10 @@ class StatedDistributions:
     @property
     def shown_intervals(self) -> list[float]:
         """The intervals of 50% and 90%, or without the latter the widest, in percent."""
-        shown = [percent for percent in USUAL if percent in self.intervals]
-        if USUAL[-1] not in shown:
-            shown += self.intervals[-1:]  # the widest, if there is one
-        return list(dict.fromkeys(shown))
+        intervals = [percent for percent in USUAL if percent in self.intervals]
+        if USUAL[-1] not in intervals:
+            intervals += self.intervals[-1:]  # the widest, if there is one
+        return list(dict.fromkeys(intervals))
 
     @property
     def _score(self) -> str:
@@ -156,7 +162,9 @@ class StatedDistributions:
         return [lookup.find_metric(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> ExampleForecasts:
-        """The intervals of rows, at most `NESTED` of them, the widest first."""
+        """Some rows with their forecasts and intervals, of each row at most `NESTED`, the widest
+        first. Rows are numbered from 1.
+        """
         assert rows.predictive is not None
         number = np.arange(1, len(rows) + 1)
         step = max(1, math.ceil(len(self.intervals) / NESTED))
@@ -199,14 +207,17 @@ class StatedDistributions:
                 ) from None
 
 
-def bins(percents: Sequence[float], reached: Sequence[float]) -> Iterator[Row]:
-    """The histogram of the probability integral transform: low, high, share, density, which is 1
-    where quantiles are right. reached: the share of actual values that do not exceed each quantile.
+def bins(percents: Sequence[float], coverage: Sequence[float]) -> Iterator[Row]:
+    """Yield the histogram of the probability integral transform: low, high, share, and density,
+    which is 1 where quantiles are right.
+
+    percents: the levels of the quantiles. coverage: the share of actual values that do not exceed
+    each of them.
 
     >>> [row["density"] for row in bins([25.0, 75.0], [0.25, 1.0])]
     [1.0, 1.5, 0.0]
     """
     ends = [0.0, *(percent / 100 for percent in percents), 1.0]
-    shares = np.diff([0.0, *reached, 1.0]).tolist()
+    shares = np.diff(coverage, prepend=0.0, append=1.0).tolist()
     for low, high, share in zip(ends[:-1], ends[1:], shares, strict=True):
         yield {"low": low, "high": high, "share": share, "density": share / (high - low)}

@@ -410,7 +410,7 @@ class Online(Shown):
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a rule that names what the inputs do not have."""
-        policy.asked(self.p.gate, self.studies)
+        policy.check_rules(self.p.gate, self.studies)
 
     @cached_property
     def gate(self) -> policy.Judged | None:

@@ -9,7 +9,6 @@ the labels, also along the threshold.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -39,6 +38,7 @@ from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
 from evalkit.statistics.class_cells import CellCounter
+from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import MAX_UNIT_NUMBERS, ProblemStudy, among
@@ -56,7 +56,7 @@ METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes",
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
 # numbers at a threshold beside those of labels: a weight, and both terms of three metrics of all
 BESIDE_LABELS = 7
-FEW = 16  # cells of a label by what two systems predict
+MAX_CELLS = 16  # cells of a label by what two systems predict
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -64,8 +64,8 @@ class LabelsStudy(ProblemStudy):
     """The study of a multi-label table; the units are rows, or those that the parameter `unit`
     names.
 
-    names: the labels, in the order of their columns. precision: system -> the float type of each
-    label's scores.
+    names: the labels, in the order of their columns. threshold: from which on a label is predicted,
+    the same for all labels. precision: system -> the float type of each label's scores.
     """
 
     noun: ClassVar[str] = "label"
@@ -76,8 +76,9 @@ class LabelsStudy(ProblemStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system."""
-        first = self.measured.first
-        rows = label_rows(first.as_problems(block), system, first.thresholds)
+        first_reading = self.measured.first
+        problems = first_reading.as_problems(block)
+        rows = label_rows(problems, system, first_reading.thresholds)
         return replace(rows, weight=block.weight)
 
     @property
@@ -92,8 +93,8 @@ class LabelsStudy(ProblemStudy):
         return float(self.shares.mean())
 
     def constant(self, chosen: MetricAtK) -> float:
-        """The metric of scoring each label by its share of rows; NaN if combinations of labels are
-        unknown.
+        """The metric of scoring each label by its share of rows; NaN if it is not known how often
+        each set of labels occurs, because there are too many.
         """
         if self.measured.label_sets_known:
             return chosen.value(self.measured.constant_rows(self.leader))
@@ -101,31 +102,37 @@ class LabelsStudy(ProblemStudy):
 
     @frame
     def by_label(self) -> Iterator[Row]:
-        """The four counts of each label and system; precision, recall, F1, AUC and average
-        precision with limits.
+        """Yield the numbers of each label by system: system, label, n (rows on which it is true),
+        the four counts tp, fp, fn and tn, precision, recall, f1, auc and
+        average_precision, each of these with limits as `_low` and `_high`.
         """
+        for name in self.order:
+            for number, label in enumerate(self.names):
+                row = {"system": name, "label": label, "n": int(self.sizes[number])}
+                row |= self.measured.outcomes(name, number)._asdict()
+                yield row | with_limits(self._label_estimates(name, number))
+
+    def _label_estimates(self, system: str, number: int) -> dict[str, Estimate]:
+        """The metrics of a label, by number, by their names in `by_label`."""
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
-        several = {
+        metrics = {
             "f1": tables.F1,
             "auc": tables.ROC_AUC,
             "average_precision": tables.AVERAGE_PRECISION,
         }
-        for name, (j, label) in product(self.order, enumerate(self.names)):
-            estimates = {}
-            for column, change in shares.items():
-                share = self.measured.derived(SHARE, name, change, j)
-                estimates[column] = self.estimated(share)
-            for column, metric in several.items():
-                statistic = self.measured.problem_metric(metric, name, j)
-                estimates[column] = self.estimated(statistic)
-            row = {"system": name, "label": label, "n": int(self.sizes[j])}
-            row |= self.measured.outcomes(name, j)._asdict()
-            yield row | with_limits(estimates)
+        estimates = {}
+        for column, share_rows in shares.items():
+            share = self.measured.derived(SHARE, system, share_rows, number)
+            estimates[column] = self.estimated(share)
+        for column, metric in metrics.items():
+            statistic = self.measured.problem_metric(metric, system, number)
+            estimates[column] = self.estimated(statistic)
+        return estimates
 
     @property
     def weakest(self) -> Weakest | None:
         """The leader's label with the lowest recall."""
-        return Weakest.of("label", self.by_label[self.by_label["system"] == self.leader])
+        return Weakest.from_frame("label", self.by_label[self.by_label["system"] == self.leader])
 
     # One threshold for all labels
 
@@ -144,14 +151,17 @@ class LabelsStudy(ProblemStudy):
 
     @frame
     def sweep(self) -> Iterator[Row]:
-        """The leader's micro and macro metrics by common threshold for all labels, with limits."""
-        for number, t in enumerate(self.thresholds.tolist()):
-            for metric in SWEPT:
-                e = self.estimated(self.at_step(lookup.find_metric(metric, "labels"), number))
-                yield {"system": metric, "x": t} | limits(e, "y")
+        """Yield the leader's micro and macro metrics by common threshold for all labels: the name
+        of the metric as `system`, x (the threshold), y, low, high.
+        """
+        for number, threshold in enumerate(self.thresholds.tolist()):
+            for name in SWEPT:
+                metric = lookup.find_metric(name, "labels")
+                estimate = self.estimated(self.at_step(metric, number))
+                yield {"system": name, "x": threshold} | limits(estimate, "y")
 
     def at_step(self, chosen: MetricAtK, number: int) -> Statistic:
-        """A metric of the leader at one of the common thresholds."""
+        """A metric of the leader at one of the common thresholds, given by its number."""
         threshold = float(self.thresholds[number])
         statistic: Statistic = self.measured.at_common_threshold(
             chosen, self.leader, number, threshold
@@ -160,8 +170,8 @@ class LabelsStudy(ProblemStudy):
 
     @cached_property
     def best(self) -> BestThreshold:
-        """The leader's common threshold with the highest micro F1 among all its scores, and that
-        F1, NaN if no row is then predicted positive.
+        """The common threshold, among all scores of the leader, with the highest micro F1, and that
+        F1: NaN if the threshold is infinite, so that no label is predicted.
         """
         threshold = curves.best_f(self.pooled)
         if not np.isfinite(threshold):
@@ -171,14 +181,14 @@ class LabelsStudy(ProblemStudy):
 
     @frame
     def tops(self) -> Iterator[Row]:
-        """The share of rows whose highest-scored label is true, by system."""
+        """Yield the share of rows whose highest-scored label is true: system, value, low, high."""
         for name in self.order:
             yield {"system": name} | limits(self.estimated(self.measured.top_label_share(name)))
 
     @frame
     def mean_scores(self) -> Iterator[Row]:
-        """For each label the leader's mean score, the share of rows that have it, and the
-        difference with limits.
+        """Yield for each label how far the leader's scores are off on average: label, score (the
+        mean), share (of the rows that have the label), difference of the two, low, high.
         """
         for j, label in enumerate(self.names):
             excess = self.estimated(self.measured.score_excess(self.leader, j))
@@ -188,35 +198,26 @@ class LabelsStudy(ProblemStudy):
 
 
 def _true(rows: Rows) -> np.ndarray:
-    """Whether the label is true, of each row."""
+    """A mask: the rows on which the label is true. rows: of a single label."""
     return np.asarray(rows.actual == 1)
 
 
 def _predicted(rows: Rows) -> np.ndarray:
-    """Whether the label is predicted, of each row."""
+    """A mask: the rows on which the label is predicted. rows: of a single label."""
     return np.asarray(rows.predicted == 1)
 
 
 def checked_settings(
     p: ClassificationParameters, systems: tuple[str, ...], limits: Limits
 ) -> Settings:
-    """The parameters, checked."""
+    """The parameters, checked; by default with `METRICS`."""
     chosen = lookup.find_metrics(p.metrics, "labels", METRICS)
-    settings = study.settings(
-        p,
-        chosen,
-        unit=p.unit,
-        segments=p.segments,
-        groups=p.group_question,
-        slices=p.slices,
-        limits=limits,
-    )
-    return settings.checked(systems)
+    return row_study.classification_settings(p, chosen, systems, limits)
 
 
 def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
     """The common threshold of all labels. Raises ParameterError if it is not a number, or if there
-    is no default.
+    is no default. probabilities: True if all scores lie in 0..1.
     """
     if isinstance(p.threshold, float):
         return p.threshold
@@ -238,18 +239,20 @@ def label_thresholds(threshold: float, precisions: Sequence[rules.Precision]) ->
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
-    """The study of rows in memory."""
+    """The study of rows in memory, with a score for each label. The threshold is rounded to the
+    precision in which the scores of each label are stored.
+    """
     table = data.rows
     settings = checked_settings(p, table.systems, limits)
     threshold = threshold_of(p, probabilities=data.sure)
-    fields, columns = row_study.of_rows(data, settings, p)
+    arguments = row_study.arguments_from_rows(data, settings, p)
     precision = {}
     rows = {}
     for name, score in data.score.items():
         precision[name] = [table.precision[name][f"p {label}"] for label in data.names]
         thresholds = label_thresholds(threshold, precision[name])
-        rows[name] = Rows(data.actual, score, thresholds, **columns)
-    fields |= {
+        rows[name] = Rows(data.actual, score, thresholds, **arguments.rows)
+    fields = arguments.study | {
         "names": data.names,
         "probabilities": data.sure,
         "threshold": threshold,
@@ -278,21 +281,23 @@ def of_blocks(
     has_probabilities = not data.outside
     threshold = threshold_of(p, probabilities=has_probabilities)
     numbers = _numbers_of_unit(labels=len(data.names), systems=len(systems))
-    if (
-        table.schema.units * numbers > MAX_UNIT_NUMBERS
-    ):  # too many to keep those of each unit side by side
+    if table.schema.units * numbers > MAX_UNIT_NUMBERS:
+        # too many to be held until each unit is complete: the rows of a unit are read together
         table = replace(table, schema=replace(table.schema, units_split=False))
     first = _first_reading(data, settings, threshold)
     design = layout_of(units=table.schema.unit, weights=data.scale is not None)
-    summary = row_study.counted(table, first)
+    summary = row_study.first_summary(table, first)
     measured = SummedLabels(systems, first, summary, design)
+    # the second reading follows the leader along the threshold
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     leader = study.leading(study.ranked(values, primary), settings.baseline)
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
     second_summary = row_study.nameless(table).total(second)
     measured = replace(measured, second=second, second_summary=second_summary)
-    fields = row_study.of_blocks(table, summary.rows, settings, p, weighted=data.scale is not None)
+    fields = row_study.arguments_from_blocks(
+        table, summary.rows, settings, p, weighted=data.scale is not None
+    )
     fields |= {
         "names": data.names,
         "probabilities": has_probabilities,
@@ -320,12 +325,15 @@ def _is_of_sums(chosen: MetricAtK) -> bool:
 
 
 def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
-    """What is counted and added up at the first reading."""
+    """The first reading of a table: what it has to count and add up for the metrics. threshold:
+    common to all labels.
+    """
     systems = data.table.systems
     thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
-    few = row_study.few_units(data.table, settings.limits)
+    max_units = row_study.max_single_units(data.table, settings.limits)
+    metrics = [chosen.base for chosen in settings.metrics]
     losses = dict.fromkeys(
-        chosen.base for chosen in settings.metrics if isinstance(chosen.base.metric.kind, TermsKind)
+        chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)
     )
     hits: dict[str, HitsOfRows] = {}
     for chosen in settings.metrics:
@@ -336,11 +344,16 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
     return LabelFirstReading(
         thresholds=thresholds,
         counting=CellCounter(
-            classes=2, scale=data.scale, square_scale=data.squares, max_cells=FEW, max_units=few
+            classes=2,
+            scale=data.scale,
+            square_scale=data.squares,
+            max_cells=MAX_CELLS,
+            max_units=max_units,
         ),
-        loss_adder=label_term_adder(tuple(losses), len(systems), few, thresholds),
+        loss_adder=label_term_adder(tuple(losses), len(systems), max_units, thresholds),
         hits=hits | {TOP: top_hits},
-        slice_hits={name: hit for name, hit in hits.items() if name == primary.label},
+        # slices have the primary metric alone
+        slice_hits={label: hit for label, hit in hits.items() if label == primary.label},
         slices_losses=isinstance(kind, TermsKind),
         slices_cells=isinstance(kind, Combined),
         slices_scores=isinstance(kind, Combined) and not kind.uses_decisions,
@@ -354,8 +367,8 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
 
 
 def stored(study: LabelsStudy) -> dict[str, rules.Precision]:
-    """The precision of each system's scores, by "system"; by "system: label" if those of its labels
-    differ.
+    """The float type of each system's scores, by "system"; by "system: label" if those of its
+    labels differ.
     """
     by_name: dict[str, rules.Precision] = {}
     for system, precisions in study.precision.items():

@@ -49,10 +49,10 @@ from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import (
     EVERY,
     Member,
+    PairTest,
     Row,
     Study,
     SystemPair,
-    Tested,
     framed,
     once,
     refuse_looks,
@@ -74,11 +74,40 @@ SEVERAL_ROWS = "test_to_train: needs one row per fold, the input has several"
 
 def _splits_named(data: UnitValues) -> split_names.SplitNumbers | None:
     """The numbers of folds and repeats, if the names of the units are those of the folds of
-    repeated cross-validations.
+    repeated cross-validations; else None.
     """
     if data.id is None or len(data) > MOST_FOLDS:
         return None
     return split_names.named_in_full([str(name) for name in data.id])
+
+
+class PairValues(NamedTuple):
+    """The values of both systems of a pair, one per row of the study."""
+
+    first: Sums
+    second: Sums
+
+    @property
+    def in_both(self) -> Bools:
+        """A mask: the rows on which both systems have a value."""
+        return defined_in_both(self.first, self.second)
+
+
+class MetricEffect(NamedTuple):
+    """The effect sizes of a difference over units, and the difference of the metric itself."""
+
+    sizes: Effect
+    difference: float
+
+
+class PossibleCluster(NamedTuple):
+    """A column that may name clusters: the number of its values, and the factor by which the
+    standard error of the headline's difference is larger if its clusters vary as a whole.
+    """
+
+    column: str
+    n_clusters: int
+    factor: float
 
 
 class RowDifferences(NamedTuple):
@@ -121,14 +150,17 @@ class Significance(shown.Shown, Study):
     has_differences: ClassVar[bool] = True  # of single units
 
     @classmethod
-    def of(
+    def from_values(
         cls,
         data: UnitValues,
-        chosen: tuple[MetricAtK, ...],
+        metrics: tuple[MetricAtK, ...],
         p: reports.SignificanceParameters,
         limits: Limits,
     ) -> "Significance":
-        """The study of values; raises ParameterError for parameters that they do not allow."""
+        """The study of values. Folds of repeated cross-validations are recognised by their names,
+        and the ratio of test and training rows follows. Raises ParameterError for parameters that
+        the values do not allow.
+        """
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
         splits = None
@@ -136,9 +168,10 @@ class Significance(shown.Shown, Study):
             splits = _splits_named(data)
         if splits is not None:
             p = replace(p, test_to_train=1 / (splits.folds - 1))
-        shared = settings(p, chosen, unit=unit, limits=limits).checked(data.systems)
+        shared = settings(p, metrics, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL_ROWS)
+        # a claim about these questions alone, not about others like them, rests on their draws
         if p.claim == reports.THESE and not any(draws.several for draws in data.draws.values()):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
@@ -150,12 +183,12 @@ class Significance(shown.Shown, Study):
     @cached_property
     def unit(self) -> Ints | None:
         """The number of each unit's cluster; None if units are independent."""
-        return None if self.data.cluster is None else self.data.cluster[0]
+        return None if self.data.cluster is None else self.data.cluster.number
 
     @property
     def unit_count(self) -> int:
         """The number of distinct units."""
-        return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
+        return len(self.data) if self.data.cluster is None else len(self.data.cluster.names)
 
     @property
     def units_vary(self) -> bool:
@@ -172,7 +205,9 @@ class Significance(shown.Shown, Study):
         return self.unit_count > self.settings.limits.reading.max_listed
 
     def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> UnitStatistic:
-        """One value per row."""
+        """A metric of a system with one value per row, and what its intervals and tests need: the
+        noise of values that are means of draws, the cluster of each row, or that rows are folds.
+        """
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == reports.THESE:
             noise = self.data.noise(chosen, system)[member]
@@ -188,11 +223,11 @@ class Significance(shown.Shown, Study):
         system.
         """
         if self.data.known:
-            blocks = [
-                units.block_of_total(system, chosen, self.estimate(chosen, system).value)
-                for system in self.systems
-                for chosen in self.settings.metrics
-            ]
+            blocks = []
+            for system in self.systems:
+                for chosen in self.settings.metrics:
+                    value = self.estimate(chosen, system).value
+                    blocks.append(units.block_of_total(system, chosen, value))
             return units.Units(1, blocks)
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
         return replace(units.units_with_terms(self, names), named=self.data.id is not None)
@@ -202,15 +237,15 @@ class Significance(shown.Shown, Study):
         return all((chosen.label, system) in self.data.repeated for system in self.systems)
 
     def values(self, chosen: MetricAtK, system: str) -> Sums:
-        """One value per row."""
+        """The metric of a system as one value per row, undefined where the system has none."""
         return self.data.values[chosen.label, system]
 
-    def sides(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Sums, Sums]:
-        """The values of both systems."""
-        return self.values(chosen, pair[0]), self.values(chosen, pair[1])
+    def pair_values(self, chosen: MetricAtK, pair: SystemPair) -> PairValues:
+        """The values of both systems of a pair, one per row."""
+        return PairValues(self.values(chosen, pair[0]), self.values(chosen, pair[1]))
 
     def is_ratio(self, chosen: MetricAtK) -> bool:
-        """True if the metric is a ratio of sums."""
+        """True if the metric is a ratio of sums, so that rows have a denominator too."""
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
     @once
@@ -218,53 +253,59 @@ class Significance(shown.Shown, Study):
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
-        known = self.data.known.get((chosen.label, system))
-        if not known:
+        stated = self.data.known.get((chosen.label, system))
+        if not stated:
             return super().estimate(chosen, system, member)
         fields = ("value", "low", "high", "level", "n", "method")
-        return intervals.Estimate(**{name: known[name] for name in fields})
+        return intervals.Estimate(**{name: stated[name] for name in fields})
 
     def paired(self, chosen: MetricAtK, pair: SystemPair) -> methods.PairedDifference:
         """The difference of a pair with its standard error over units."""
         return methods.paired(self.measure(chosen, pair[0]), self.measure(chosen, pair[1]))
 
-    def effect(self, chosen: MetricAtK, pair: SystemPair) -> tuple[Effect, float]:
-        """The effect sizes over units; the difference of the metric on the rows of both."""
-        first, second = self.sides(chosen, pair)
-        in_both = defined_in_both(first, second)
-        difference = first.take(in_both).value - second.take(in_both).value
+    def effect(self, chosen: MetricAtK, pair: SystemPair) -> MetricEffect:
+        """The effect sizes of a pair over units, and its difference on the rows of both systems."""
+        values = self.pair_values(chosen, pair)
+        in_both = values.in_both
+        difference = values.first.take(in_both).value - values.second.take(in_both).value
         means = self.unit_differences(pair, chosen).means
-        return effect(means, np.zeros(means.size)), difference
+        return MetricEffect(effect(means, np.zeros(means.size)), difference)
 
-    def joint(self, family: list[Tested]) -> Floats | None:
-        """The p-values of a family adjusted by max-T, if all comparisons are of means over the same
-        units that vary; else None.
+    def joint(self, family: list[PairTest]) -> Floats | None:
+        """The p-values of a family of comparisons, adjusted jointly by max-T, in their order. None
+        unless there are several, all of means over the same rows, whose units vary.
         """
         if len(family) < 2 or not self.units_vary:
             return None
         if any(self.is_ratio(chosen) for chosen, _ in family):
             return None
-        rows = [defined_in_both(*self.sides(chosen, pair)) for chosen, pair in family]
-        if not all(np.array_equal(rows[0], other) for other in rows):
+        masks = [self.pair_values(chosen, pair).in_both for chosen, pair in family]
+        rows = masks[0]
+        if not all(np.array_equal(rows, mask) for mask in masks):
             return None
-        adjusted = max_t.max_t_of_many if self.has_many_units else max_t.adjusted
-        columns = self._column_pairs(family, rows[0])
-        return adjusted(columns, rng=self.rng(3), alternative=self.settings.alternative)
+        adjust = max_t.max_t_of_many if self.has_many_units else max_t.adjusted
+        columns = self._column_pairs(family, rows)
+        return adjust(columns, rng=self.rng(3), alternative=self.settings.alternative)
 
-    def _column_pairs(self, family: list[Tested], keep: Bools) -> max_t.ColumnPairs:
-        """The pairs of a family as pairs of columns, one per metric and system, over the units to
-        keep.
+    def _column_pairs(self, family: list[PairTest], keep: Bools) -> max_t.ColumnPairs:
+        """The comparisons of a family as pairs of columns of one table, which has a column for each
+        metric and system. keep: a mask of the rows of the table.
         """
-        keys = list(dict.fromkeys((chosen, name) for chosen, pair in family for name in pair))
-        first = np.array([keys.index((chosen, pair[0])) for chosen, pair in family])
-        second = np.array([keys.index((chosen, pair[1])) for chosen, pair in family])
-        table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
-        metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
+        number_of_column: dict[tuple[MetricAtK, str], int] = {}
+        for chosen, pair in family:
+            for name in pair:
+                number_of_column.setdefault((chosen, name), len(number_of_column))
+        first = np.array([number_of_column[chosen, pair[0]] for chosen, pair in family])
+        second = np.array([number_of_column[chosen, pair[1]] for chosen, pair in family])
+        columns = [self.values(chosen, name).per_unit[keep] for chosen, name in number_of_column]
+        table = np.column_stack(columns)
+        metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in number_of_column])
         if self.unit is None:
             return max_t.ColumnPairs.from_table(table, first, second, metric=metric)
         cluster = self.unit[keep]
 
         def sums_by_cluster(rows: Floats) -> Floats:
+            """The sum of each column over the rows of each cluster, shape (clusters, columns)."""
             return np.column_stack([intervals.by_unit(column, cluster)[0] for column in rows.T])
 
         return max_t.ColumnPairs.from_table(
@@ -290,18 +331,25 @@ class Significance(shown.Shown, Study):
         return p
 
     def _bootstrap(self, differences: list["UnitDifferences"]) -> list[float]:
-        """The p-values of several pairs, each by its differences."""
-        if self.unit is None:
-            # in order, so that the samples do not depend on the order of the input
-            rows = [np.sort(of_pair.means, kind="stable")[:, None] for of_pair in differences]
-        else:
-            rows = [np.column_stack([of_pair.total, of_pair.rows]) for of_pair in differences]
-        samples = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
+        """The p-values of the bootstrap test of several pairs. differences: those of each pair."""
+        # of each pair a table with a row per unit: its difference, of clusters also its rows
+        tables = []
+        for of_pair in differences:
+            if self.unit is None:
+                # in order, so that the samples do not depend on the order of the input
+                tables.append(np.sort(of_pair.means, kind="stable")[:, None])
+            else:
+                tables.append(np.column_stack([of_pair.total, of_pair.rows]))
+        sums_of_samples = resampled_each(tables, rng=lambda: self.rng(5), resamples=RESAMPLES)
         rng = self.rng(5)
-        return [
-            significance.paired_bootstrap(*table.T, sums=sums, rng=rng, resamples=RESAMPLES).p_value
-            for table, sums in zip(rows, samples, strict=True)
-        ]
+        p_values = []
+        for table, sums in zip(tables, sums_of_samples, strict=True):
+            counts = None if self.unit is None else table[:, 1]
+            test = significance.paired_bootstrap(
+                table[:, 0], counts, sums=sums, rng=rng, resamples=RESAMPLES
+            )
+            p_values.append(test.p_value)
+        return p_values
 
     @property
     def unit_name(self) -> str:
@@ -329,24 +377,25 @@ class Significance(shown.Shown, Study):
         tasks = self.data.tasks
         if tasks is None or self.data.by_task or not self.units_vary:
             return []
-        parts = slices("task", tasks, len({*tasks}))
+        task_slices = slices("task", tasks, len(set(tasks)))
         if not len(self.headline):
-            return parts
+            return task_slices
         rows = self._row_differences(self.primary, self.opponents)
 
-        def mean_difference(part: Slice) -> float:
-            in_task = part.member[rows.in_both]
+        def mean_difference(task: Slice) -> float:
+            """The headline's difference over the rows of a task; 0 if no row has both systems."""
+            in_task = task.member[rows.in_both]
             return float(rows.values[in_task].sum() / max(in_task.sum(), 1))
 
-        return sorted(parts, key=lambda part: -mean_difference(part))
+        return sorted(task_slices, key=lambda task: -mean_difference(task))
 
     @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
         metrics = len(self.directed)
         pairs = len(self.pairs)
-        noun = plural("candidate" if self.settings.baseline else "pair", pairs)
-        product = f"{metrics} {plural('metric', metrics)} × {pairs} {noun}"
+        noun = "candidate" if self.settings.baseline else "pair"
+        product = f"{metrics} {plural('metric', metrics)} × {pairs} {plural(noun, pairs)}"
         return f"{metrics * pairs} {plural('comparison', metrics * pairs)}: {product}; Holm"
 
     @property
@@ -375,7 +424,9 @@ class Significance(shown.Shown, Study):
         return float(1 - 2 * ndtr(-critical_z))
 
     def over_looks(self, p: Floats) -> Floats:
-        """The probability under the null that at least one planned analysis has a p this small."""
+        """For each of some p-values the probability under the null that at least one planned
+        analysis has one so small.
+        """
         return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
     def inference_options(self, key: int) -> methods.Options:
@@ -399,6 +450,7 @@ class Significance(shown.Shown, Study):
         comparison = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return comparison
+        # the limits are at the level of one look (`interval_level`); over all, they have this level
         p = _over_looks(comparison.p_value, self.p.looks)
         equivalence_level = round(2 * self.settings.test_level - 1, 12)
         return replace(
@@ -439,11 +491,15 @@ class Significance(shown.Shown, Study):
         return bool(first.overlaps(second))
 
     @cached_property
-    def families(self) -> list[list[Tested]]:
-        """One family of all comparisons, adjusted together."""
-        family = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
-        if self.data.logged:
-            family = [tested for tested in family if self._overlap(*tested)]
+    def families(self) -> list[list[PairTest]]:
+        """One family of all comparisons, adjusted together; of logs without those of pairs that
+        share no question with the metric. Empty without comparisons.
+        """
+        family = []
+        for chosen in self.directed:
+            for pair in self.pairs:
+                if not self.data.logged or self._overlap(chosen, pair):
+                    family.append(PairTest(chosen, pair))
         return [family] if family else []
 
     def without_units(self, error: InputError) -> significance.Comparison:
@@ -453,12 +509,13 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Every pair on every metric, adjusted over all of them by Holm, and by max-T if units are
-        shared.
+        """The comparisons of every study, adjusted by Holm over all pairs and metrics, with further
+        columns: equivalence_low and equivalence_high, the limits of the two one-sided tests, and if
+        all pairs share their units max_t, the p-value adjusted by max-T.
         """
         table = super().comparisons
-        for family in self.families:
-            intervals = [self.compare(*tested).equivalence for tested in family]
+        for family in self.families:  # there is one at most
+            intervals = [self.compare(chosen, pair).equivalence for chosen, pair in family]
             table["equivalence_low"] = [interval.low for interval in intervals]
             table["equivalence_high"] = [interval.high for interval in intervals]
             joint = self.joint(family)
@@ -485,17 +542,16 @@ class Significance(shown.Shown, Study):
 
     @cached
     def p_curve(self, points: int = 241) -> pd.DataFrame:
-        """The p-value of each mean difference around the headline's; those with p ≥ α form the
-        interval.
-
-        Empty if it is unknown.
+        """The p-value of each null hypothesis about the headline's difference, which are `points`
+        differences around the observed one: mean, p. Those with p ≥ α form the interval. Empty for
+        a ratio of sums, folds and fixed questions.
         """
         if not self.can_flip_signs:
             return pd.DataFrame()
         row = self.headline.iloc[0]
         difference = row["difference"]
-        distances = [abs(row[limit] - difference) for limit in ("low", "high")]
-        to_limits = max([distance for distance in distances if np.isfinite(distance)], default=0.0)
+        distances = np.abs(np.array([row["low"], row["high"]]) - difference)
+        to_limits = max(distances[np.isfinite(distances)].tolist(), default=0.0)
         # so wide that both limits and 0 lie within the curve
         reach = max(1.6 * to_limits, 1.2 * abs(difference)) or 1.0
         theta = difference + np.linspace(-reach, reach, points)
@@ -504,16 +560,19 @@ class Significance(shown.Shown, Study):
     def differences(
         self, pair: SystemPair | None = None, chosen: MetricAtK | None = None
     ) -> pd.Series:
-        """A metric of the first less that of the second, one per unit (the mean of its rows),
-        smallest first.
+        """A metric of the first system of a pair less that of the second, one number per unit (the
+        mean of its rows), smallest first, by the name of the unit.
+
+        pair, chosen: by default the headline's and the primary metric.
         """
         chosen = chosen or self.primary
         pair = pair or self.opponents
-        in_both = defined_in_both(*self.sides(chosen, pair))
-        if self.data.cluster is None or self.unit is None:
+        in_both = self.pair_values(chosen, pair).in_both
+        if self.data.cluster is None:
             names = np.asarray(self.data.ids, object)[in_both]
         else:
-            names = np.asarray(self.data.cluster[1], object)[np.unique(self.unit[in_both])]
+            clusters = np.unique(self.data.cluster.number[in_both])
+            names = np.asarray(self.data.cluster.names, object)[clusters]
         index = pd.Index(names.astype(str), name=self.unit_name)
         means = self.unit_differences(pair, chosen).means
         return pd.Series(means, index=index).sort_values(kind="stable")
@@ -523,13 +582,15 @@ class Significance(shown.Shown, Study):
         rows = self._row_differences(chosen, pair)
         if self.unit is None:
             return UnitDifferences(rows.values, np.ones(rows.values.size))
-        return UnitDifferences(*intervals.by_unit(rows.values, self.unit[rows.in_both]))
+        total, n_rows = intervals.by_unit(rows.values, self.unit[rows.in_both])
+        return UnitDifferences(total, n_rows)
 
     def _row_differences(self, chosen: MetricAtK, pair: SystemPair) -> "RowDifferences":
         """The differences of the rows that both systems have."""
-        first, second = self.sides(chosen, pair)
-        in_both = defined_in_both(first, second)
-        return RowDifferences((first.per_unit - second.per_unit)[in_both], in_both)
+        values = self.pair_values(chosen, pair)
+        in_both = values.in_both
+        differences = values.first.per_unit - values.second.per_unit
+        return RowDifferences(differences[in_both], in_both)
 
     @property
     def every_sign_vector(self) -> bool:
@@ -538,8 +599,8 @@ class Significance(shown.Shown, Study):
         return not self.has_many_units and n <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
-        """The mean difference of the headline under random signs of its units; with very many
-        units, normal draws.
+        """Draws of the headline's mean difference under the null: with every combination of signs
+        of its units, or random ones; with very many units, normal draws. Shape (draws,).
         """
         differences = self.unit_differences(self.opponents, self.primary)
         total = differences.total
@@ -553,8 +614,8 @@ class Significance(shown.Shown, Study):
         return np.asarray(sums_of_columns[0] / n)
 
     def each_difference(self) -> dict[str, list[Any]]:
-        """The units and their differences in the headline, smallest first; empty if there are very
-        many.
+        """The differences of the headline, smallest first, as the JSON has them: `units` (names)
+        and `values`; both empty if there are very many.
         """
         if self.has_many_units:
             return {"units": [], "values": []}
@@ -567,11 +628,13 @@ class Significance(shown.Shown, Study):
         return Distribution.from_values(differences.means)
 
     def p_of(self, means: Floats) -> Floats:
-        """The p-value of each mean difference of the headline."""
+        """The p-value of each null hypothesis that the headline's mean difference is one of
+        `means`: by sign flips, with very many units by a t-test.
+        """
         if self.has_many_units:
             observed = self.paired(self.primary, self.opponents)
-            from_mean = [replace(observed, value=observed.value - mean) for mean in means]
-            return np.array([self.asked_p(test.p_value, test.tails) for test in from_mean])
+            tests = [replace(observed, value=observed.value - mean) for mean in means]
+            return np.array([self.asked_p(test.p_value, test.tails) for test in tests])
         differences = self.unit_differences(self.opponents, self.primary)
         ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
@@ -588,9 +651,9 @@ class Significance(shown.Shown, Study):
         observed = float(self.headline.iloc[0]["difference"])
         return float(self.p_of(np.array([observed]))[0])
 
-    def clusters(self) -> list[tuple[str, int, float]]:
-        """Columns that may name clusters: their values, and the factor by which clusters raise the
-        standard error.
+    def clusters(self) -> list[PossibleCluster]:
+        """The columns that may name clusters, as the standard error is much larger if these vary as
+        a whole; none for a ratio of sums, folds and fixed questions.
         """
         if not self.can_flip_signs:
             return []
@@ -598,30 +661,33 @@ class Significance(shown.Shown, Study):
         unit = None if self.unit is None else self.unit[rows.in_both]
         plain_error = _error(rows.values, unit)
         columns = []
-        for name, column in self.data.texts.items():
-            cluster = column[rows.in_both].astype(str)
+        for name, texts in self.data.texts.items():
+            cluster = texts[rows.in_both].astype(str)
             n_clusters = np.unique(cluster).size
             if plain_error > 0 and 1 < n_clusters < rows.values.size:
                 factor = _error(rows.values, cluster) / plain_error
                 if factor > WIDER:
-                    columns.append((name, n_clusters, factor))
+                    columns.append(PossibleCluster(name, n_clusters, factor))
         return columns
 
 
 def _over_looks(p: float, looks: int) -> float:
-    """The probability under the null that at least one of these planned analyses has a p this
-    small.
+    """The probability under the null that at least one of `looks` planned analyses has a p-value
+    so small (Pocock); by Bonferroni where it has too few digits; NaN for NaN.
     """
     if np.isnan(p) or looks == 1:
         return p
     bonferroni = min(1.0, p * looks)
     if not 1e-5 < p < 1:  # below, the integral has too few digits
         return bonferroni
-    return float(min(bonferroni, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
+    rate = multiplicity.false_positive_rate(looks, level=1 - p)
+    return float(min(bonferroni, max(p, rate)))
 
 
 def _error(differences: Floats, unit: np.ndarray | None) -> float:
-    """The standard error of the mean of these differences where whole units vary. unit: of each."""
+    """The standard error of the mean of some differences. unit: that of each, which varies as a
+    whole; None if each difference is a unit.
+    """
     spread = Spread.from_influence(by_unit(differences - differences.mean(), unit))
     return spread.error / differences.size
 
@@ -632,25 +698,28 @@ def _error(differences: Floats, unit: np.ndarray | None) -> float:
 @cached
 @framed
 def effects(study: Significance) -> Iterator[Row]:
-    """The effect sizes of each difference: relative, and by unit d_z and P(first > second) + ½
-    P(equal).
+    """Yield the effect sizes of each difference: metric, first, second, the fields of
+    `power.Effect` over units, difference, relative (to the value of the second system, NaN if that
+    is 0). Nothing for differences that are not of single units.
     """
     if not study.has_differences:
         return
     for chosen in study.directed:
         for pair in study.pairs:
-            sizes, mean = study.effect(chosen, pair)
+            sizes, difference = study.effect(chosen, pair)
             base = abs(study.estimate(chosen, pair[1]).value)
-            relative = mean / base if base > 0 else np.nan
-            place = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
-            yield place | vars(sizes) | {"difference": mean, "relative": relative}
+            relative = difference / base if base > 0 else np.nan
+            row: Row = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
+            row |= vars(sizes)
+            yield row | {"difference": difference, "relative": relative}
 
 
 @cached
 @framed
 def other_tests(study: Significance) -> Iterator[Row]:
-    """Every pair by every other test, including tests that are not about a mean; p unadjusted
-    except for bh and tukey.
+    """Yield the p-values of every pair by every other test, including tests that are not about a
+    mean: metric, first, second, t, bh (Benjamini and Hochberg), bootstrap, tukey, wilcoxon, sign.
+    Only bh and tukey are adjusted.
 
     Empty for ratios of sums and folds, which none of them fits.
     """
@@ -679,24 +748,27 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
         for done, pair in enumerate(study.pairs):
             draw(done)
             differences = study.unit_differences(pair, chosen)
-            d = np.sort(differences.means, kind="stable")
+            sorted_means = np.sort(differences.means, kind="stable")
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
             tails_of_bootstrap = by_t.tails
             if by_t.exact_error != 0:
                 tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
-            tests = {
+            row: Row = {
+                "metric": chosen.label,
+                "first": pair[0],
+                "second": pair[1],
                 "t": study.asked_p(by_t.p_value, by_t.tails),
                 "bh": np.nan,
                 "bootstrap": study.asked_p(p_bootstrap, tails_of_bootstrap),
                 "tukey": tukey.get(pair, np.nan),
-                "wilcoxon": multiplicity.wilcoxon(d, alternative),
+                "wilcoxon": multiplicity.wilcoxon(sorted_means, alternative),
                 "sign": 1.0,
             }
-            if np.any(d != 0):
-                sign_test = proportions.sign_test(d)
-                tests["sign"] = sign_test.answering(alternative, level=0.95).p_value
-            rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1], **tests})
+            if np.any(sorted_means != 0):
+                sign_test = proportions.sign_test(sorted_means)
+                row["sign"] = sign_test.answering(alternative, level=0.95).p_value
+            rows.append(row)
     return rows
 
 
@@ -711,8 +783,10 @@ def _tukey(study: Significance, chosen: MetricAtK) -> dict[SystemPair, float]:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
         p = multiplicity.blocked_tukey(values)
-    numbered = enumerate(study.order)
-    return {(a, b): float(p[i, j]) for (i, a), (j, b) in permutations(numbered, 2)}
+    p_values = {}
+    for i, j in permutations(range(len(study.order)), 2):
+        p_values[study.order[i], study.order[j]] = float(p[i, j])
+    return p_values
 
 
 def _complete(study: Significance, chosen: MetricAtK) -> Floats:
@@ -720,10 +794,25 @@ def _complete(study: Significance, chosen: MetricAtK) -> Floats:
     return complete([study.measure(chosen, name) for name in study.order])
 
 
+class SystemRanks(NamedTuple):
+    """The mean rank of each system over units, 1 for the best.
+
+    friedman, iman_davenport: p-values of two tests that all are equal. critical_difference:
+    Nemenyi's, by which two mean ranks must differ to be significantly different.
+    """
+
+    mean_ranks: dict[str, float]
+    units: int
+    friedman: float
+    iman_davenport: float
+    critical_difference: float
+
+
 @cached
-def mean_ranks(study: Significance) -> dict[str, Any] | None:
-    """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at
-    least two units; None for a one-sided question, which these do not answer.
+def mean_ranks(study: Significance) -> SystemRanks | None:
+    """The mean ranks of at least three systems on at least two units that all of them have. None if
+    there are fewer, if units do not vary, for a metric without a better direction, and for a
+    one-sided question, which these tests do not answer.
     """
     if len(study.order) < 3 or not study.units_vary or study.primary.metric.best == "neither":
         return None
@@ -734,15 +823,15 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
         return None
     ranked = multiplicity.ranked(study.primary.metric.sign * values)
     level = study.settings.test_level
-    return {
-        "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
-        "units": ranked.units,
-        "friedman": ranked.friedman,
-        "iman_davenport": ranked.iman_davenport,
-        "critical_difference": multiplicity.critical_difference(
+    return SystemRanks(
+        mean_ranks=dict(zip(study.order, map(float, ranked.means), strict=True)),
+        units=ranked.units,
+        friedman=ranked.friedman,
+        iman_davenport=ranked.iman_davenport,
+        critical_difference=multiplicity.critical_difference(
             len(study.order), ranked.units, level=level
         ),
-    }
+    )
 
 
 def headline_difference(study: Significance) -> methods.PairedDifference | None:
@@ -759,8 +848,9 @@ def headline_difference(study: Significance) -> methods.PairedDifference | None:
 
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
-    """The power of a paired t-test by true difference, for this number of units, a quarter of it
-    and four times it. Differences go from 0 to a little more than the fewest units detect.
+    """Yield the power of a paired t-test by true difference, for this number of units, a quarter of
+    it and four times it: units, difference, power. Differences go from 0 to a little more than the
+    fewest units detect.
     """
     difference = headline_difference(study)
     if difference is None:
@@ -772,14 +862,15 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
         difference.spread_at(0.0), fewest, level=level, grows=difference.growth.linear
     )
     for n_units in sorted({fewest, n, 4 * n}):
-        for d in np.linspace(0, 1.4 * detectable, points).tolist():
-            probability = power.paired_power(d, difference.spread_at(d), n_units, level=level)
-            yield {"units": n_units, "difference": d, "power": probability}
+        for true_difference in np.linspace(0, 1.4 * detectable, points).tolist():
+            spread = difference.spread_at(true_difference)
+            probability = power.paired_power(true_difference, spread, n_units, level=level)
+            yield {"units": n_units, "difference": true_difference, "power": probability}
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
-    """The bars of the null distribution: both ends of each, and its share of the draws; empty if
-    unknown.
+    """The histogram of `null_draws`, as columns with a number per bar: low and high, its ends, and
+    share, of the draws. Empty for a ratio of sums, folds and fixed questions.
     """
     if not study.can_flip_signs:
         return {}
@@ -796,10 +887,10 @@ HALF_OF_OBSERVED = "half of it"
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
-    """The number of units that detect a difference with 80 and 90% power: the margin, the observed,
-    the detectable.
+    """Yield the number of units that detect a difference with 80 and 90% power: which (the margin,
+    the observed, the detectable one, and halves of these), difference, n_80, n_90.
 
-    NaN for the observed one if it lies in the direction that does not count.
+    n_80 and n_90 are NaN for an observed difference in the direction that does not count.
     """
     difference = headline_difference(study)
     if difference is None:
@@ -809,22 +900,22 @@ def needed(study: Significance) -> Iterator[Row]:
     # no number of units shows an observed difference in the direction that does not count
     is_in_direction = study.settings.alternative.evidence(observed) > 0
     detectable = difference.detectable(level)
-    wished = {
+    differences = {
         "the margin": study.settings.margin or 0.0,
         AS_OBSERVED: abs(observed),
         HALF_OF_OBSERVED: abs(observed) / 2,
         f"detectable by {difference.n:,} with 80% power": detectable,
         "half of that": detectable / 2,
     }
-    for name, d in wished.items():
-        if not d > 0:
+    for name, true_difference in differences.items():
+        if not true_difference > 0:
             continue
-        row: Row = {"which": name, "difference": d}
-        spread = difference.spread_at(d)
+        is_detectable = is_in_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
+        row: Row = {"which": name, "difference": true_difference}
+        spread = difference.spread_at(true_difference)
         for percent in (80, 90):
-            n_units = power.required_n(d, spread, level=level, power=percent / 100)
-            is_shown = is_in_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
-            row[f"n_{percent}"] = n_units if is_shown else np.nan
+            n_units = power.required_n(true_difference, spread, level=level, power=percent / 100)
+            row[f"n_{percent}"] = n_units if is_detectable else np.nan
         yield row
 
 
@@ -847,25 +938,32 @@ def false_positives(study: Significance) -> float:
     return multiplicity.false_positive_rate(study.p.looks, level=study.settings.test_level)
 
 
-RANKED = ("wilcoxon", "sign")
+RANK_TESTS = ("wilcoxon", "sign")
 
 
-def other_means(study: Significance) -> tuple[float, float] | None:
-    """The mean of the differences, and the difference of the two values, which may be means over
-    different units.
+class HeadlineMeans(NamedTuple):
+    """The mean of the headline's differences over the units of both systems, and the difference of
+    the two systems' values, which may be means over other units.
+    """
 
-    None if the two are equal.
+    of_differences: float
+    between: float
+
+
+def other_means(study: Significance) -> HeadlineMeans | None:
+    """The headline's difference over common units and between the values of the systems, if they
+    are not equal; else None.
     """
     first, second = (study.estimate(study.primary, name).value for name in study.opponents)
     of_differences = study.distribution().mean
     rounding = CLOSE * max(abs(first), abs(second))
     if abs(of_differences - (first - second)) > rounding:
-        return of_differences, first - second
+        return HeadlineMeans(of_differences, first - second)
     return None
 
 
 def undefined(study: Significance) -> dict[str, int]:
-    """The number of rows without a value, by system and metric, without zeros."""
+    """The number of rows without a value, by "SYSTEM METRIC"; without zeros."""
     lacking = {}
     for chosen in study.settings.metrics:
         for name in study.order:
@@ -875,23 +973,30 @@ def undefined(study: Significance) -> dict[str, int]:
     return lacking
 
 
-def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
-    """The pairs equal by the primary metric on more than half of their units; True if all have as
-    many units (`of`).
+class EqualPairs(NamedTuple):
+    """The rows of `effects` of pairs that are equal on many units, with the number of their units
+    as `of`. is_one_size: True if all pairs of the study have as many units.
     """
+
+    rows: pd.DataFrame
+    is_one_size: bool
+
+
+def equal_units(study: Significance) -> EqualPairs:
+    """The pairs that are equal by the primary metric on more than half of their units."""
     pairs = effects(study)
     pairs = pairs[pairs["metric"] == study.primary.label]
     units = pairs["wins"] + pairs["ties"] + pairs["losses"]
     often_equal = (pairs["ties"] > TIED * units) & (units > 0)
-    return pairs.assign(of=units)[often_equal], units.nunique() == 1
+    return EqualPairs(pairs.assign(of=units)[often_equal], units.nunique() == 1)
 
 
 @dataclass(frozen=True)
 class Disagreements:
     """Where other tests disagree with the reported one on significance, before Holm's correction.
 
-    by_t: the comparisons of the t-test that do, of `n_compared_with_t` whose p are known. by_rank:
-    how many comparisons of each rank test do, of `n`; without zeros.
+    by_t: the comparisons on which the t-test does, of the `n_compared_with_t` whose p-values are
+    known. by_rank: on how many of the `n` comparisons each rank test does; without zeros.
     """
 
     n_compared_with_t: int
@@ -901,17 +1006,21 @@ class Disagreements:
 
 
 def disagreements(study: Significance) -> Disagreements | None:
-    """The other tests compared with the deciding one; None if there are none."""
+    """How often the t-test and the rank tests disagree with the reported test on significance; None
+    if no other test fits.
+    """
     tests = other_tests(study)
     if not len(tests):
         return None
     joined = study.comparisons.merge(tests, on=["metric", "first", "second"])
-    for name in ("t", *RANKED):
-        joined[name] = study.over_looks(joined[name].to_numpy(float))
     is_significant = joined["p"] < alpha(study)
-    disagree = {name: (joined[name] < alpha(study)) != is_significant for name in ("t", *RANKED)}
+    disagree = {}
+    for name in ("t", *RANK_TESTS):
+        p = study.over_looks(joined[name].to_numpy(float))
+        joined[name] = p
+        disagree[name] = (p < alpha(study)) != is_significant
     is_known = joined["p"].notna() & joined["t"].notna()
-    by_rank = {name: int(disagree[name].sum()) for name in RANKED if disagree[name].any()}
+    by_rank = {name: int(disagree[name].sum()) for name in RANK_TESTS if disagree[name].any()}
     by_t = joined[is_known & disagree["t"]]
     return Disagreements(int(is_known.sum()), by_t, by_rank, len(joined))
 
@@ -928,7 +1037,9 @@ class MarginTests(NamedTuple):
 
 
 def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
-    """The tests of a difference against the margin, from its interval in a row of comparisons."""
+    """The tests of a difference against the margin. row: of `Significance.comparisons`, whose
+    equivalence_low and equivalence_high decide.
+    """
     margin = study.settings.margin or 0.0
     low = row["equivalence_low"]
     high = row["equivalence_high"]

@@ -54,6 +54,7 @@ def _may_be_of_share(claim: Claim) -> bool:
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     """What a rule catches of the planned data. level: of its test, adjusted for other rules."""
     claim = rule.claim
+    assert isinstance(claim, Bound | Against)  # the others are about no number
     metric_value = plan.mean if plan.share is None else plan.share
     assert metric_value is not None
     expected_estimate = metric_value

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,21 +43,24 @@ from evalkit.parameters.policy import (
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods, sensitivity, significance
 from evalkit.statistics.alternatives import Alternative
+from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching, winners
 
 if TYPE_CHECKING:
-    from evalkit.studies.study import Study
+    from evalkit.studies.study import Member, Row, Study
 
-Findings = Callable[[], Iterable[Mapping[str, Any]]]
-# of the results of a rule's statements the first decides
-ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
+Findings = Callable[[], Iterable[Mapping[str, Any]]]  # returns those of a report, as in its JSON
+# the results of the statements of a rule; the first of these that occurs is that of the rule
+RESULTS_BY_PRIORITY = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
+# test -> a function that makes the standard error by the true difference, where the rows tell it
 ERRORS: dict[inference.Test, Callable[..., sensitivity.ErrorOf]] = {
     methods.flips: sensitivity.error_of_pairs,
     methods.mcnemar: sensitivity.error_of_decisions,
 }
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
+# the words of a rule -> verdict of a comparison -> result of the rule
 RESULTS = {
     "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
     "better or equivalent": dict(zip(VERDICTS, (PASS, PASS, CANNOT_TELL, FAIL), strict=True)),
@@ -66,28 +70,33 @@ RESULTS = {
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What a rule claims of a system, or of a pair, on all units or in a slice. second: "" of a
-    system alone.
+    """What a rule claims of a system, or of a pair, on all units or in a slice.
+
+    study: the one whose limits the report prints. chosen: the metric. second: the system that the
+    first is compared with; "" for a claim about a system alone. slice: None for all units.
     """
 
-    claim: Any
+    claim: Bound | Against
     study: Study
     chosen: metric.MetricAtK
     system: str
     second: str
-    part: Slice | None
+    slice: Slice | None
 
     @property
-    def _member(self) -> dict[str, Any]:
-        """The argument that keeps a study to the slice."""
-        return {"member": self.part.member} if self.part else {}
+    def _member(self) -> Member:
+        """The units that the statement is about, as studies take them."""
+        if self.slice is None:
+            return self.study.all_units
+        member: Member = self.slice.member
+        return member
 
     @property
     def _column(self) -> str:
         """The column of the slice, or of all groups or slices; "" for neither."""
         if isinstance(self.claim, ColumnBound):
             return self.claim.column or ""
-        return self.part.column if self.part else ""
+        return self.slice.column if self.slice else ""
 
     def rank(self) -> int:
         """The place of the system in its study's order, best first."""
@@ -95,26 +104,31 @@ class Statement:
         return order.index(self.system) if self.system in order else 0
 
     def evidence(self, study: Study) -> significance.Comparison:
-        """The comparison with the second system, not adjusted for others; of a system alone its
-        number in its place.
+        """The comparison of the system with the second one, not adjusted for others. Of a system
+        alone an undefined comparison, which has the number that the claim is about as `difference`.
+
+        study: that of the statement, or the same at another level.
         """
-        nothing = inference.undefined(study.settings.level, study.unit_name)
+        undefined = inference.undefined(study.settings.level, study.unit_name)
         if study.obstacle(self.chosen, self.system, self.second):
-            return nothing
-        if isinstance(self.claim, GapBound):
-            e = study.largest_gap(self.chosen, self.system, self.claim.column or "")
-            return replace(nothing, difference=e)
-        if isinstance(self.claim, PickedBound):
-            place = self.claim.place
-            e = winners.picked_estimate(study, self.claim.column or "", self.system, place)
-            return replace(nothing, difference=e)
+            return undefined
         if not self.second:
-            e = study.deciding_estimate(self.chosen, self.system, **self._member)
-            return replace(nothing, difference=e)
+            return replace(undefined, difference=self._number(study))
         try:
-            return study.compare(self.chosen, (self.system, self.second), **self._member)
+            return study.compare(self.chosen, (self.system, self.second), self._member)
         except InputError:  # no unit of the slice has both values
-            return nothing
+            return undefined
+
+    def _number(self, study: Study) -> Estimate:
+        """The number of a system alone that the claim bounds, with its limits: the metric, its
+        largest gap between groups, or its highest or lowest value of the slices of a column.
+        """
+        if isinstance(self.claim, GapBound):
+            return study.largest_gap(self.chosen, self.system, self.claim.column or "")
+        if isinstance(self.claim, PickedBound):
+            column = self.claim.column or ""
+            return winners.picked_estimate(study, column, self.system, self.claim.place)
+        return study.deciding_estimate(self.chosen, self.system, self._member)
 
     def obstacle(self, evidence: significance.Comparison) -> str:
         """Why no data can decide the statement: nothing was compared, or the comparison says
@@ -126,16 +140,17 @@ class Statement:
         if self.chosen.metric.direction == 0:
             return obstacle("direction", metric=self.chosen.label)
         if math.isnan(evidence.difference.value):
-            unit, metric = self.study.unit_name, self.chosen.label
             return obstacle(
-                "no_common_unit", unit=unit, metric=metric, first=self.system, second=self.second
+                "no_common_unit",
+                unit=self.study.unit_name,
+                metric=self.chosen.label,
+                first=self.system,
+                second=self.second,
             )
         return ""
 
     def result(self, evidence: significance.Comparison) -> str:
-        """By the limits of a number, and where the rule says how much worse is not worse; else by
-        the verdict.
-        """
+        """Pass, fail or cannot tell, from the comparison or number that `evidence` returns."""
         margin = self.study.settings.margin
         return decided(self.claim, evidence, self.chosen.metric.direction, margin)
 
@@ -147,10 +162,11 @@ class Statement:
         tests: int,
         units: int | None,
     ) -> catching.Catch:
-        """What the rule catches of the system, or the pair.
+        """How likely the rule fails if the system gets worse, as columns of the statement; NaN if
+        the evidence has no value, or the claim is about a whole column.
 
-        study: at the level that decides. tests: how many comparisons are adjusted together. units:
-        planned; None for those that were measured. Without a value nothing is known.
+        study: at the level that decides, which the evidence is from. tests: how many comparisons
+        are adjusted together. units: the number that is planned; None for that of the evidence.
         """
         metric = self.chosen.metric
         e = evidence.difference
@@ -187,13 +203,14 @@ class Statement:
 
     def _compared(self, study: Study) -> tuple[Any, Any]:
         """The statistics of both systems."""
-        return study.compared(self.chosen, (self.system, self.second), **self._member)
+        return study.compared(self.chosen, (self.system, self.second), self._member)
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
         """How many times further a limit at the margin lies from the estimate than a normal limit
-        does: 1 without a margin, and for any test but McNemar's of two shares.
+        does, in a sample of n units: 1 without a margin, and for any test but McNemar's of two
+        shares.
         """
-        if not self.second:
+        if not isinstance(self.claim, Against):
             return 1.0
         first, second = self._compared(study)
         margin = self.claim.within or study.settings.margin
@@ -217,19 +234,21 @@ class Statement:
         def detectable(level: float) -> float:
             """The difference that the test detects."""
             pair = (self.system, self.second)
-            return study.detectable(self.chosen, pair, evidence, level, **self._member)
+            return study.detectable(self.chosen, pair, evidence, level, self._member)
 
         return sensitivity.error_by_difference(detectable, level)
 
     def row(
-        self, usual: significance.Comparison, decides: significance.Comparison, level: float
-    ) -> dict[str, object]:
-        """The statement with the limits that the report prints (`usual`) and those that decide,
-        which must be of this level.
+        self, printed: significance.Comparison, deciding: significance.Comparison, level: float
+    ) -> Row:
+        """The statement as a row: metric, system, against, segment, slice; value; low and high, the
+        limits that the report prints; rule_low and rule_high, those that decide; result; why it is
+        not decided, else "".
+
+        printed, deciding: the `evidence` for both. level: that the deciding limits must have.
         """
-        e = decides.difference
-        printed = usual.difference
-        why = self.obstacle(decides)
+        e = deciding.difference
+        why = self.obstacle(deciding)
         result = NOT_DECIDED
         if not why:
             result = CANNOT_TELL
@@ -237,28 +256,36 @@ class Statement:
         if not why and self.claim.may_err and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
         if not why:
-            result = self.result(decides)
-        row: dict[str, object] = {
+            result = self.result(deciding)
+        return {
             "metric": self.chosen.label,
             "system": self.system,
             "against": self.second,
             "segment": self._column,
-            "slice": self.part.label if self.part else "",
-        }
-        limits = {
+            "slice": "" if self.slice is None else self.slice.label,
             "value": e.value,
-            "low": printed.low,
-            "high": printed.high,
+            "low": printed.difference.low,
+            "high": printed.difference.high,
             "rule_low": e.low,
             "rule_high": e.high,
+            "result": result,
+            "why": why,
         }
-        return row | limits | {"result": result, "why": why}
 
 
 def decided(
-    claim: Any, evidence: significance.Comparison, direction: int, margin: float | None
+    claim: Bound | Against,
+    evidence: significance.Comparison,
+    direction: int,
+    margin: float | None,
 ) -> str:
-    """The result of a claim about a metric that is better in a direction. margin: of the report."""
+    """The result of a claim: pass, fail or cannot tell.
+
+    A bound is decided by a number and its limits, "not worse within a margin" by the limits of the
+    difference, and any other comparison by its verdict. evidence: as `Statement.evidence` returns
+    it. direction: 1 if higher values of the metric are better, −1 if lower ones are. margin: that
+    of the report, which counts where the claim states none.
+    """
     e = evidence.difference
     if isinstance(claim, Bound):
         return claim.result(e.value, e.low, e.high)
@@ -275,7 +302,7 @@ def decided(
 
 
 class JudgedRule(NamedTuple):
-    """A rule with its result, and its statements in rows."""
+    """A rule with its result, and the rows of its statements; see `Judged`."""
 
     rule: PolicyRule
     result: str
@@ -284,10 +311,11 @@ class JudgedRule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A policy and its statements, in rows. words: what was asked. tested: how many statements may
-    err.
+    """A policy, and what became of its rules.
 
-    level: of each of these; None: that of the report.
+    words: what was asked. statements: the rows of `Statement.row`, each with the number of its rule
+    and the fields of `catching.Catch`. tested: how many statements may err. level: that at which
+    each of these is decided; None for a single rule, which is decided at the level of the report.
     """
 
     policy: Policy
@@ -304,8 +332,8 @@ class Judged:
         """Each rule with its result and its statements."""
         for number, rule in enumerate(self.policy.rules):
             rows = self.statements[self.statements["rule"] == number]
-            results = {*rows["result"]}
-            result = next(word for word in ORDER if word in results)
+            results = set(rows["result"])
+            result = next(result for result in RESULTS_BY_PRIORITY if result in results)
             yield JudgedRule(rule, result, rows)
 
     @property
@@ -327,10 +355,10 @@ class Judged:
         """The reasons why rules are not decided, of several rules after the text of each."""
         reasons = []
         for rule, _, rows in self.rules:
-            about = "" if self.policy.level is None else f"{rule.that}: "
+            prefix = "" if self.policy.level is None else f"{rule.that}: "
             undecided = rows["why"][rows["result"] == NOT_DECIDED]
-            reasons += [f"{about}{reason}" for reason in undecided]
-        return [*dict.fromkeys(reasons)]
+            reasons += [f"{prefix}{reason}" for reason in undecided]
+        return list(dict.fromkeys(reasons))
 
     @property
     def message(self) -> str:
@@ -361,6 +389,7 @@ class Judged:
         """
         sentences = []
         for rule, _, rows in self.rules:
+            # a bound that states no regression to catch has no margin of its own
             is_bound = rule.catch is None and isinstance(rule.claim, Bound)
             has_power = rows["power"].notna() & (not is_bound)
             never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
@@ -389,12 +418,14 @@ class Judged:
             if rule.kept(result):
                 continue
             deciding = rows[rows["result"] == result].to_dict("records")
-            evidence = "; ".join(map(_stated, deciding))
+            evidence = "; ".join(map(_statement_words, deciding))
             line = f"{rule.that}: {result}: {evidence}"
             yield " ".join(line.split())  # a rule or a name may have line ends
 
     def record(self) -> dict[str, object]:
-        """The result as a report's JSON has it."""
+        """The gate as the JSON of a report has it: its rules with their statements, and the names,
+        reasons and warnings that the properties of this class return.
+        """
         rules = []
         for rule, result, rows in self.rules:
             record: dict[str, object] = {"that": rule.that, "result": result}
@@ -417,75 +448,81 @@ class Judged:
 def judge(
     policy: Policy, studies: Sequence[Study], findings: Findings, units: int | None = None
 ) -> Judged:
-    """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that
-    may err.
+    """Judge the rules of a policy on the studies of a report.
 
-    studies: of a report; a rule is about those that have its metric. findings: returns those of the
-    report. Bonferroni: whatever depends on what, the probability that a rule that holds fails is at
-    most α. units: for which it is said what the rules catch; None for those of the data. Raises
-    ParameterError for a rule that names what the report does not have.
+    Each statement is decided at the level 1 − α/m, where m is the number of statements that may err
+    (Bonferroni): however they depend on each other, the probability that any rule that holds fails
+    is at most α.
+
+    studies: a rule is about those that have its metric. findings: returns those of the report.
+    units: the number of units for which it is computed what the rules catch; None for that of the
+    data. Raises ParameterError for a rule that names what the report does not have.
     """
-    alpha = next((study.settings.alpha for study in studies), None)
+    alpha = next((study.settings.alpha for study in studies), None)  # the same for all
     if alpha is not None and not policy.level_stated:
         policy = replace(policy, level=1 - alpha)
-    by_rule = asked(policy, studies)
+    statements_by_rule = statements_of_rules(policy.rules, studies)
     tested = 0
-    for statements in by_rule:
+    for statements in statements_by_rule:
         statements.sort(key=Statement.rank)
         tested += sum(statement.claim.may_err for statement in statements)
+    # of each statement of a policy; a single rule is decided at the level of the report
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
         deciding = {study: study for study in studies}  # the limits that are printed decide
     else:
         deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     rows = []
-    for number, (rule, statements) in enumerate(zip(policy.rules, by_rule, strict=True)):
-        judged = list(_rows(rule, statements, deciding, level, units))
+    for number, rule in enumerate(policy.rules):
+        statements = statements_by_rule[number]
+        judged = list(_statement_rows(rule, statements, deciding, level, units))
         if not statements:
-            judged = [_of_report(rule, studies, findings)]
+            judged = [_report_row(rule, studies, findings)]
         rows += [{"rule": number} | row for row in judged]
     words = f"{policy.name}: {len(policy.rules)} rules"
     if level is None:
-        words = _words(policy.rules[0], by_rule[0])
+        words = _rule_words(policy.rules[0], statements_by_rule[0])
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
 
 
-def _rows(
+def _statement_rows(
     rule: PolicyRule,
     statements: Sequence[Statement],
     deciding: Mapping[Study, Study],
     level: float | None,
     units: int | None,
-) -> Iterator[dict[str, Any]]:
-    """The row of each statement of a rule, with what the rule catches there.
+) -> Iterator[Row]:
+    """Yield the row of each statement of a rule: the columns of `Statement.row`, and the fields of
+    `catching.Catch`, NaN where the statement is not decided.
 
-    deciding: each study at the level that decides. level: of each statement of a policy; None of a
-    single rule, whose comparisons are adjusted for each other.
+    deciding: each study at the level that decides. level: of each statement of a policy; None for a
+    single rule, whose comparisons are adjusted for each other. units: as in `judge`.
     """
-    usual = [statement.evidence(statement.study) for statement in statements]
-    decides = [statement.evidence(deciding[statement.study]) for statement in statements]
+    all_printed = [statement.evidence(statement.study) for statement in statements]
+    all_evidence = [statement.evidence(deciding[statement.study]) for statement in statements]
     if level is None:
-        decides = _adjusted(statements, decides)
-    for statement, printed, evidence in zip(statements, usual, decides, strict=True):
+        all_evidence = _adjusted(statements, all_evidence)
+    statements_of_study = Counter(statement.study for statement in statements)
+    for statement, printed, evidence in zip(statements, all_printed, all_evidence, strict=True):
         study = deciding[statement.study]
         row = statement.row(printed, evidence, study.settings.level)
-        tests = 1
-        if level is None:
-            tests = sum(other.study is statement.study for other in statements)
+        tests = 1 if level is not None else statements_of_study[statement.study]
         caught = catching.Catch()
         if not row["why"]:
             caught = statement.catch(rule, evidence, study, tests, units)
         yield row | caught._asdict()
 
 
-def _stated(row: Mapping[str, Any]) -> str:
-    """A statement in words: of what, the number with the limits that decide, why."""
+def _statement_words(row: Row) -> str:
+    """A row of `Judged.statements` in words: the system or pair, the slice, the number with the
+    limits that decide, and why it is not decided.
+    """
     system = " − ".join(filter(None, [row["system"], row["against"]]))
-    part = " ".join(filter(None, [row["segment"], row["slice"]]))
+    slice_words = " ".join(filter(None, [row["segment"], row["slice"]]))
     number = ""
     if row["metric"]:
         number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"])
-    return " ".join(filter(None, [system, part, number, row["why"]]))
+    return " ".join(filter(None, [system, slice_words, number, row["why"]]))
 
 
 def check(study: Any, rules: str | Path) -> None:
@@ -510,38 +547,50 @@ def check(study: Any, rules: str | Path) -> None:
     if unkept:
         count = len(policy.rules)
         head = f"{counted(len(unkept), 'rule')} of {count} not kept"
-        raise AssertionError("\n".join([head, *unkept]))
+        raise AssertionError(f"{head}\n" + "\n".join(unkept))
 
 
-def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statement]]:
-    """The statements of each rule. Raises ParameterError for a rule that names what the report does
-    not have.
+def check_rules(policy: Policy | None, studies: Sequence[Study]) -> None:
+    """Raise ParameterError for a rule that names what the studies of a report do not have."""
+    if policy is not None:
+        statements_of_rules(policy.rules, studies)
+
+
+def statements_of_rules(
+    rules: Iterable[PolicyRule], studies: Sequence[Study]
+) -> list[list[Statement]]:
+    """The statements of each rule, in the order of the rules; none of a rule about the report as a
+    whole. Raises ParameterError for a rule that names what the report does not have, or that no
+    data could decide.
     """
-    by_rule = []
-    for rule in policy.rules if policy else ():
+    statements_by_rule = []
+    for rule in rules:
         try:
-            by_rule.append(list(statements(rule.claim, studies)))
-            for statement in by_rule[-1]:
+            of_rule = list(statements(rule.claim, studies))
+            for statement in of_rule:
                 _check_decidable(rule, statement)
-            if isinstance(rule.claim, Trusted) and all(study.word is None for study in studies):
-                raise ParameterError("trusted is a rule of the validation report")
-            is_about_slices = isinstance(rule.claim, NoWeakSlice)
-            if is_about_slices and not any(study.settings.slices for study in studies):
-                raise ParameterError(
-                    'the report searched no slices; make it with slices="auto" or columns'
-                )
-            if isinstance(rule.claim, NoWorseSlice):
-                _worse_slices(rule.claim, studies)
+            _check_report(rule.claim, studies)
         except ParameterError as error:
             raise ParameterError(f"{rule.place}: {error}") from None
-    return by_rule
+        statements_by_rule.append(of_rule)
+    return statements_by_rule
+
+
+def _check_report(claim: Claim, studies: Sequence[Study]) -> None:
+    """Raise ParameterError for a claim about a report as a whole that this one cannot answer."""
+    if isinstance(claim, Trusted) and all(study.word is None for study in studies):
+        raise ParameterError("trusted is a rule of the validation report")
+    if isinstance(claim, NoWeakSlice) and not any(study.settings.slices for study in studies):
+        raise ParameterError('the report searched no slices; make it with slices="auto" or columns')
+    if isinstance(claim, NoWorseSlice):
+        _worse_slices(claim, studies)  # which raises for an unknown column or system
 
 
 def _adjusted(
     statements: Sequence[Statement], evidence: Sequence[significance.Comparison]
 ) -> list[significance.Comparison]:
-    """The comparisons of a single rule, adjusted by Holm within each study, as the report adjusts
-    them.
+    """The evidence of a single rule, with the p-values of its comparisons adjusted by Holm within
+    each study, as the report adjusts them. evidence: that of each statement, in their order.
     """
     adjusted = list(evidence)
     for study in {statement.study for statement in statements if statement.second}:
@@ -552,55 +601,72 @@ def _adjusted(
     return adjusted
 
 
-def _words(rule: PolicyRule, statements: Sequence[Statement]) -> str:
-    """A single rule in words."""
+def _rule_words(rule: PolicyRule, statements: Sequence[Statement]) -> str:
+    """A single rule in words: its text, or for a comparison a sentence for each metric that names
+    the second system, also where the rule leaves it out.
+    """
     claim = rule.claim
     if not isinstance(claim, Against):
         return rule.that
     question = f"{claim.system or 'every system'} {claim.words} against"
-    within = "" if claim.within is None else f" within {claim.within:g}"
+    margin = "" if claim.within is None else f" within {claim.within:g}"
     slices = f" in every {claim.column}" if claim.column else ""
     sentences = []
     for statement in statements:
         second = claim.second or statement.study.settings.baseline
-        sentences.append(f"{statement.chosen.label}: {question} {second}{within}{slices}")
+        sentences.append(f"{statement.chosen.label}: {question} {second}{margin}{slices}")
     return "; ".join(dict.fromkeys(sentences))
 
 
-def _of_report(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
-    """The row of a rule about the report as a whole."""
-    row: dict[str, Any] = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
+def _report_row(rule: PolicyRule, studies: Sequence[Study], findings: Findings) -> Row:
+    """The row of a rule about the report as a whole, with the columns of `_statement_rows`: its
+    texts are empty and its numbers NaN, but for the result and why.
+    """
+    row: Row = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
     row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)
     row |= catching.Catch()._asdict()
-    if isinstance(rule.claim, NoFinding):
-        codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
+    return row | _report_result(rule.claim, studies, findings)._asdict()
+
+
+class ReportResult(NamedTuple):
+    """The result of a rule about the report as a whole, and the reason why it is not kept."""
+
+    result: str | None
+    why: str
+
+
+def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -> ReportResult:
+    """The result of a claim about findings or slices; of any other the word of the validation
+    report.
+    """
+    if isinstance(claim, NoFinding):
+        codes = sorted({finding["code"] for finding in findings() if claim.bars(finding)})
         if codes:
-            return row | {"result": FAIL, "why": ", ".join(codes)}
+            return ReportResult(FAIL, ", ".join(codes))
         for study in studies:
             if study.broken_design:
-                return row | {"result": NOT_DECIDED, "why": study.broken_design}
-        is_about_slices = isinstance(rule.claim, NoWeakSlice)
-        if is_about_slices and not any(map(_tests_slices, studies)):
-            return row | {"result": NOT_DECIDED, "why": obstacle("no_slice_tested")}
-        return row | {"result": PASS, "why": ""}
-    if isinstance(rule.claim, NoWorseSlice):
-        worse = _worse_slices(rule.claim, studies)
-        if worse:
-            return row | {"result": FAIL, "why": ", ".join(worse)}
-        return row | {"result": PASS, "why": ""}
-    return row | {"result": studies[0].word, "why": ""}
+                return ReportResult(NOT_DECIDED, study.broken_design)
+        if isinstance(claim, NoWeakSlice) and not any(map(_tests_slices, studies)):
+            return ReportResult(NOT_DECIDED, obstacle("no_slice_tested"))
+        return ReportResult(PASS, "")
+    if isinstance(claim, NoWorseSlice):
+        worse = _worse_slices(claim, studies)
+        return ReportResult(FAIL if worse else PASS, ", ".join(worse))
+    return ReportResult(studies[0].word, "")
 
 
 def _tests_slices(study: Study) -> bool:
-    """Whether any slice of the study was tested for being weak."""
-    return bool(study.settings.slices) and bool(study.detectable_slices()["candidates"].any())
+    """True if any slice of the study was tested for being weak."""
+    if not study.settings.slices:
+        return False
+    return bool(study.detectable_slices()["candidates"].any())
 
 
 def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
-    """The slices that are worse than the others of their column. Raises ParameterError for an
-    unknown column or system.
+    """The slices, in words, that are worse than the others of the claim's column. Raises
+    ParameterError for an unknown column or system.
     """
-    worse = []
+    worse = list[str]()
     for study in studies:
         winners.check_column(study, claim.column)
         system = choice("the system", claim.system, study.systems)
@@ -613,8 +679,8 @@ def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
 
 
 def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about systems or pairs, of the studies that have its metric; none of
-    another rule.
+    """The statements of a claim: one for each study that has its metric, each system that it is
+    about, and each slice of its column; none of a claim about the report as a whole.
     """
     if not isinstance(claim, Bound | Against):
         return
@@ -629,15 +695,16 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
         ]
         studies = with_second or studies  # where none has it, each says so
-    for study, chosen in _measured(claim.metric, studies):
+    for study, chosen in _study_metrics(claim.metric, studies):
         if isinstance(claim, Against):
-            second_of_system = _pairs(claim, study, chosen)
+            second_of_system = _second_of_system(claim, study, chosen)
         else:
             second_of_system = dict.fromkeys(study.subjects(chosen), "")
         slices = _slices(claim.column, study)
-        for name in _systems(claim, [*second_of_system]):
-            for part in slices:
-                yield Statement(claim, study, chosen, name, second_of_system[name], part)
+        for name in _systems(claim, list(second_of_system)):
+            for slice_or_all in slices:
+                second = second_of_system[name]
+                yield Statement(claim, study, chosen, name, second, slice_or_all)
 
 
 def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
@@ -649,13 +716,15 @@ def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
 
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about the largest gap between groups."""
+    """The statements of a rule about the largest gap between groups: of each study and system.
+    Raises ParameterError for groups or a metric that the report does not have.
+    """
     for study in studies:
         study.group_parts(claim.column or "")  # raises where there are no such groups
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
         metric = lookup.label_of("the metric", claim.metric, metrics.values())
         for name in _systems(claim, study.systems):
-            yield Statement(claim, study, metrics[metric], name, "", None)
+            yield Statement(claim, study, metrics[metric], name, second="", slice=None)
 
 
 def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator[Statement]:
@@ -666,11 +735,13 @@ def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator
         winners.check_column(study, claim.column or "")
         lookup.label_of("the metric of slices", claim.metric, [study.primary])
         for name in _systems(claim, study.systems):
-            yield Statement(claim, study, study.primary, name, "", None)
+            yield Statement(claim, study, study.primary, name, second="", slice=None)
 
 
-def _pairs(claim: Against, study: Study, chosen: metric.MetricAtK) -> dict[str, str]:
-    """Each system, and the one that it is compared with."""
+def _second_of_system(claim: Against, study: Study, chosen: metric.MetricAtK) -> dict[str, str]:
+    """Each system of a study that a claim may be about -> the one that it is compared with. Raises
+    ParameterError for a metric without a better direction, or a claim that needs a margin.
+    """
     if chosen.metric.best == "neither":
         raise ParameterError(f"{chosen.label} has no better direction")
     if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
@@ -687,10 +758,13 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
         return
     improves = alternative.counts(metric.direction)
+    # the results that the data can lead to
     if claim.words == "not worse" and claim.within is not None:
-        results = [PASS if improves else FAIL, CANNOT_TELL]
+        decided_result = PASS if improves else FAIL
+        results = [decided_result, CANNOT_TELL]
     else:
-        verdicts = ["better" if improves else "worse", "cannot tell"]
+        decided_verdict = "better" if improves else "worse"
+        verdicts = [decided_verdict, "cannot tell"]
         if claim.within or study.settings.margin:
             verdicts.append("equivalent")
         results = [RESULTS[claim.words][verdict] for verdict in verdicts]
@@ -707,23 +781,32 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     raise ParameterError(obstacle(problem, better=better, **facts))
 
 
-def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, metric.MetricAtK]]:
-    """The studies that have a metric, and the metric; None: the one that decides."""
+class StudyMetric(NamedTuple):
+    """A study, and one of its metrics."""
+
+    study: Study
+    chosen: metric.MetricAtK
+
+
+def _study_metrics(label: str | None, studies: Sequence[Study]) -> list[StudyMetric]:
+    """The studies that have the metric of this label, each with the metric; without a label all
+    studies, each with its primary metric. Raises ParameterError for an unknown label.
+    """
     if label is None:
-        return [(study, study.primary) for study in studies]
-    measured = []
+        return [StudyMetric(study, study.primary) for study in studies]
+    study_metrics = []
     for study in studies:
-        measured += [(study, chosen) for chosen in study.settings.metrics]
-    metrics = dict.fromkeys(chosen for _, chosen in measured)
-    asked = lookup.label_of("the metric", label, metrics)
-    return [(study, chosen) for study, chosen in measured if chosen.label == asked]
+        study_metrics += [StudyMetric(study, chosen) for chosen in study.settings.metrics]
+    metrics = dict.fromkeys(chosen for _, chosen in study_metrics)
+    full_label = lookup.label_of("the metric", label, metrics)
+    return [pair for pair in study_metrics if pair.chosen.label == full_label]
 
 
 def _slices(column: str | None, study: Study) -> Sequence[Slice | None]:
-    """The slices of a column; None, for all units, without a column."""
+    """The slices of a column; without a column None alone, which stands for all units."""
     if column is None:
         return [None]
-    slices = [part for part in study.divisions() if part.column == column]
+    slices = [division for division in study.divisions() if division.column == column]
     if not slices:
         raise ParameterError(
             f"the report has no segments {column!r}; make it with segments={column}"

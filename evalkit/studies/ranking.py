@@ -89,20 +89,20 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     settings.checked(runs.systems)
     files = runs.sources
     if catalogue is not None:
-        files = (*files, *catalogue.sources)
-    return _check_defined(
-        Ranking(
-            settings,
-            runs.systems,
-            runs.attributes,
-            p,
-            files,
-            runs=runs,
-            ks=cuts,
-            relevance_level=relevance_level,
-            catalogue=catalogue,
-        )
+        files = files + catalogue.sources
+    ranking = Ranking(
+        settings,
+        runs.systems,
+        runs.attributes,
+        p,
+        files,
+        runs=runs,
+        ks=cuts,
+        relevance_level=relevance_level,
+        catalogue=catalogue,
     )
+    _check_defined(ranking)
+    return ranking
 
 
 read = reports.reader(reports.RankingParameters)(study_of)
@@ -136,9 +136,10 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
-    """All that the page will ask of the rankings, for input whose lists do not stay in memory.
+    """The questions about the rankings whose answers the page needs; they are asked while the input
+    is read, as the lists do not all stay in memory.
 
-    cuts: of the curves along the list. level: the lowest grade of a relevant item.
+    cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
     """
     primary = settings.metrics[0]
     asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
@@ -150,7 +151,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
         if chosen.metric.tie_range:
             asks += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
-    asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1, *cuts}]
+    asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
     asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asks))
 
@@ -167,8 +168,8 @@ def _curve_metric(primary: MetricAtK) -> Metric:
     return primary.metric
 
 
-def _check_defined(ranking: "Ranking") -> "Ranking":
-    """The study. Raises InputError if the metric that decides has no value at all."""
+def _check_defined(ranking: "Ranking") -> None:
+    """Raise InputError if the metric that decides has no value on any query of any system."""
     primary = ranking.primary
     estimates = ranking.estimates
     queries = estimates["n"][estimates["metric"] == primary.label]
@@ -178,11 +179,10 @@ def _check_defined(ranking: "Ranking") -> "Ranking":
         why = f"{primary.metric.undefined}; the highest grade is {top:g}, relevance_level {level:g}"
         name = ranking.runs.sources[0].name
         raise InputError(f"{name}: {primary.label} is undefined on every query: {why}")
-    return ranking
 
 
 class Likeness(NamedTuple):
-    """How alike the lists of two systems are; see `Ranking.likeness`."""
+    """How alike the lists of two systems are on average; see `Ranking.likeness`."""
 
     overlap: float
     rbo: float
@@ -190,7 +190,12 @@ class Likeness(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Shown, Study):
-    """The study of ranked lists; the units are queries, in the order of `runs.query`."""
+    """The study of ranked lists; the units are queries, in the order of `runs.query`.
+
+    runs: the answers to the questions of `_asks`, and the lists if they fit into memory. ks: the
+    cut-offs of the curves along the list. relevance_level: the lowest grade of a relevant item.
+    catalogue: all items, if the user gives them.
+    """
 
     report: ClassVar[str] = "ranking"
     listed_under: ClassVar[str] = "Query by query"
@@ -200,10 +205,12 @@ class Ranking(Shown, Study):
     relevance_level: float
     catalogue: Catalogue | None = None
 
-    def sliced(self, part: Slice, p: Any) -> "Ranking":
-        """The study of the queries of a slice."""
-        runs = self.runs.take(part.member)
-        return _check_defined(replace(self, attributes=runs.attributes, p=p, runs=runs))
+    def sliced(self, slice_: Slice, p: Any) -> "Ranking":
+        """The study of the queries of a slice. p: the parameters of its report."""
+        runs = self.runs.take(slice_.member)
+        ranking = replace(self, attributes=runs.attributes, p=p, runs=runs)
+        _check_defined(ranking)
+        return ranking
 
     @property
     def used_share(self) -> float:
@@ -237,8 +244,8 @@ class Ranking(Shown, Study):
         return statistic.UnitStatistic(chosen, values, unit)
 
     def units_held(self) -> units.Units:
-        """One value per query, also for lists read shard by shard; the first items of each list if
-        in memory.
+        """One value per query, system and metric; if lists are in memory, also the first items of
+        each.
         """
         listed = self.listed(self.runs.query)
         retrieved = self.runs.retrieved
@@ -251,28 +258,33 @@ class Ranking(Shown, Study):
         return replace(values, blocks=chain(values.blocks, lists))
 
     def _with_interval(self, chosen: MetricAtK, values: Sums) -> intervals.Estimate:
-        """A number of every query with its interval."""
-        return inference.estimate(
-            statistic.UnitStatistic(chosen, values, self.unit), self.inference_options(1)
-        )
+        """The mean, or ratio, of the values of all queries with its interval. chosen: the metric
+        whose intervals it has.
+        """
+        over_queries = statistic.UnitStatistic(chosen, values, self.unit)
+        return inference.estimate(over_queries, self.inference_options(1))
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
-        """The number of undefined queries, and the metric with the worst and with the best order of
-        tied items: not a number if the metric is not defined for such an order.
+        """The columns undefined, the number of queries without a value, and worst_ties and
+        best_ties, the metric with the worst and with the best order of tied items: NaN if the
+        metric is not defined for such an order.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
-        worst = best = np.nan
+        worst = np.nan
+        best = np.nan
         if not self.runs.accounts[system].tied:
-            worst = best = estimate.value
+            worst = estimate.value
+            best = estimate.value
         elif chosen.metric.tie_range:
             level = self.relevance_level
-            in_order = [self.runs.measure(system, PerQuery(chosen, level, order)) for order in TIES]
-            worst, best = (values.value for values in in_order)
+            worst, best = [
+                self.runs.measure(system, PerQuery(chosen, level, order)).value for order in TIES
+            ]
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """The t-test beside the sign flips, units won, tied and lost, and the detectable
-        difference.
+        """The columns p_t (the p-value of the t-test beside the sign flips), wins, ties and losses
+        (units), and detectable.
         """
         first, second = self.compared(chosen, pair)
         if not first.overlaps(second):
@@ -289,8 +301,8 @@ class Ranking(Shown, Study):
 
     @cached_property
     def ceilings(self) -> dict[str, Sums]:
-        """The highest value of each query that any list can have, by metric: of precision@k and
-        recall@k.
+        """Label of a metric -> for each query the highest value that any list can have; only of
+        precision@k and recall@k.
         """
         ceilings = {}
         for chosen in self.settings.metrics:
@@ -328,49 +340,55 @@ class Ranking(Shown, Study):
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The queries that the headline's first system wins and loses by most; with one system its
-        worst.
+        """The n queries that the headline's first system wins and loses by most: query, difference,
+        first, second (the values of both systems). With one system its n worst ones: query, value.
         """
         values = self.values()
         if not len(self.headline):
-            low = self.primary.metric.best == "low"
-            worst = values[self.leader].dropna().sort_values(kind="stable", ascending=not low)[:n]
+            is_low_best = self.primary.metric.best == "low"
+            ordered = (
+                values[self.leader].dropna().sort_values(kind="stable", ascending=not is_low_best)
+            )
+            worst = ordered[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
         differences = self.differences()
         first, second = self.opponents
         gains = differences[::-1][:n]
         losses = differences[:n]
-        chosen = pd.concat([gains[gains > 0], losses[losses < 0]])
-        sides = {
-            "first": values[first][chosen.index].to_numpy(),
-            "second": values[second][chosen.index].to_numpy(),
+        extremes = pd.concat([gains[gains > 0], losses[losses < 0]])
+        columns = {
+            "query": extremes.index,
+            "difference": extremes.to_numpy(),
+            "first": values[first][extremes.index].to_numpy(),
+            "second": values[second][extremes.index].to_numpy(),
         }
-        return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
+        return pd.DataFrame(columns)
 
     def most_different(self, max_queries: int) -> pd.DataFrame:
-        """The numbers of the queries that differ most between the headline's two systems; with one
-        system its worst.
+        """At most `max_queries` queries: those on which the headline's two systems differ most, or
+        with one system its worst, in this order. Columns: number (of the query), query (its name),
+        difference (0 with one system).
         """
         values = self.values()
-        first = values[self.shown[0]].to_numpy()
-        difference = first - values[self.shown[-1]].to_numpy()  # 0 with one system
-        ascending = -np.abs(difference)
-        if len(self.shown) == 1:
-            ascending = -first if self.primary.metric.best == "low" else first
-        order = np.argsort(ascending, kind="stable")[:max_queries]
+        first = values[self.compared_systems[0]].to_numpy()
+        difference = first - values[self.compared_systems[-1]].to_numpy()
+        rank = -np.abs(difference)  # the lowest first
+        if len(self.compared_systems) == 1:
+            rank = -first if self.primary.metric.best == "low" else first
+        order = np.argsort(rank, kind="stable")[:max_queries]
         return pd.DataFrame(
             {"number": order, "query": self.runs.query[order], "difference": difference[order]}
         )
 
     def explored(self, queries: int, numbers: int) -> tuple[MetricAtK, ...]:
-        """The first metrics, at least one, whose values for this many queries are at most so many
-        numbers.
+        """The first metrics, at least one, whose values of the compared systems on so many
+        `queries` are together at most so many `numbers`.
         """
-        max_metrics = numbers // (len(self.shown) * queries)
+        max_metrics = numbers // (len(self.compared_systems) * queries)
         return self.settings.metrics[: max(1, max_metrics)]
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def compared_systems(self) -> tuple[str, ...]:
         """The systems that are compared query by query: the headline's two, or the only one."""
         return tuple(self.opponents) if len(self.headline) else (self.leader,)
 
@@ -388,15 +406,15 @@ class Ranking(Shown, Study):
 
     @cached_property
     def likeness(self) -> pd.DataFrame:
-        """The likeness of the lists of the headline's two systems by query: `overlap` of the first
-        `depth`, and `rbo`.
+        """The likeness of the lists of the headline's two systems by query: query, overlap (the
+        share of common items among the first `depth`), rbo (rank-biased overlap).
 
         Empty if there is one system or the items are not in memory. RBO uses the rows that are
         kept: at most 100.
         """
-        if len(self.shown) < 2 or self.runs.retrieved is None:
+        if len(self.compared_systems) < 2 or self.runs.retrieved is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])
-        first, second = (self.runs.retrieved.lists[name] for name in self.shown)
+        first, second = [self.runs.retrieved.lists[name] for name in self.compared_systems]
         shares = {
             "overlap": diversity.overlap(first, second, self.depth),
             "rbo": diversity.rbo(first, second),
@@ -405,7 +423,7 @@ class Ranking(Shown, Study):
 
     @property
     def mean_likeness(self) -> Likeness:
-        """The means over queries."""
+        """The means of `likeness` over queries; NaN if it is empty."""
         likeness = self.likeness
         return Likeness(float(likeness["overlap"].mean()), float(likeness["rbo"].mean()))
 
@@ -418,12 +436,13 @@ class Ranking(Shown, Study):
 
     @frame
     def curves(self) -> Iterator[Row]:
-        """The primary metric of each system at each cut-off that a list reaches; NDCG if it takes
-        no cut-off.
+        """Yield the primary metric, or NDCG if that takes no cut-off, of each system at each
+        cut-off that a list reaches: metric, system, k, value, low, high, n.
         """
         metric = _curve_metric(self.primary)
-        longest = self.last_rank
-        for k in [k for k in self.ks if k <= longest] or [1]:
+        last_rank = self.last_rank
+        reached = [k for k in self.ks if k <= last_rank]
+        for k in reached or [1]:
             chosen = MetricAtK(metric, k)
             for name in self.order:
                 values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
@@ -447,7 +466,8 @@ class Ranking(Shown, Study):
 
     @frame
     def precision_recall(self) -> Iterator[Row]:
-        """Mean interpolated precision of every system at the eleven recall levels, with intervals.
+        """Yield the mean interpolated precision of each system at the eleven recall levels: system,
+        recall, value, low, high, n, reached.
 
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
@@ -506,14 +526,14 @@ class TiedEstimates(NamedTuple):
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
-    """By system the number of lists that return the query itself. Empty unless these are a tenth
-    of the queries for one system, and half of them return it early: else its id may mean something
-    else.
+    """By system the number of lists that return the query itself. Empty unless for one system these
+    are a tenth of the queries, and half of them return it near their top: else the id of an item
+    that equals that of a query may mean something else.
     """
-    few = NOTICED * len(study.runs.query)
+    noticed = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts
     for account in accounts.values():
-        is_frequent = account.own > 0 and account.own >= few
+        is_frequent = account.own > 0 and account.own >= noticed
         if is_frequent and account.own_early >= account.own / 2:
             return by_system(accounts, "own")
     return {}
@@ -541,13 +561,15 @@ def respelled(study: Ranking) -> dict[str, int]:
     """By system the number of lists with an item that differs from a judged one only in case or
     ending, if these are a tenth of the queries.
     """
-    few = NOTICED * len(study.runs.query)
+    noticed = NOTICED * len(study.runs.query)
     lists_of_system = by_system(study.runs.accounts, "respelled")
-    return {name: lists for name, lists in lists_of_system.items() if lists >= few}
+    return {name: lists for name, lists in lists_of_system.items() if lists >= noticed}
 
 
 def out_of_reach(study: Ranking) -> dict[str, float]:
-    """The highest mean that any lists can have, of the metrics that cannot reach 1 on any query."""
+    """Label of a metric that cannot reach 1 on any query -> the highest mean that any lists can
+    have.
+    """
     means = {}
     for label, values in study.ceilings.items():
         ceilings = values.per_unit[values.defined]
@@ -583,7 +605,7 @@ def hardly_judged(accounts: Mapping[str, ListAccount]) -> bool:
 
 
 def undefined(study: Ranking) -> list[UndefinedMetric]:
-    """The metrics without a value on some queries."""
+    """The metrics without a value on some queries of some system."""
     metrics = []
     for label, estimates in study.estimates.groupby("metric", sort=False):
         lacking = estimates[estimates["undefined"] > 0]
@@ -595,7 +617,7 @@ def undefined(study: Ranking) -> list[UndefinedMetric]:
 
 
 def without_segment(study: Ranking) -> dict[str, int]:
-    """Queries without a value in each segment column, without zeros."""
+    """Segment column -> the number of queries without a value in it; without zeros."""
     queries = {}
     for name in study.settings.segments:
         lacking = int(np.count_nonzero(study.runs.attributes[name] == NONE))
@@ -605,7 +627,7 @@ def without_segment(study: Ranking) -> dict[str, int]:
 
 
 def unjudged(study: Ranking) -> UnjudgedShares:
-    """How many of the first items have no judgement."""
+    """The share of the first items of each system that have no judgement."""
     shares = {name: study.unjudged_share(name) for name in study.order}
     highest_harmless = min(MOST, min(shares.values()) + UNEVEN)
     may_mislead = max(shares.values()) > highest_harmless
@@ -620,7 +642,9 @@ def beyond(study: Ranking) -> BeyondLists:
 
 
 def ties(study: Ranking) -> TiedEstimates:
-    """What the order of tied items does to the metric that decides."""
+    """The estimates of the primary metric that the order of tied items visibly changes, and whether
+    it matters.
+    """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])
     visible = rows[rows["change"] > diagnostics.VISIBLE]

@@ -132,11 +132,13 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         p.unit,
         p.interval_level,
     )
+    # what the forecasts state decides which metrics can be computed, and which are usual
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
+    # forecasts that look ahead by different times are shown by how far, unless segments are named
     may_be_series = stated.roles or forecasts.time_columns
     if may_be_series and forecasts.horizon not in (None, p.unit) and not p.segments:
         settings = replace(settings, segments=(str(forecasts.horizon),))
@@ -148,7 +150,7 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
-            if engine is not None:  # None: the rows are counted now, and fit into memory
+            if engine is not None:  # else the rows, which are counted now, fit into memory
                 return _read_in_blocks(engine, forecasts, settings, p)
     return _read_in_memory(forecasts, settings, p)
 
@@ -156,10 +158,11 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
 def _columns_read(
     settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
 ) -> dict[str, str]:
-    """The columns of numbers that metrics need, as `Settings.columns`, without those that are
-    computed from a reference forecast. Raises ParameterError for a metric of skill without one.
+    """The columns of numbers that metrics need and that are to be read -> the parameter that names
+    each, as in `Settings.columns`. If `p` names a reference forecast, the others are computed from
+    it; if not, a column that would have to be raises ParameterError.
     """
-    present = {*parts[0].columns}
+    present = set(parts[0].columns)
     if p.reference is not None:
         present.discard(REFERENCE)
         return {name: use for name, use in settings.columns.items() if name in present}
@@ -172,11 +175,13 @@ def _columns_read(
 def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
-    """The study of a table that fits into memory."""
+    """The study of a table that fits into memory. With times, rows are put in order by series and
+    time, and a reference forecast is computed. Raises ParameterError for slices of a time series.
+    """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
-    part = forecasts.parts[0]
-    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, part)
+    first_part = forecasts.parts[0]
+    outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)
     if timing is not None:
         settings = replace(settings, unit=p.unit or timing.unit)
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
@@ -244,7 +249,7 @@ class ActualSums(Bundle):
 
     @classmethod
     def from_block(cls, block: Block, centre: float) -> Self:
-        """The sums of the rows of a block."""
+        """The sums of the rows of a block. centre: a number near the actual values."""
         actual = block.truth - centre
         weight = block.weights
         return cls(
@@ -294,7 +299,9 @@ class RatingSummary(ForecastSummary):
 
 @dataclass(frozen=True)
 class AbsoluteErrors:
-    """The absolute errors of all systems, as columns that are added up by unit.
+    """The absolute errors of all systems on some rows, or added up by unit, as one array with a
+    line for each system; then for each metric that leaves rows out a line with 1 where all systems
+    have a value of it, else 0, and the errors of each system again, 0 where this is 0.
 
     systems: their number. partial: the metrics that leave rows out.
     """
@@ -304,42 +311,41 @@ class AbsoluteErrors:
 
     @property
     def width(self) -> int:
-        """The number of rows of `from_block`."""
+        """The number of lines of `from_block`."""
         return self.systems + len(self.partial) * (1 + self.systems)
 
     def undefined(self, block: Block) -> list[Bools]:
-        """For each partial metric the rows of a block on which a system has no value, shape
-        (systems, rows).
+        """For each metric that leaves rows out a mask of the rows of a block on which a system has
+        no value, shape (systems, rows).
         """
-        system_rows = [block.rows(i) for i in range(self.systems)]
+        rows_of_systems = [block.rows(i) for i in range(self.systems)]
         masks = list[Bools]()
         for chosen in self.partial:
             kind = chosen.metric.kind
             assert isinstance(kind, Loss)
-            values: Floats = np.array([kind.per_row(rows, chosen.k) for rows in system_rows])
+            values: Floats = np.array([kind.per_row(rows, chosen.k) for rows in rows_of_systems])
             masks.append(np.isnan(values))
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The error of each system on each row of a block, shape (`width`, rows): a row for each
-        system; then for each partial metric a row with 1 where all systems have a value of it, else
-        0, and the errors of each system again, 0 where it is 0.
+        """The errors on the rows of a block, shape (`width`, rows), line by line as the class
+        describes.
         """
-        error = np.abs(block.predictions - block.truth)
-        columns = [error]
+        error = np.abs(block.predictions - block.truth)  # (systems, rows)
+        lines = [error]
         for undefined in self.undefined(block):
             has_value = ~undefined.any(axis=0)
-            columns += [np.atleast_2d(has_value), error * has_value]
-        return np.concatenate(columns)
+            lines += [np.atleast_2d(has_value), error * has_value]
+        return np.concatenate(lines)
 
     def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
-        """The units on which the first of two systems has the smaller error, the same, the larger,
-        for every pair.
+        """For every pair the number of units on which the first system has the smaller error, the
+        same, and the larger one: of all units, and of those that each partial metric counts.
 
-        errors: the rows of `from_block`, added up by unit, shape (`width`, units).
+        errors: the lines of `from_block`, added up by unit, shape (`width`, units).
         """
-        errors_of_metric = {"": errors[: self.systems]}
-        start = self.systems
+        errors_of_metric = {"": errors[: self.systems]}  # (systems, units)
+        start = self.systems  # the first line of a partial metric
         for chosen in self.partial:
             has_value = errors[start] > 0
             end = start + 1 + self.systems
@@ -354,8 +360,11 @@ class AbsoluteErrors:
 
 @dataclass(frozen=True, eq=False)
 class RatingSummariser:
-    """Summarises blocks. max_ids: how many ids are checked for duplicates. holds_table: the only
-    block is the whole table, whose rows are counted by forecast once a figure needs it.
+    """Summarises blocks.
+
+    terms: adds up the terms of the metrics. errors: makes the absolute errors, for wins. max_ids:
+    how many ids are checked for duplicates. holds_table: True if the only block is the whole table;
+    its rows are counted by forecast only once a figure needs them.
     """
 
     terms: TermAdder
@@ -365,31 +374,39 @@ class RatingSummariser:
     holds_table: bool = False
 
     def summarise(self, block: Block) -> RatingSummary:
-        """What all numbers of the study are computed from, of the rows of a block."""
-        systems = range(len(block.predictions))
+        """The summary of a block, from the sum of which all numbers of the study are computed."""
         distances = [np.abs(prediction - block.truth) for prediction in block.predictions]
-        drops = [drops_of(block.rows(i)) for i in systems]
-        undefined = self.errors.undefined(block)
+        far = []
+        crossings = []
+        crossed_rows = []
+        for i, distance in enumerate(distances):
+            drop = drops_of(block.rows(i))
+            far.append(Extremes.from_block(block, distance, i, EXAMPLES))
+            crossings.append(Extremes.from_block(block, drop, i, 1))
+            crossed_rows.append(float(np.count_nonzero(drop)))
+        undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
         weight = [] if block.weight is None else [block.weight]
         ids = np.empty(0) if block.id is None else block.id
+        forecasts = () if self.holds_table else self.forecasts(block)
+        wins = {} if block.units_split else self._wins(block)
         return RatingSummary(
             terms=self.terms.sums(block, self.limits),
             actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
             actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
-            forecasts=() if self.holds_table else self.forecasts(block),
-            wins={} if block.units_split else self._wins(block),
-            far=tuple(Extremes.from_block(block, distances[i], i, EXAMPLES) for i in systems),
-            crossed=Total(np.array([np.count_nonzero(drop) for drop in drops], float)),
-            crossings=tuple(Extremes.from_block(block, drops[i], i, 1) for i in systems),
+            forecasts=forecasts,
+            wins=wins,
+            far=tuple(far),
+            crossed=Total(np.array(crossed_rows)),
+            crossings=tuple(crossings),
             sample=Sample.from_block(block, self.limits.drawn),
             ids=KeyRepeats.from_keys(ids, self.max_ids),
-            rows_without_value=Total(np.array([mask.sum(axis=1) for mask in undefined])),
+            rows_without_value=Total(np.array(undefined_rows)),
         )
 
     def _wins(self, block: Block) -> dict[ErrorPair, Wins]:
-        """The wins of each pair over the units of a block, whose rows lie in it."""
+        """The wins of each pair over the units of a block, all rows of which lie in it."""
         errors = self.errors.from_block(block)
-        if block.clustered:
+        if block.clustered:  # rows of a unit are neighbours
             errors = np.add.reduceat(block.weights * errors, block.unit_starts, axis=1)
         return self.errors.wins(errors)
 
@@ -408,7 +425,9 @@ class RatingSummariser:
 
 
 def drops_of(rows: Rows) -> Floats:
-    """By how much the quantiles of each row cross; 0 without quantiles."""
+    """By how much the quantiles of each row cross: a higher one lies below a lower one; 0 without
+    quantiles.
+    """
     if isinstance(rows.predictive, Quantiles):
         return rows.predictive.drops
     return np.zeros(len(rows))
@@ -434,7 +453,9 @@ class ForecastSums:
 
     @staticmethod
     def columns(forecast: Floats, error: Floats, weight: Floats | None) -> list[Floats]:
-        """The numbers of each row whose sums by forecast `from_counts` needs."""
+        """The numbers of each row whose sums by forecast `from_counts` needs, in the order of the
+        fields; of unweighted rows those that differ from each other.
+        """
         f = forecast
         d = error
         w = weight
@@ -444,12 +465,12 @@ class ForecastSums:
 
     @classmethod
     def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
-        """The sums of the rows that were counted with `columns`."""
-        whole_rows, *sums = counts.merged.sums
-        rows = whole_rows.astype(float)
+        """The sums of the rows that were counted by forecast with `columns`."""
+        n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
+        rows = n.astype(float)
         if weighted:
-            columns = [rows, *sums, np.zeros(len(rows))]
-            return cls(*columns)
+            sums.append(np.zeros(len(rows)))  # of cubes
+            return cls(rows, *sums)
         forecast, error, square, cube = sums
         return cls(rows, rows, forecast, error, rows, error, square, cube)
 
@@ -485,15 +506,21 @@ class ForecastSums:
 
     @property
     def equal_rows(self) -> Floats:
-        """Kish's number of rows, (Σ w)² / Σ w²: as many equal ones tell as much."""
+        """Kish's number of effective rows, (Σ w)² / Σ w²: as many rows of equal weight have the
+        same variance.
+        """
         return ratio(self.weight**2, self.squared_weight)
 
     @property
     def skewness(self) -> Floats:
-        """The skewness of the errors of unweighted rows."""
+        """The skewness of the errors of unweighted rows, their third central moment over the
+        standard deviation cubed.
+        """
         mean = self.mean_error
-        cube = (self.cubed_error - 3 * mean * self.squared_error) / self.rows + 2 * mean**3
-        return ratio(cube, (self.influence_square * self.rows) ** 1.5)
+        uncentred = self.cubed_error - 3 * mean * self.squared_error
+        third_moment = uncentred / self.rows + 2 * mean**3
+        variance = self.influence_square * self.rows
+        return ratio(third_moment, variance**1.5)
 
 
 # The study ----------------------------------------------------------------------------------------
@@ -541,6 +568,10 @@ class Actual:
 class Rating(row_study.RowStudy):
     """The study of numeric forecasts; the units are rows, or those that the parameter `unit`
     names.
+
+    summariser: made `table_summary`, which has the sums, counts and sampled rows of the table.
+    stated: the distributions that forecasts state. timing: the order of rows in time; None without
+    columns of time.
     """
 
     measured: RowsInMemory | SummedForecasts
@@ -580,8 +611,8 @@ class Rating(row_study.RowStudy):
 
     @property
     def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
-        """By metric and system, the number of rows that the mean leaves out; only metrics that
-        leave any out.
+        """Metric -> system -> the number of rows that the mean leaves out; only metrics that leave
+        any out.
         """
         by_metric = {}
         counts = self.table_summary.rows_without_value.sums.tolist()
@@ -597,7 +628,9 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def by_forecast(self) -> tuple[ValueCounts, ...]:
-        """The rows by forecast of each system; counted here where the table is in memory."""
+        """The rows of each system counted by forecast, with the columns of `ForecastSums`; counted
+        here if the table is in memory, where the sample has all its rows.
+        """
         summary = self.table_summary
         return summary.forecasts or self.summariser.forecasts(summary.sample.rows)
 
@@ -610,16 +643,17 @@ class Rating(row_study.RowStudy):
     @cached_property
     def errors(self) -> dict[str, Distribution]:
         """The distribution of each system's errors, forecast − actual."""
-        return {
-            name: self.table_summary.terms.errors[ErrorsKey(0, i)].distribution(
-                weighted=self.weighted
-            )
-            for i, name in enumerate(self.systems)
-        }
+        errors = {}
+        for i, name in enumerate(self.systems):
+            counts = self.table_summary.terms.errors[ErrorsKey(ALL_ROWS_GROUP, i)]
+            errors[name] = counts.distribution(weighted=self.weighted)
+        return errors
 
     @frame
     def spread(self) -> Iterator[Row]:
-        """Quantiles of the error forecast − actual of every system."""
+        """Yield the quantiles of the error forecast − actual of every system: system, and a column
+        for each of `SHARES`, such as 5%.
+        """
         columns = [f"{share:.0%}" for share in SHARES]
         for name in self.order:
             quantiles = self.errors[name].quantiles(SHARES)
@@ -640,8 +674,9 @@ class Rating(row_study.RowStudy):
         """The largest possible error of quantiles due to binning; 0 if all errors are counted
         exactly.
         """
-        columns = [*self.errors.values(), *(error.sizes() for error in self.errors.values())]
-        return max(column.quantile_error(SHARES) for column in columns)
+        distributions_of_errors = list(self.errors.values())
+        distributions_of_errors += [errors.sizes() for errors in self.errors.values()]
+        return max(errors.quantile_error(SHARES) for errors in distributions_of_errors)
 
     @cached_property
     def heavy(self) -> float:
@@ -657,21 +692,21 @@ class Rating(row_study.RowStudy):
 
     @property
     def scored_by_few(self) -> list[MetricAtK]:
-        """The metrics that units make up which lie beyond a quantile or outside of an interval, or
-        on one side of the forecast, if fewer than `MISSED` of these are expected.
+        """The metrics that are made up by few units: those beyond a quantile, outside of an
+        interval, or on one side of the forecast, of which fewer than `MISSED` are expected.
         """
-        return [
-            chosen
-            for chosen in self.settings.metrics
-            if self.stated.missed_share(chosen) * self.unit_count < MISSED
-        ]
+        metrics = []
+        for chosen in self.settings.metrics:
+            expected_units = self.stated.missed_share(chosen) * self.unit_count
+            if expected_units < MISSED:
+                metrics.append(chosen)
+        return metrics
 
     @property
     def equal_units(self) -> int | None:
-        """Kish's number of units for the mean squared error, rounded: as many equal ones tell as
-        much.
-
-        None without that metric, or if rows are independent and unweighted.
+        """Kish's number of effective units for the mean squared error, rounded: as many units of
+        equal weight have the same variance. None without that metric, or if rows are independent
+        and unweighted.
         """
         if self.plain or not self.squared:
             return None
@@ -723,12 +758,13 @@ class Rating(row_study.RowStudy):
         weight = sample.stands_for * sample.times * sample.rows.weights
         rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
         i, j = np.nonzero(rows)
-        cells = {"x": x_edges[i], "y": y_edges[j], "width": float(x_edges[1] - x_edges[0])}
-        cells |= {"height": float(y_edges[1] - y_edges[0]), "rows": rows[i, j]}
-        return pd.DataFrame(cells)
+        width = float(x_edges[1] - x_edges[0])
+        height = float(y_edges[1] - y_edges[0])
+        columns = {"x": x_edges[i], "y": y_edges[j], "width": width, "height": height}
+        return pd.DataFrame(columns | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The rows with the leader's largest errors, up to five."""
+        """The n rows (at most 5) with the leader's largest errors: id, actual, forecast, error."""
         far = self.table_summary.far[self.systems.index(self.leader)].rows[:n]
         rows = [(self.row_name(row.name), row.actual, row.prediction) for row in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
@@ -738,7 +774,9 @@ class Rating(row_study.RowStudy):
 
     @frame
     def coverages(self) -> Iterator[Row]:
-        """The coverage of each central interval: system, nominal, value, low, high, shares."""
+        """Yield the coverage of each central interval of each system: system, nominal (its level),
+        value, low, high, all as shares.
+        """
         for percent in self.stated.intervals:
             chosen = lookup.find_metric(f"coverage@{percent:g}", "forecasts")
             for name in self.order:
@@ -747,31 +785,31 @@ class Rating(row_study.RowStudy):
 
     @frame
     def transform(self) -> Iterator[Row]:
-        """The histogram of the probability integral transform: system, low, high, share, and
-        density, which is 1 where quantiles are right.
+        """Yield the histogram of the probability integral transform of each system: system, low,
+        high, share, and density, which is 1 where quantiles are right.
         """
         percents = self.stated.percents
         if not percents:
             return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
         for name in self.order:
-            reached = [self.estimate(chosen, name).value for chosen in metrics]
-            for row in distributions.bins(percents, reached):
+            coverage = [self.estimate(chosen, name).value for chosen in metrics]
+            for row in distributions.bins(percents, coverage):
                 yield {"system": name} | row
 
     @property
     def wrong_coverages(self) -> pd.DataFrame:
-        """The coverages whose interval excludes the level by which the prediction interval is
-        called, of the intervals among the metrics; only those that differ by at least
-        `COVERAGE_GAP`. More than the level is no fault where actual values are whole numbers, which
-        may lie on a bound.
+        """The rows of `coverages` whose coverage differs significantly from the nominal level, by
+        at least `COVERAGE_GAP`; only of prediction intervals that are among the metrics. A higher
+        coverage is no fault where actual values are whole numbers, which may lie on a bound.
         """
         frame = self.coverages
-        shown = [level / 100 for level in self.stated.shown_intervals]
-        too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
-        excluded = (frame["high"] < frame["nominal"]) | too_wide
-        distance = (frame["value"] - frame["nominal"]).abs()
-        return frame[frame["nominal"].isin(shown) & excluded & (distance >= COVERAGE_GAP)]
+        levels = [percent / 100 for percent in self.stated.shown_intervals]
+        is_too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
+        is_wrong = (frame["high"] < frame["nominal"]) | is_too_wide
+        is_far = (frame["value"] - frame["nominal"]).abs() >= COVERAGE_GAP
+        is_shown = frame["nominal"].isin(levels)
+        return frame[is_shown & is_wrong & is_far]
 
     @cached_property
     def examples(self) -> distributions.ExampleForecasts:
@@ -782,13 +820,14 @@ class Rating(row_study.RowStudy):
         if self.timing is not None and self.timing.ordered is not None:
             number = self.timing.ordered.last_rows(SHOWN_ROWS)
         else:
-            number = np.linspace(0, len(rows) - 1, min(len(rows), SHOWN_ROWS)).round().astype(int)
+            n_shown = min(len(rows), SHOWN_ROWS)
+            number = np.linspace(0, len(rows) - 1, n_shown).round().astype(int)
         return self.stated.examples(rows.take(number).rows(self.systems.index(self.leader)))
 
     @property
     def example_times(self) -> list[str]:
-        """The times of the examples, without the midnights of days; empty without an order in
-        time.
+        """The times of the rows of `examples`, as text, without the midnights of days; empty
+        without an order in time.
         """
         timing = self.timing
         if timing is None or timing.ordered is None:
@@ -800,7 +839,7 @@ class Rating(row_study.RowStudy):
 
     @property
     def example_series(self) -> str:
-        """The series whose rows are the examples; empty without several series."""
+        """The name of the series whose rows are the examples; "" unless there are several."""
         timing = self.timing
         if timing is None or timing.ordered is None or timing.ordered.series_count == 1:
             return ""
@@ -832,22 +871,24 @@ class Rating(row_study.RowStudy):
         if self.stated.roles or len(self.systems) < 2:
             return {}
         by_key = distribution_columns.distributions(self.account.others, self.p.interval_level)
-        roles = {}
+        descriptions = {}
+        common_roles: set[str] | None = None  # those that all systems so far have
         for name in self.systems:
             key = distribution_columns.system_key(name)
             if key not in by_key:
                 return {}
-            roles[name] = by_key[key].roles
-        common_roles = set.intersection(*map(set, roles.values()))
-        if distribution_columns.is_stated_by(common_roles):
+            roles = by_key[key].roles
+            descriptions[name] = distribution_columns.described(roles)
+            common_roles = set(roles) if common_roles is None else common_roles & set(roles)
+        if distribution_columns.is_stated_by(common_roles or set()):
             return {}  # they were not read for another reason
-        return {
-            name: distribution_columns.described(of_system) for name, of_system in roles.items()
-        }
+        return descriptions
 
     @property
     def numbered_systems(self) -> list[str]:
-        """The columns of forecasts that are numbered as draws are, if they are many."""
+        """The columns of forecasts that differ only by a number, as draws of one forecast do, if
+        there are at least `LIKE_DRAWS` of them.
+        """
         columns = self.account.columns.get("forecast", "").split(", ")
         numbered = list[str]()
         for names in distribution_columns.numbered(columns).values():
@@ -861,7 +902,7 @@ class Rating(row_study.RowStudy):
         if self.p.interval_level:
             return []
         columns = self.account.columns.get("quantile", "").split(", ")
-        return [*filter(distribution_columns.states_no_level, columns)]
+        return list(filter(distribution_columns.states_no_level, columns))
 
     def row_name(self, name: object) -> str:
         """The id of a row, or its number, from how a block calls it; of rows in time order without
@@ -875,7 +916,8 @@ class Rating(row_study.RowStudy):
         columns = (self.timing.columns.series, self.timing.columns.time)
         texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
         # days of a data frame are read as midnight
-        return " ".join(str(values[name]).removesuffix(" 00:00:00") for values in texts)
+        names = [str(values[name]).removesuffix(" 00:00:00") for values in texts]
+        return " ".join(names)
 
     @property
     def unit_name(self) -> str:
@@ -893,9 +935,10 @@ class Rating(row_study.RowStudy):
     # Beside the metrics
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """Units on which the first has the smaller absolute error, of those that the metric does
-        not leave out, and the detectable difference. For metrics of distributions, which may differ
-        where errors do not, the units are not counted.
+        """The columns wins, ties and losses: the units on which the first system has the smaller
+        absolute error, the same, and the larger one, of those that the metric does not leave out;
+        and detectable. For metrics of distributions, which may differ where errors do not, the
+        units are not counted: NaN.
         """
         kind = chosen.base.metric.kind
         if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
@@ -913,12 +956,15 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def _wins(self) -> dict[ErrorPair, Wins]:
-        """The units on which the first of each two systems has the smaller absolute error."""
+        """The number of units on which the first of each two systems has the smaller absolute
+        error: from the sums of each unit if these were kept, else as counted block by block.
+        """
         moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
         if isinstance(moments, UnitSums):
             errors = self.summariser.errors
-            # the weight of the units is before the errors, see `TermAdder`
-            return errors.wins(moments.sums[1 : 1 + errors.width])
+            # the first line has the weight of the units, see `TermAdder`
+            errors_of_units = moments.sums[1 : 1 + errors.width]
+            return errors.wins(errors_of_units)
         return self.table_summary.wins
 
     @property
@@ -947,9 +993,9 @@ class Rating(row_study.RowStudy):
         distributions without a point forecast.
         """
         rows = self._leader_rows
-        known = rows.take(~np.isnan(rows.columns[REFERENCE]))
-        forecast = known.columns[REFERENCE]
-        return chosen.value(replace(known, score=forecast, predictive=None))
+        with_reference = rows.take(~np.isnan(rows.columns[REFERENCE]))
+        forecast = with_reference.columns[REFERENCE]
+        return chosen.value(replace(with_reference, score=forecast, predictive=None))
 
     @property
     def rows_without_reference(self) -> int | None:
@@ -1001,7 +1047,7 @@ class Rating(row_study.RowStudy):
         if not len(self.comparisons):
             return []
         is_tapered = self.comparisons["method"] == TAPERED
-        return [*dict.fromkeys(self.comparisons["metric"][is_tapered])]
+        return list(dict.fromkeys(self.comparisons["metric"][is_tapered]))
 
     @cached_property
     def autocorrelation(self) -> Autocorrelation | None:
@@ -1014,6 +1060,7 @@ class Rating(row_study.RowStudy):
         assert isinstance(self.measured, RowsInMemory)  # what is in time order is
         rows = self.measured.rows
         compared = row_study.compared(self)
+        # of each row on the metric, or on the difference of two systems
         influence = self.primary.base.effects(rows[compared[0]]).influence
         if len(compared) > 1:
             influence = influence - self.primary.base.effects(rows[compared[1]]).influence
@@ -1049,8 +1096,8 @@ class Rating(row_study.RowStudy):
 
     @cached
     def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
-        """A metric if every row had this forecast; of a metric with a further column on the sampled
-        rows.
+        """The value of a metric if every row had this forecast; for a metric that needs a further
+        column, of the sampled rows.
         """
         target = self.target
         kind = chosen.metric.kind
@@ -1072,8 +1119,8 @@ class Rating(row_study.RowStudy):
 
     @frame
     def tenths(self) -> Iterator[Row]:
-        """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals,
-        rows.
+        """Yield the bias along the forecast of each system: system, tenth (of the rows by their
+        forecast, from 1), forecast and actual (means), bias, low, high, n (rows).
         """
         for name in self.order:
             for tenth in self._tenths(name):
@@ -1102,7 +1149,10 @@ class Rating(row_study.RowStudy):
     def _bias_in_tenth(
         self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
     ) -> Statistic:
-        """The mean error of system number i in a tenth. sums: of all tenths. is_in_tenth: of the
+        """The mean error of system number i in a tenth: from its rows if all are in the sample,
+        else from sums, where the sample tells how units vary.
+
+        sums: with one entry per tenth. number: of the tenth among these. is_in_tenth: a mask of the
         sampled rows.
         """
         sample = self.table_summary.sample
@@ -1116,16 +1166,24 @@ class Rating(row_study.RowStudy):
         square = float(sums.influence_square[number])
         freedom = float(sums.equal_rows[number]) - 1
         skew = 0.0
-        unsure = 0.0
+        uncertainty = 0.0
         if self.settings.unit:  # sums tell how rows vary; how units do, a sample of them tells
             weights = rows.weights * is_in_tenth
             weight = float(sums.weight[number])
-            square, unsure = sample.influence_square(weights * (errors - mean) / weight)
+            square, uncertainty = sample.influence_square(weights * (errors - mean) / weight)
             freedom = float(ratio(weight**2, sample.influence_square(weights).value)) - 1
         elif not self.weighted:
             skew = float(sums.skewness[number])
-        n = int(sums.rows[number])
-        return SummedMean(MEAN_NUMBER, self.measured.layout, mean, n, freedom, square, skew, unsure)
+        return SummedMean(
+            MEAN_NUMBER,
+            self.measured.layout,
+            mean,
+            n=int(sums.rows[number]),
+            freedom=freedom,
+            square=square,
+            skew=skew,
+            error_uncertainty=uncertainty,
+        )
 
     def forecast_sums(self, i: int) -> ForecastSums:
         """The sums over the rows of each forecast of system number i."""
@@ -1138,14 +1196,15 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def uncertainty_of_widths(self) -> float:
-        """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row
-        was used.
+        """The largest relative uncertainty of the half-widths of intervals that come from a sample
+        of rows, which are those of medians and of biases in tenths; 0 if every row was used.
         """
         if self.table_summary.sample.is_complete:
             return 0.0
-        medians = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
-        biases = [tenth.bias for tenth in self._tenths(self.leader)]
-        statistics: list[Any] = [*medians, *biases]  # of classes with `error_uncertainty`
+        statistics: list[Any] = []  # of classes with `error_uncertainty`
+        for chosen in self.medians:
+            statistics += [self.measure(chosen, name) for name in self.systems]
+        statistics += [tenth.bias for tenth in self._tenths(self.leader)]
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
     @cached_property
@@ -1154,7 +1213,9 @@ class Rating(row_study.RowStudy):
         return {name: self._mean_reliability(name) for name in self.order}
 
     def _mean_reliability(self, system: str) -> reliability.MeanReliability:
-        """The mean of the actual values by forecast of a system."""
+        """The mean of the actual values by forecast of a system, with the decomposition of its
+        squared error.
+        """
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
         has_weight = sums.weight > 0
@@ -1197,8 +1258,8 @@ class Rating(row_study.RowStudy):
 
     @frame
     def parts(self) -> Iterator[Row]:
-        """The CORP decomposition of each squared error: mse, miscalibration, discrimination,
-        uncertainty, skill.
+        """Yield the CORP decomposition of the squared error of each system: system, mse,
+        miscalibration, discrimination, uncertainty, skill.
 
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the
         actual values.
@@ -1212,14 +1273,16 @@ class Rating(row_study.RowStudy):
 
 
 def edges(columns: Sequence[Distribution], bins: int) -> Floats:
-    """Edges of `bins` equal bins.
+    """The edges of `bins` equal bins that hold the central 99% of each column.
 
-    For whole numbers each bin holds the same number of them, and there may be fewer bins.
+    If all values are whole numbers, each bin holds the same number of these, and there may be fewer
+    bins.
     """
     low, high = reliability.window(columns)
     if not all(column.integers for column in columns):
         return np.linspace(low, high, bins + 1)
-    width = max(np.ceil((high - low + 1) / bins), 1.0)
+    numbers_per_bin = np.ceil((high - low + 1) / bins)
+    width = max(numbers_per_bin, 1.0)
     return np.arange(low - 0.5, high + width, width)
 
 
@@ -1241,29 +1304,31 @@ def _of_rows(
     p: reports.RatingParameters,
     timing: Timing | None,
 ) -> Rating:
-    """The study of a table that fits into memory, which is one block."""
+    """The study of a table that fits into memory. It is summarised as a single block, whose sums
+    are exact and whose sample has all rows; metrics are computed from the rows themselves.
+    """
     rows = data.rows
     n = len(rows)
-    fields, columns = row_study.of_rows(data, settings, p)
+    arguments = row_study.arguments_from_rows(data, settings, p)
     unit = None
     if settings.unit:
-        unit, _ = codes(columns["unit"])
+        unit, _ = codes(arguments.rows["unit"])
     is_clustered = unit is not None
     number = np.arange(n)
     key = number if unit is None else unit
+    system_columns = {}
+    for role in rows.layout.predictions:
+        if is_role(role):  # of distributions
+            system_columns[role] = np.array(list(rows.predictions_of(role).values()))
     block = Block(
         data.actual,
-        np.array([*data.score.values()]),
+        np.array(list(data.score.values())),
         data.weight,
         key.view(np.uint64),
         clustered=is_clustered,
         units_split=is_clustered,
-        shared_columns=columns["columns"],
-        system_columns={
-            role: np.array([*rows.predictions_of(role).values()])
-            for role in rows.layout.predictions
-            if is_role(role)
-        },
+        shared_columns=arguments.rows["columns"],
+        system_columns=system_columns,
         names=number,
     )
     system_rows = {}
@@ -1285,11 +1350,11 @@ def _of_rows(
     exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
     summariser = RatingSummariser(terms, exact, errors, holds_table=True)
     return Rating(
-        **fields,
+        **arguments.study,
         measured=RowsInMemory(system_rows, lambda: rows.id),
         summariser=summariser,
         table_summary=summariser.summarise(block),
-        stated=distributions.StatedDistributions([*block.system_columns]),
+        stated=distributions.StatedDistributions(list(system_columns)),
         timing=timing,
     )
 
@@ -1303,7 +1368,9 @@ def _of_blocks(
     roles = [role for role in table.schema.predictions if is_role(role)]
     stated = distributions.StatedDistributions(roles)
     wanted = [chosen.base for chosen in settings.metrics]
-    metrics = list(dict.fromkeys([*wanted, BIAS, *stated.drawn_metrics]))
+    wanted.append(BIAS)
+    wanted += stated.drawn_metrics
+    metrics = list(dict.fromkeys(wanted))
     refuse_unsummed(metrics, table.rows)
     errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
     terms = TermAdder.from_heads(
@@ -1316,15 +1383,14 @@ def _of_blocks(
     summariser = RatingSummariser(terms, settings.limits, errors, table.ids_held)
     summary = table.total(summariser.summarise)
     rows = summary.actual_sums.rows
-    table.check(rows, summary.ids.repeated_rows if table.schema.id else 0)
-    part = table.pieces[0].part
+    row_study.check_ids(table, rows, summary.ids)
     weight = table.schema.shared.get(schema.WEIGHT)
     if weight is not None and not summary.actual_sums.weight:
-        raise outcomes.no_weight(part.name, weight.column)
+        raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
     layout = layout_of(units=bool(settings.unit), weights=weight is not None)
     measured = SummedForecasts(table.systems, terms, summary, layout)
     measured.refuse_unlike()
-    fields = row_study.of_blocks(table, rows, settings, p, weighted=weight is not None)
+    fields = row_study.arguments_from_blocks(table, rows, settings, p, weighted=weight is not None)
     study_of_table = Rating(
         **fields,
         measured=measured,
@@ -1341,14 +1407,14 @@ def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
     """Raise InputError for a value that stands for a missing one, and for actual values that are
     two classes.
     """
-    part = table.pieces[0].part
+    first_part = table.pieces[0].part
     columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
     for name, distribution in columns.items():
-        outcomes.refuse_missing(distribution.values, distribution.rows, name, part.name)
+        outcomes.refuse_missing(distribution.values, distribution.rows, name, first_part.name)
     forecasts = [distribution.values for distribution in rating.forecasts.values()]
-    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, part)
+    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, first_part)
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:
-    """The width of each bin."""
+    """The width of each bin. histogram: with the columns low and high."""
     return histogram["high"] - histogram["low"]

@@ -21,10 +21,9 @@ RECORDED_CELLS = 40  # cells per side of what the JSON holds
 
 @dataclass(frozen=True)
 class Fine:
-    """The resolution of a figure: cells per side for its curve and its band, and the most distinct
-    scores of a band.
-
-    See `curves.drawn` and `consistency.band`.
+    """The resolution of a figure. curve, band: the cells per side in which the points of a curve
+    and of a band are told apart, see `curves.drawn`. pooled: the largest number of distinct scores
+    for which a band is computed, see `consistency.band`.
     """
 
     curve: int = curves.CELLS
@@ -34,11 +33,11 @@ class Fine:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Frames by `system`. curve: x, y, joined by lines. bands: x, low, high. spread: low, high,
-    rows of each bin.
+    """How often what was predicted came true, by score; frames with the column `system`.
 
-    bands is None if rows are clustered or weighted, because then labels cannot be drawn
-    independently.
+    curve: x (the score), y (the isotonic share of positives), joined by lines. bands: x, low, high,
+    within which a calibrated curve lies; None if rows are clustered or weighted, because then
+    labels cannot be drawn independently. spread: low, high (of each bin of scores), rows.
     """
 
     curve: pd.DataFrame
@@ -46,7 +45,7 @@ class Reliability:
     spread: pd.DataFrame
 
     def only(self, systems: Sequence[str]) -> "Reliability":
-        """The reliability of some systems."""
+        """The same frames with the rows of some systems alone."""
         curve = self.curve[self.curve["system"].isin(systems)]
         spread = self.spread[self.spread["system"].isin(systems)]
         bands = self.bands
@@ -55,7 +54,9 @@ class Reliability:
         return Reliability(curve, bands, spread)
 
     def recorded(self) -> dict[str, dict[str, list[object]]]:
-        """Columns of a few points of each curve; all are exact."""
+        """The frames as the JSON has them, by name and column: a few points of each curve, all of
+        them exact.
+        """
         frames = {"curve": _recorded_points(self.curve, "y"), "spread": self.spread}
         if self.bands is not None:
             frames["bands"] = _recorded_points(self.bands, "low", "high")
@@ -118,13 +119,15 @@ def _spread(system: str, table: Counts) -> pd.DataFrame:
 
 def _recorded_points(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """The points of each system's lines that the JSON holds."""
-    systems = [system for _, system in frame.groupby("system", sort=False)]
-    return pd.concat([_drawn_points(system, RECORDED_CELLS, *columns) for system in systems])
+    points = []
+    for _, rows in frame.groupby("system", sort=False):
+        points.append(_drawn_points(rows, RECORDED_CELLS, *columns))
+    return pd.concat(points)
 
 
 def _drawn_points(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
-    """The points that a picture of so many cells a side needs, of the lines of these columns over
-    x.
+    """The rows of a frame that a picture needs to draw some of its columns as lines over x, with so
+    many cells per side.
     """
     x = frame["x"].to_numpy()
     is_needed = [curves.drawn(x, frame[column].to_numpy(), cells) for column in columns]
@@ -139,14 +142,17 @@ TENTHS = 10
 
 @framed
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
-    """In about equal tenths of the rows by score: mean score (x), share of positives (y) with
-    Wilson limits, rows (n). level: of the limits; None leaves them NaN.
+    """Yield about equal tenths of the rows of each table by score: system (the name of the table),
+    x (mean score), y (share of positives), low, high (its Wilson limits), n (rows).
+
+    level: of the limits; None leaves them NaN.
     """
     for name, table in tables.items():
         bins = calibration.bins_quantile(table, TENTHS)
         for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
             hits = min(hits, n)  # rounding of weights may carry them above
-            low = high = np.nan
+            low = np.nan
+            high = np.nan
             if level is not None:
                 share = intervals.wilson(hits, n, level=level)
                 low = share.low
@@ -183,12 +189,16 @@ def mean_reliability(
 ) -> MeanReliability:
     """The mean of the actual values along the forecasts of a system.
 
-    table: of the rows. uncertainty: the variance of the actual values. band: None if it is unknown.
+    table: the means by forecast. uncertainty: the variance of the actual values. band: of the
+    means; None if it is unknown. forecasts: the distribution of the forecasts.
     """
     x, y = calibration.means_curve(table)
+    bands = None
+    if band is not None:
+        bands = _band_frame(band)
     return MeanReliability(
         curve=pd.DataFrame({"x": x, "y": y}),
-        bands=None if band is None else _band_frame(band),
+        bands=bands,
         decomposition=calibration.decomposed(table, uncertainty),
         forecasts=forecasts,
     )
@@ -196,15 +206,15 @@ def mean_reliability(
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     """The lines of several systems on a common axis: the central 99% of forecasts."""
-    ends = window([system.forecasts for system in systems.values()])
+    axis = window([system.forecasts for system in systems.values()])
     curves_by_system = []
     bands_by_system = []
     spreads = []
     for name, system in systems.items():
-        curves_by_system.append(_cut(system.curve, ends).assign(system=name))
-        spreads.append(_forecast_spread(system.forecasts, ends).assign(system=name))
+        curves_by_system.append(_cut(system.curve, axis).assign(system=name))
+        spreads.append(_forecast_spread(system.forecasts, axis).assign(system=name))
         if system.bands is not None:
-            bands_by_system.append(_cut(system.bands, ends).assign(system=name))
+            bands_by_system.append(_cut(system.bands, axis).assign(system=name))
     bands = None
     if bands_by_system:
         bands = pd.concat(bands_by_system, ignore_index=True)
@@ -242,7 +252,8 @@ def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
     """
     x = frame["x"].to_numpy()
     inside = x[(x > axis.low) & (x < axis.high)]
-    points = np.unique(np.r_[np.clip(axis, x[0], x[-1]), inside])
+    ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
+    points = np.unique(np.concatenate([ends, inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
     # the other axis is the same: what lies beyond it by more than its length need not be exact
     lowest = 2 * axis.low - axis.high

@@ -4,7 +4,7 @@ Also the account of the rows that were read, the rows for the units file, and th
 largest errors.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,7 +22,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.hashes import KeyRepeats
 from evalkit.metrics.rows import ErrorKind as ErrorKind, Misses, Rows
 from evalkit.numbers import unit_noun
-from evalkit.parameters.reports import Parameters
+from evalkit.parameters.reports import ClassificationParameters, Parameters
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.blocks import Blocks
@@ -30,16 +30,25 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, statistic
 from evalkit.studies import reliability, units
-from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    SampleDesign,
+    Settings,
+    Study,
+    SystemPair,
+    settings as settings_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read.
+    """What was read of the input.
 
-    columns: by role. read: the number of rows of the input, used: that all systems predict, alone:
-    that another system lacks. others: the columns without a role. by_content: the cells of columns
-    say their roles.
+    columns: role -> the column that has it. read: the number of rows of the input; used: of those
+    that all systems predict; alone: of those that another system lacks. others: the columns without
+    a role. by_content: True if roles were found by the cells of columns, not by their names.
     """
 
     systems: tuple[str, ...]
@@ -60,26 +69,31 @@ class Account:
         return sum(source.quantile_rows for source in self.sources)
 
 
-Arguments = dict[str, Any]  # by name, of classes with different fields
+Arguments = dict[str, Any]  # keyword arguments of a constructor, by name
 
 
 class RowsArguments(NamedTuple):
-    """study: the arguments that all studies of rows in memory share. rows: those of `Rows` that
-    all systems share: weight, unit, columns.
+    """Keyword arguments for a study of rows in memory.
+
+    study: those that the constructors of all such studies share. rows: those of `Rows` that are the
+    same for each system: weight, unit, columns.
     """
 
     study: Arguments
     rows: Arguments
 
 
-def of_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
-    """The arguments of a study of rows in memory, and of its rows."""
+def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
+    """The keyword arguments of a study of rows in memory, and of the `Rows` of each system."""
     table = data.rows
+    unit = None
     attributes = {
         name: table.shared_values[f"attribute {name}"].texts
         for name in settings.attributes
         if f"attribute {name}" in table.shared_values
     }
+    if settings.unit:
+        unit = attributes[settings.unit]
     account = Account(
         systems=table.systems,
         columns=table.columns,
@@ -101,22 +115,18 @@ def of_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
         "weighted": data.weight is not None,
     }
     columns = {name: table.shared_values[f"metric_column {name}"] for name in settings.columns}
-    rows = {
-        "weight": data.weight,
-        "unit": attributes[settings.unit] if settings.unit else None,
-        "columns": columns,
-    }
+    rows = {"weight": data.weight, "unit": unit, "columns": columns}
     return RowsArguments(study, rows)
 
 
-def of_blocks(
+def arguments_from_blocks(
     table: Blocks, rows: int, settings: Settings, p: Parameters, *, weighted: bool
 ) -> Arguments:
-    """The arguments that all studies of a table read by blocks share. rows: the number of rows that
-    all systems have.
+    """The keyword arguments that the constructors of all studies of a table read by blocks share.
+    rows: the number of rows that all systems have.
     """
     alone = 0
-    if table.paired:  # a row of the table is a prediction of one system
+    if table.paired:  # each of its rows is a prediction of one system
         alone = table.rows - rows * len(table.systems)
     account = Account(
         systems=table.systems,
@@ -140,14 +150,37 @@ def of_blocks(
     }
 
 
+def classification_settings(
+    p: ClassificationParameters,
+    metrics: Iterable[MetricAtK],
+    systems: tuple[str, ...],
+    limits: Limits,
+) -> Settings:
+    """The settings of a study of classes or labels, from its parameters and these metrics. Raises
+    an error for a question that these systems cannot answer; see `Settings.checked`.
+    """
+    settings = settings_of(
+        p,
+        metrics,
+        unit=p.unit,
+        segments=p.segments,
+        groups=p.group_question,
+        slices=p.slices,
+        limits=limits,
+    )
+    return settings.checked(systems)
+
+
 def nameless(table: Blocks) -> Blocks:
-    """The table without the names of rows, and without ids if they are not needed."""
+    """The same table to be read for sums alone: rows get neither names nor numbers, and no sample
+    is drawn by the hash of whole rows.
+    """
     schema = replace(table.schema, names=None, numbered=False, drawn=False)
     return replace(table, schema=schema)
 
 
 class CountedRows(Protocol):
-    """A summary with the number of rows, and what is known of their ids."""
+    """A summary of blocks with the number of rows, and how often ids were repeated."""
 
     @property
     def rows(self) -> int:
@@ -163,16 +196,26 @@ class CountedRows(Protocol):
 Summary = TypeVar("Summary", bound=CountedRows)
 
 
-def counted(table: Blocks, summarise: Callable[[Block], Summary]) -> Summary:
-    """The summary of the first reading of a table. Raises InputError for ids that do not pair."""
+def first_summary(table: Blocks, summarise: Callable[[Block], Summary]) -> Summary:
+    """Read a table for the first time, and return its summary: the sum of those of its blocks.
+    Raises InputError for ids that do not pair.
+    """
     summary = nameless(table).total(summarise)
-    table.check(summary.rows, summary.ids.repeated_rows if table.schema.id else 0)
+    check_ids(table, summary.rows, summary.ids)
     return summary
 
 
-def few_units(table: Blocks, limits: Limits) -> int:
-    """The largest number of units whose sums are kept one by one, for methods that need each; 0
-    without units.
+def check_ids(table: Blocks, rows: int, ids: KeyRepeats) -> None:
+    """Raise InputError for ids that do not pair, once a table was read. rows: the number of rows
+    that all systems have. ids: those that were met, if the table has any.
+    """
+    repeated_rows = ids.repeated_rows if table.schema.id else 0
+    table.check(rows, repeated_rows)
+
+
+def max_single_units(table: Blocks, limits: Limits) -> int:
+    """The number of units up to which the sums of each unit are kept, for methods that need them;
+    0 for a table without units.
     """
     return limits.flipped if table.schema.unit else 0
 
@@ -181,9 +224,10 @@ def few_units(table: Blocks, limits: Limits) -> int:
 class RowStudy(Shown, Study):
     """A study of a table whose systems all predict the same rows.
 
-    measured: the rows or sums that metrics are computed from. weighted: True if rows have weights.
-    data: the rows if they are in memory, else None; blocks: the table if it was read in blocks.
-    names: the classes or labels, if each has scores or decisions of its own.
+    measured: the rows or sums that metrics are computed from; each subclass has its own types.
+    weighted: True if rows have weights. data: the rows if they are in memory, else None. blocks:
+    the table if it was read in blocks, else None. names: the classes or labels, if each has scores
+    or decisions of its own, else empty.
     """
 
     account: Account
@@ -199,9 +243,10 @@ class RowStudy(Shown, Study):
         return 1 - self.account.alone / self.account.read
 
     @property
-    def design(self) -> Any:
-        """The object with the layout of the rows, and whether they are in memory."""
-        return self.measured
+    def design(self) -> SampleDesign:
+        """How the rows vary, and whether they are in memory."""
+        design: SampleDesign = self.measured
+        return design
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -209,18 +254,21 @@ class RowStudy(Shown, Study):
         if self.blocks is None:
             return super().slices
         slices = of_groups(self.blocks.slices, self.blocks.schema.segments)
-        return [part for part in slices if part.member in self.measured.groups]
+        # a slice without rows that all systems predict has no sums
+        return [slice_ for slice_ in slices if slice_.member in self.measured.groups]
 
-    def sliced(self, part: Slice, p: Any) -> "RowStudy":
-        """The study of a slice, read again. p: parameters of the report, with `preds`."""
-        report = import_module(f"evalkit.studies.{self.report}")
-        in_slice = replace(p, preds=self.only(part, p.preds))
+    def sliced(self, slice_: Slice, p: Any) -> "RowStudy":
+        """The study of a slice: the report made again of the rows of the slice alone. p: the
+        parameters of that report, with the whole input as `preds`.
+        """
+        report = import_module(f"evalkit.studies.{self.report}")  # which imports this module
+        in_slice = replace(p, preds=self.only(slice_, p.preds))
         study: RowStudy = report.study_of(in_slice, self.settings.limits)
         return study
 
     def units_held(self) -> units.Units:
-        """The rows. Those that are not in memory are read again as they are used, one block at a
-        time.
+        """The rows for the file of units. Those that are not in memory are read again as they are
+        used, one block at a time.
         """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
@@ -233,7 +281,9 @@ class RowStudy(Shown, Study):
         return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
     def _read_again(self, table: Blocks) -> Iterator[units.FileBlock]:
-        """The rows of each block for the file of units."""
+        """Yield the rows of each block for the file of units, those of one system after the other,
+        with the names of their units and slices.
+        """
         for block in table.again(len(self.account)):
             slices = {}
             first = 1  # slices of all columns are numbered from 1, all rows are 0
@@ -249,28 +299,39 @@ class RowStudy(Shown, Study):
 
     # Of tables of scores that are probabilities
 
+    @property
+    def _level_if_plain(self) -> float | None:
+        """The level of limits that hold for independent, unweighted rows; None for other rows."""
+        return self.settings.level if self.plain else None
+
     def tenths_of(self, tables: Mapping[str, Counts]) -> pd.DataFrame:
         """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are
-        plain.
+        plain; the columns of `reliability.by_tenths`. tables: of counts by score, by name.
         """
-        return reliability.by_tenths(tables, level=self.settings.level if self.plain else None)
+        return reliability.by_tenths(tables, level=self._level_if_plain)
 
     def isotonic_of(
         self, tables: Mapping[str, Counts], key: int, fine: reliability.Fine
     ) -> reliability.Reliability:
-        """The reliability of tables without bins. key: of the random numbers of bands, which only
-        plain rows have.
+        """The reliability of scores without bins, with bands if rows are plain.
+
+        tables: of counts by score, by name. key: of the random numbers of the bands, see `rng`.
+        fine: the resolution of the figure.
         """
-        draws = self.settings.limits.bands
-        level = self.settings.level if self.plain else None
         return reliability.reliability(
-            tables, lambda: self.rng(key), draws=draws, level=level, fine=fine
+            tables,
+            lambda: self.rng(key),
+            draws=self.settings.limits.bands,
+            level=self._level_if_plain,
+            fine=fine,
         )
 
     def perfect(
         self, c: Counts, metric: Callable[[Counts], float]
     ) -> consistency.PerfectCalibration:
-        """What perfect calibration would show, if rows are independent and unweighted."""
+        """The value of a metric of a table of counts that perfect calibration would lead to, and
+        the p-value of a test of it; unknown unless rows are independent and unweighted.
+        """
         if not self.plain:
             return consistency.UNKNOWN
         return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
@@ -303,15 +364,15 @@ class RowStudy(Shown, Study):
         return {"detectable": self.would_show(chosen, pair)}
 
     @property
-    def over(self) -> str:
-        """The unit that varies, if it is not the plain row."""
-        return "" if self.plain else super().over
+    def units_clause(self) -> str:
+        """The unit that varies, as the end of a sentence about methods; "" for a plain row."""
+        return "" if self.plain else super().units_clause
 
     @property
     def intervals_are(self) -> str:
         """How intervals were computed, as text."""
         methods = self.methods_are(self.settings.metrics, lambda method: method.interval_is)
-        return methods + self.over
+        return methods + self.units_clause
 
 
 # The rows that systems miss by most, or that two of them miss most unlike -------------------------
@@ -319,7 +380,11 @@ class RowStudy(Shown, Study):
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Some rows of a study, those with the largest errors first; see `missed`."""
+    """Some rows of a study, those with the largest errors of the leader first; see `missed`.
+
+    aligned: all rows, with the columns of the input. misses: the errors of each system on all rows.
+    rows: the numbers of the rows that are listed, among all.
+    """
 
     study: RowStudy
     aligned: other_columns.Aligned
@@ -333,15 +398,15 @@ class Missed:
 
     @property
     def excess(self) -> Floats:
-        """By how much the error of the first of the pair exceeds that of the second, per row; 0
+        """By how much the error of the leader exceeds that of its opponent on each listed row; 0
         with one system.
         """
-        first = self.misses.errors[self.pair[0]]
-        last = self.misses.errors[self.pair[-1]]
-        return first[self.rows] - last[self.rows]
+        of_leader = self.misses.errors[self.pair[0]]
+        of_last = self.misses.errors[self.pair[-1]]  # the leader itself with one system
+        return of_leader[self.rows] - of_last[self.rows]
 
     def unused_values(self, max_rows: int) -> list[dict[str, str]]:
-        """The columns of the input that have no role, for the first rows."""
+        """For each of the first listed rows the texts of the columns without a role, by column."""
         return other_columns.others_of_rows(self.aligned, self.rows[:max_rows].tolist())
 
 
@@ -349,42 +414,49 @@ def compared(study: RowStudy) -> Sequence[str]:
     """The leader of a study, and the system that it is compared with, if there is one."""
     if not len(study.headline):
         return [study.leader]
-    return [study.leader, *(name for name in study.opponents if name != study.leader)]
+    opponents = [name for name in study.opponents if name != study.leader]
+    return [study.leader, *opponents]
 
 
 def missed(study: RowStudy, max_rows: int) -> Missed:
-    """The rows with the leader's largest errors, over all and in each segment, and those most
-    unlike its opponent's.
+    """At most `max_rows` rows of a study whose rows are in memory, the largest errors of the leader
+    first.
 
-    The same number of each, the largest errors first. If there are more than `max_rows` rows, those
-    on which neither system errs are left out.
+    They are taken in turn from lists of all rows: by the error of the leader; by how unlike it is
+    the error of its opponent; and by the error of the leader in each slice, where the lists of all
+    slices together give as many rows as each other list. If the study has more rows than that,
+    those on which neither system errs are left out.
     """
-    assert study.data is not None  # rows are shown where they are in memory
+    assert study.data is not None
     misses = study.data.misses
     pair = compared(study)
-    first = misses.errors[pair[0]]
-    last = misses.errors[pair[-1]]
-    ranks = [_descending_rank(first)]
+    of_leader = misses.errors[pair[0]]
+    of_last = misses.errors[pair[-1]]  # the leader itself with one system
+    n = len(of_leader)
+    ranks = [_descending_rank(of_leader)]  # of each list the rank of every row
     if len(pair) > 1:
-        ranks.append(_descending_rank(np.abs(first - last)))
-    for part in study.slices:
-        rank = np.full(len(first), len(first))
-        # all slices together have as many rows as each other list
-        rank[part.member] = _descending_rank(first[part.member]) * len(study.slices)
+        ranks.append(_descending_rank(np.abs(of_leader - of_last)))
+    for slice_ in study.slices:
+        rank = np.full(n, n)
+        rank[slice_.member] = _descending_rank(of_leader[slice_.member]) * len(study.slices)
         ranks.append(rank)
-    rows = np.argsort(np.min(ranks, axis=0), kind="stable")[:max_rows]
-    if len(rows) < len(first):
-        rows = rows[(first[rows] > 0) | (last[rows] > 0)]
-    largest_first = rows[np.argsort(-first[rows], kind="stable")]
+    best_rank = np.min(ranks, axis=0)
+    rows = np.argsort(best_rank, kind="stable")[:max_rows]
+    if len(rows) < n:
+        rows = rows[(of_leader[rows] > 0) | (of_last[rows] > 0)]
+    largest_first = rows[np.argsort(-of_leader[rows], kind="stable")]
     return Missed(study, study.data.rows, misses, largest_first)
 
 
 def fitting(study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]) -> Missed:
-    """`missed` with fewer rows if their `size`, such as their characters, exceeds `max_size`."""
+    """`missed` with fewer rows if their size exceeds `max_size`. size: that of some rows, such as
+    the number of their characters.
+    """
     rows = missed(study, max_rows)
-    fewer = max_size * len(rows.rows) // max(size(rows), 1)
-    if fewer < len(rows.rows):
-        return missed(study, fewer)
+    n = len(rows.rows)
+    rows_that_fit = max_size * n // max(size(rows), 1)
+    if rows_that_fit < n:
+        return missed(study, rows_that_fit)
     return rows
 
 

@@ -5,7 +5,7 @@ scores of each class are spread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from evalkit.statistics import bootstrap
 from evalkit.studies.study import Row, SystemPair, framed
 from evalkit.system import progress
 
+# the curves by kind: ROC, precision by recall, and gain
 CURVES: dict[str, Callable[[Counts], Curve]] = {
     "roc": curves.roc_curve,
     "pr": curves.precision_steps,
@@ -64,7 +65,7 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.D
     Columns: curve, "roc" or "pr"; first, second, the system with the larger area first; crossings,
     a list of x; above, the share of x at which the first system's curve lies above the other.
     """
-    rows = list[dict[str, Any]]()
+    rows = list[Row]()
     with progress("curves crossed", len(CURVES_WITH_AREA) * len(pairs), "curves") as draw:
         for kind, of_counts in CURVES_WITH_AREA.items():
             curve_of = {name: of_counts.curve(table) for name, table in tables.items()}
@@ -75,17 +76,15 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.D
     return pd.DataFrame(rows, columns=["curve", "first", "second", "crossings", "above"])
 
 
-def _crossing(
-    pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[str, float]
-) -> dict[str, Any]:
-    """The row of a pair in `crossings`, without the kind of curve."""
+def _crossing(pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[str, float]) -> Row:
+    """The row of a pair in `crossings`, without the kind of curve. curve_of, area_of: by system."""
     first, second = sorted(pair, key=lambda name: area_of[name], reverse=True)
     larger = curve_of[first]
     smaller = curve_of[second]
     larger_heights = np.interp(FINE_GRID, larger.x, larger.y)
     smaller_heights = np.interp(FINE_GRID, smaller.x, smaller.y)
     share_above = float(np.mean(larger_heights > smaller_heights))
-    crossed_at = curves.crossings(*(curve_of[name] for name in pair))
+    crossed_at = curves.crossings(curve_of[pair[0]], curve_of[pair[1]])
     return {
         "first": first,
         "second": second,
@@ -103,8 +102,8 @@ def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> 
 
 
 def _recall_on_grid(table: Counts) -> Floats:
-    """Recall at the false positive rates of the grid; the points of the curve are joined by
-    straight lines.
+    """Recall at the false positive rates of `BAND_GRID`, on straight lines between the points of
+    the ROC curve.
     """
     roc = curves.roc_curve(table)
     # of points above each other the highest, which is the last
@@ -113,7 +112,9 @@ def _recall_on_grid(table: Counts) -> Floats:
 
 
 def _precision_on_grid(table: Counts) -> Floats:
-    """Precision at the recalls of the grid: at the highest threshold that reaches the recall."""
+    """Precision at the recalls of `BAND_GRID`: that at the highest threshold that reaches the
+    recall.
+    """
     steps = curves.precision_steps(table)  # recall rises
     place = np.searchsorted(steps.x, BAND_GRID)
     return steps.y[np.minimum(place, len(steps.x) - 1)]
@@ -131,16 +132,17 @@ BINS = 30
 
 
 def histogram(tables: Mapping[str, Counts], edges: Floats) -> pd.DataFrame:
-    """The share of each class in bins of the score: system, low, high, positive, negative.
+    """The share of each class that lies in bins of the score: system, low, high, positive,
+    negative.
 
-    Bins are closed on the left, the last on both sides.
+    edges: of the bins, ascending. Bins are closed on the left, the last on both sides.
     """
     frames = [_histogram(name, table, edges) for name, table in tables.items()]
     return pd.concat(frames, ignore_index=True)
 
 
 def _histogram(name: str, table: Counts, edges: Floats) -> pd.DataFrame:
-    """The histogram of one system, as `histogram` returns it."""
+    """The histogram of one system, with the columns of `histogram`. table: its counts by score."""
     bins = len(edges) - 1
     bin_of_score = np.searchsorted(edges, table.threshold, side="right") - 1
     bin_of_score = np.clip(bin_of_score, 0, bins - 1)
@@ -182,15 +184,15 @@ def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.Data
     frame = pd.DataFrame(columns)[::-1]
     x = frame["x"].to_numpy()
     is_drawn: Bools = np.zeros(len(frame), dtype=bool)
-    for side in ("positive", "negative"):
-        is_drawn |= curves.drawn(x, frame[side].to_numpy(), cells)
+    for class_column in ("positive", "negative"):
+        is_drawn |= curves.drawn(x, frame[class_column].to_numpy(), cells)
     return frame[is_drawn]
 
 
 @framed
 def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
-    """The largest distance between the distribution functions of the two classes
-    (Kolmogorov-Smirnov) by system.
+    """Yield the largest distance between the distribution functions of the two classes of each
+    system (Kolmogorov-Smirnov).
 
     Columns: system; x, the score where it lies; positive, negative, the share of each class below
     that score; value, the distance.

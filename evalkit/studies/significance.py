@@ -72,8 +72,8 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
     if isinstance(data, Trials):
         return Shares.from_trials(data, p)
     if data.labels:
-        return judges.JudgedOutputs.of(data, metrics, p, limits)
-    return Significance.of(data, metrics, p, limits)
+        return judges.JudgedOutputs.from_values(data, metrics, p, limits)
+    return Significance.from_values(data, metrics, p, limits)
 
 
 read = reports.reader(reports.SignificanceParameters)(study_of)

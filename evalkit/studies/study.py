@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations, count
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, ParamSpec, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,24 @@ Member = Bools | slice | int
 EVERY = slice(None)  # all units
 Row = dict[str, Any]  # of a frame
 SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
-Tested = tuple[MetricAtK, SystemPair]
+
+
+class PairTest(NamedTuple):
+    """A pair of systems, and the metric by which they are compared."""
+
+    chosen: MetricAtK
+    pair: SystemPair
+
+
+class SampleDesign(Protocol):
+    """What intervals and tests depend on beside the metric: how the units of a sample vary, and
+    whether each of them is in memory.
+    """
+
+    @property
+    def layout(self) -> statistic.Layout: ...
+    @property
+    def in_memory(self) -> bool: ...
 
 
 class FigureSystems(NamedTuple):
@@ -81,7 +98,7 @@ class Settings:
     @property
     def attributes(self) -> list[str]:
         """The columns that segments, groups, slices and unit name, without duplicates."""
-        return attributes((*self.segments, *self.groups.columns, *self.slices), self.unit)
+        return attributes(self.segments + self.groups.columns + self.slices, self.unit)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -154,9 +171,10 @@ def settings(
 
 
 def refuse_looks(p: Any) -> None:
-    """Raise ParameterError for a one-sided question with several looks, whose bounds are two-sided.
+    """Raise ParameterError for a one-sided question with several looks, that is interim analyses,
+    whose bounds are two-sided.
 
-    p: parameters with looks and alternative.
+    p: parameters of a report that have `looks` and `alternative`.
     """
     if p.looks > 1 and Alternative(p.alternative).one_sided:
         raise ParameterError(
@@ -166,11 +184,13 @@ def refuse_looks(p: Any) -> None:
 
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
-    """Raise ParameterError for a column of an own metric that a part lacks."""
+    """Raise ParameterError for a column of an own metric that a part of the input lacks. metrics:
+    as the parameter `metrics` takes them.
+    """
     columns = lookup.columns_needed_by(metrics)
-    for part in parts:
+    for input_part in parts:
         for column, parameter in columns.items():
-            roles_of.require(part.columns, column, part.name, parameter)
+            roles_of.require(input_part.columns, column, input_part.name, parameter)
 
 
 S = TypeVar("S")
@@ -215,7 +235,7 @@ def with_limits(estimates: Mapping[str, intervals.Estimate]) -> dict[str, float]
     return columns
 
 
-def estimate_columns(e: intervals.Estimate) -> dict[str, Any]:
+def estimate_columns(e: intervals.Estimate) -> Row:
     """The columns of a frame with one estimate per row: value, low, high, n."""
     return limits(e) | {"n": e.n}
 
@@ -224,8 +244,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def once(method: Method) -> Method:
-    """Cache the results of a study's method of a metric, a system or pair, and units, where these
-    are all: bootstraps take long.
+    """Decorate a study's method of a metric, a system or pair, and some units, so that its result
+    for all units is computed once: bootstraps take long. Results for a slice are not kept.
     """
     name = method.__qualname__
 
@@ -233,6 +253,7 @@ def once(method: Method) -> Method:
     def cached_method(
         self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
     ) -> object:
+        """The result of the method; that for all units is kept by the study."""
         if member is not EVERY:
             return method(self, chosen, subject, member)
         results = vars(self).setdefault("_results", {})
@@ -272,14 +293,14 @@ class Weakest:
     share: float = 0.0
 
     @classmethod
-    def of(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
-        """The weakest of a frame with the columns noun, n and recall; None if every known recall is
-        1.
+    def from_frame(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
+        """The class or label with the lowest recall of a frame with the columns `noun`, n and
+        recall; None if every recall that is defined is 1.
         """
-        known = rows[rows["recall"] < 1]
-        if not len(known):
+        below_1 = rows[rows["recall"] < 1]
+        if not len(below_1):
             return None
-        row = known.loc[known["recall"].idxmin()]
+        row = below_1.loc[below_1["recall"].idxmin()]
         return cls(noun, str(row[noun]), int(row["n"]), float(row["recall"]))
 
 
@@ -303,9 +324,9 @@ class Study(ABC):
     # whether pairs without a baseline have a first system whatever their values are
     directed_pairs: ClassVar[bool] = False
     adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
-    rechosen: ClassVar[bool] = (
-        False  # whether a threshold chosen on the units is chosen again on samples of them
-    )
+    # whether a threshold chosen on the units is chosen again on samples of them
+    rechosen: ClassVar[bool] = False
+    all_units: ClassVar[Member] = EVERY
 
     def __repr__(self) -> str:
         """One line: the systems, the metrics, the unit."""
@@ -359,7 +380,9 @@ class Study(ABC):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
-        """first − second; raises InputError if units have their own values and none has both."""
+        """The difference first − second of a pair, with its test; raises InputError if units have
+        values of their own and none has one of both systems.
+        """
         first, second = self.compared(chosen, pair, member)
         if not first.overlaps(second):
             names = dict.fromkeys(source.name for source in self.sources)
@@ -379,10 +402,11 @@ class Study(ABC):
         compare: Callable[[float], significance.Comparison],
         alternative: Alternative | None = None,
     ) -> significance.Comparison:
-        """A comparison that answers the question of the study, with the interval at its level and
-        the tests at theirs.
+        """A comparison that answers the question of the study, two-sided or one-sided: its interval
+        is at `interval_level`, and the tests of equivalence are at `test_level`.
 
-        compare: makes the two-sided one at a level. alternative: another question.
+        compare: returns the two-sided comparison with its interval at a level. alternative: the
+        question; None for that of the study.
         """
         question = alternative or self.settings.alternative
         two_sided = compare(question.two_sided_level(self.interval_level))
@@ -435,8 +459,8 @@ class Study(ABC):
         return replace(self, settings=settings)
 
     def asked_p(self, two_sided: float, tails: Tails) -> float:
-        """The p-value of the question of the study, from that of the two-sided one and the tails
-        of the test.
+        """The p-value of the question of the study. two_sided: that of the two-sided question.
+        tails: the probabilities of both tails, from which that of a one-sided question follows.
         """
         return self.settings.alternative.p_value(two_sided, tails)
 
@@ -464,7 +488,8 @@ class Study(ABC):
         """The smallest true difference that the test of a comparison, at a level of its own,
         detects with 80% power.
         """
-        return inference.detectable(*self.compared(chosen, pair, member), comparison, level)
+        first, second = self.compared(chosen, pair, member)
+        return inference.detectable(first, second, comparison, level)
 
     @property
     def family(self) -> str:
@@ -530,35 +555,35 @@ class Study(ABC):
         return self.settings.alternative.value
 
     @property
-    def design(self) -> Any:
-        """The object with the sample's `layout`, and whether every unit is `in_memory`."""
+    def design(self) -> SampleDesign:
+        """How the units of the sample vary, and whether each is in memory."""
         return self.measure(self.primary, self.systems[0])
 
     def methods_are(
-        self, metrics: Iterable[MetricAtK], side: Callable[[inference.Method], str]
+        self, metrics: Iterable[MetricAtK], name_of: Callable[[inference.Method], str]
     ) -> str:
-        """The methods of metrics as text. side: a method -> the text of its interval or its
-        test.
+        """The names of the methods of some metrics, as text. name_of: a method -> the name of its
+        interval or of its test.
         """
         design = self.design
         return inference.method_names(
-            metrics, design.layout, side, in_memory=design.in_memory, rechosen=self.rechosen
+            metrics, design.layout, name_of, in_memory=design.in_memory, rechosen=self.rechosen
         )
 
     @property
     def tests_are(self) -> str:
-        """How tests were computed, as text."""
+        """How the differences were tested, as text: of which units, the methods, Holm."""
         tests = self.methods_are(self.tested, lambda method: method.test_is)
         one_sided = self.settings.alternative.one_sided
         sided = f"one-sided ({self.sided})" if one_sided else self.sided
         return (
-            f"{self.differences_are.lower()}, {sided}: {tests}{self.over}; Holm over the "
+            f"{self.differences_are.lower()}, {sided}: {tests}{self.units_clause}; Holm over the "
             f"pairs of one metric"
         )
 
     @property
-    def over(self) -> str:
-        """The unit that varies, as text."""
+    def units_clause(self) -> str:
+        """The unit that varies, as the end of a sentence about methods."""
         return f"; over {plural(self.unit_name, 2)}"
 
     @cached_property
@@ -574,37 +599,38 @@ class Study(ABC):
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name,
         undefined ones last.
         """
-        return ranked(
-            {name: self.estimate(self.primary, name).value for name in self.systems}, self.primary
-        )
+        values = {name: self.estimate(self.primary, name).value for name in self.systems}
+        return ranked(values, self.primary)
 
-    def figure_systems(self, most: int) -> FigureSystems:
-        """The systems of a figure that has room for so many: the best ones, and instead of the last
-        of these the baseline if it is not among them.
+    def figure_systems(self, max_systems: int) -> FigureSystems:
+        """The systems of a figure that has room for `max_systems`: the best ones, and instead of
+        the last of these the baseline if it is not among them.
         """
-        best = self.order[:most]
+        best = self.order[:max_systems]
         baseline = self.settings.baseline
         if baseline is None or baseline in best:
             return FigureSystems(best, n_best=len(best), with_baseline=False)
-        best = best[: most - 1]
+        best = best[: max_systems - 1]
         return FigureSystems([*best, baseline], n_best=len(best), with_baseline=True)
 
     def of_systems(self, names: Sequence[str]) -> Self:
-        """This study with these systems alone, the same rows, and p adjusted over their pairs; a
-        one-sided question becomes two-sided if the baseline is not among several of them.
+        """This study with these systems alone, on the same rows, and with p adjusted over their
+        pairs. A one-sided question becomes two-sided if there are several systems and the baseline
+        is not among them.
         """
         baseline = self.settings.baseline if self.settings.baseline in names else None
         directed = len(names) > 1 and (baseline is not None or self.directed_pairs)
         alternative = self.settings.alternative if directed else Alternative.TWO_SIDED
         settings = replace(self.settings, baseline=baseline, alternative=alternative)
         study = replace(self, settings=settings)
+        # the order, and with it all tables, leaves the other systems out
         vars(study)["order"] = [name for name in self.order if name in names]
         return study
 
     @frame
     def estimates(self) -> Iterator[Row]:
-        """Every metric of every system, best first: value, low, high, level, n, method and the
-        study's extras.
+        """Yield each metric of each system, best first: metric, system, value, low, high, level, n,
+        method, and the columns of `estimate_extras`.
         """
         for chosen in self.settings.metrics:
             for name in self.order:
@@ -626,40 +652,51 @@ class Study(ABC):
         return [(name, baseline) for name in self.order if name != baseline]
 
     @property
-    def families(self) -> list[list[Tested]]:
-        """The comparisons that are adjusted together: the pairs of each metric that has a
-        direction.
+    def families(self) -> list[list[PairTest]]:
+        """The families of comparisons, each adjusted together: for each metric that has a direction
+        all pairs.
         """
-        return [[(chosen, pair) for pair in self.pairs] for chosen in self.directed]
+        families = []
+        for chosen in self.directed:
+            families.append([PairTest(chosen, pair) for pair in self.pairs])
+        return families
 
     @frame
     def comparisons(self) -> Iterator[Row]:
-        """Every pair on every metric that has a direction; p adjusted by Holm over each of the
-        families.
+        """Yield the columns of `row` for every pair on every metric that has a direction; p is
+        adjusted by Holm over each of the families.
+
+        Raises InputError if by the primary metric no pair has units in common.
         """
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
-            done = count()
+            n_compared = count()
             for family in self.families:
                 refused = list[InputError]()
-                tests = list[significance.Comparison]()
+                comparisons = list[significance.Comparison]()
                 for chosen, pair in family:
-                    draw(next(done))
+                    draw(next(n_compared))
                     try:
-                        tests.append(self.compare(chosen, pair))
+                        comparisons.append(self.compare(chosen, pair))
                     except InputError as error:
                         refused.append(error)
-                        tests.append(self.without_units(error))
-                if refused and family[0][0] is self.primary and len(refused) == len(tests):
+                        comparisons.append(self.without_units(error))
+                all_refused = bool(refused) and len(refused) == len(comparisons)
+                if all_refused and family[0].chosen is self.primary:
                     raise refused[0]
-                for (chosen, pair), c in zip(family, significance.adjust(tests), strict=True):
-                    yield self.row(chosen, pair, c)
+                adjusted = significance.adjust(comparisons)
+                for (chosen, pair), comparison in zip(family, adjusted, strict=True):
+                    yield self.row(chosen, pair, comparison)
 
     def without_units(self, error: InputError) -> significance.Comparison:
-        """The comparison of a pair without common units: undefined."""
+        """What `comparisons` has for a pair without common units: an undefined comparison. error:
+        that of `compare`, which a subclass may raise instead.
+        """
         return inference.undefined(self.settings.level, self.unit_name)
 
     def row(self, chosen: MetricAtK, pair: SystemPair, comparison: significance.Comparison) -> Row:
-        """The row of a comparison in `comparisons`."""
+        """The columns of a comparison: metric, first, second, difference, low, high, level, p,
+        adjusted, n, unit, verdict, method, and those of `comparison_extras`.
+        """
         difference = comparison.difference
         verdict: str = CANNOT_TELL
         if not self.broken_design:
@@ -680,8 +717,9 @@ class Study(ABC):
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The first screen's primary comparisons: the leader against each other, or all against the
-        baseline.
+        """The rows of `comparisons` that the first screen shows, those of the primary metric: the
+        leader against every other system, or all against the baseline; empty without pairs or a
+        better direction.
         """
         if not self.pairs or self.primary.metric.best == "neither":
             return pd.DataFrame()
@@ -718,25 +756,28 @@ class Study(ABC):
             segments += slices(column, self.attributes[column])
         return segments
 
-    def only(self, part: Slice, data: Any) -> list[InputPart]:
-        """The parts of an input, restricted to the rows of a slice."""
-        texts = [*part.texts]
+    def only(self, slice_: Slice, data: Any) -> list[InputPart]:
+        """The parts of an input, restricted to the rows of a slice. data: the input as the user
+        gave it.
+        """
+        texts = list(slice_.texts)
         if NONE in texts:  # stands for cells without a value
             texts.append("")
-        selected = RowFilter(part.column, texts)
+        selected = RowFilter(slice_.column, texts)
         input_parts = sources.parts(data, self.p.header, self.settings.limits.reading)
         return [replace(input_part, selected_rows=selected) for input_part in input_parts]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:
-        """The primary metric of each system in each slice, with the headline pair's difference; p
-        adjusted by Holm.
+        """The primary metric of each system in each slice: segment, slice, system, value, low,
+        high, n. If there are tests, also the difference of the headline's first pair in the slice:
+        difference, difference_low, difference_high, p, and p adjusted by Holm over the slices.
         """
         rows = []
-        for part in self.slices:
+        for slice_ in self.slices:
             for name in self.order:
-                row = {"segment": part.column, "slice": part.label, "system": name}
-                estimate = self.estimate(self.primary, name, part.member)
+                row = {"segment": slice_.column, "slice": slice_.label, "system": name}
+                estimate = self.estimate(self.primary, name, slice_.member)
                 rows.append(row | estimate_columns(estimate))
         tests = pd.DataFrame(list(self._slice_tests()))
         if not len(tests):
@@ -745,16 +786,18 @@ class Study(ABC):
         return pd.DataFrame(rows).merge(tests, on=["segment", "slice"], how="left")
 
     def _slice_tests(self) -> Iterator[Row]:
-        """The headline pair in each slice that has enough units to test."""
+        """Yield the comparison of the headline's first pair in each slice with two units or more:
+        segment, slice, difference, difference_low, difference_high, p.
+        """
         if not self.slices or not len(self.headline):
             return
-        for part in self.slices:
+        for slice_ in self.slices:
             try:
-                comparison = self.compare(self.primary, self.opponents, part.member)
+                comparison = self.compare(self.primary, self.opponents, slice_.member)
             except InputError:  # no unit of the slice has both values
                 continue
             if comparison.difference.n >= 2:
-                row: Row = {"segment": part.column, "slice": part.label}
+                row: Row = {"segment": slice_.column, "slice": slice_.label}
                 row |= with_limits({"difference": comparison.difference})
                 yield row | {"p": comparison.p_value}
 
@@ -787,7 +830,7 @@ class Study(ABC):
         rows or units.
         """
         rows = weak_slices.of_study(self).rows()
-        return pd.DataFrame(list(rows), columns=[*weak_slices.COLUMNS])
+        return pd.DataFrame(list(rows), columns=list(weak_slices.COLUMNS))
 
     @cached
     def detectable_slices(self) -> pd.DataFrame:
@@ -830,11 +873,8 @@ class Study(ABC):
         """The largest gap of a metric of a system between two groups of a column; undefined if
         fewer than two have a value.
         """
-        (gap,) = [
-            metric.largest
-            for metric in self.grouped(column)
-            if metric.chosen == chosen and metric.system == system
-        ]
+        by_metric = {(metric.chosen, metric.system): metric for metric in self.grouped(column)}
+        gap = by_metric[chosen, system].largest
         if gap is None:
             return inference.undefined(self.settings.level, self.unit_name).difference
         return gap.estimate
@@ -851,7 +891,9 @@ class Study(ABC):
         """The units. If they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
-        """The units to write; if there are very many, only on request."""
+        """The units that a report writes; None if the user wants none, or if there are very many
+        and the user does not ask for them.
+        """
         requested = self.settings.units
         if requested is False:
             return None
@@ -891,7 +933,7 @@ class Study(ABC):
         self._check_question()
         for column in self.settings.groups.references:
             groups.reference_of(self, column, self.group_parts(column))
-        policy.asked(self.settings.gate, [self])
+        policy.check_rules(self.settings.gate, [self])
 
     def _check_question(self) -> None:
         """Raise ParameterError for a one-sided question without a baseline, or whose level has no
@@ -999,5 +1041,7 @@ def ranked(values: Mapping[str, float], chosen: MetricAtK) -> list[str]:
 
 
 def leading(order: Sequence[str], baseline: str | None) -> str:
-    """The best system, with a baseline the best of the others."""
-    return next(name for name in order if name != baseline or len(order) == 1)
+    """The first system of an order that is not the baseline; of a single system that one."""
+    if len(order) == 1:
+        return order[0]
+    return next(name for name in order if name != baseline)

@@ -49,8 +49,8 @@ class SliderCounts:
         return len(self.threshold) - 1
 
     def named(self, threshold: float) -> str:
-        """The shortest number that gives the same decisions as a threshold chosen on these
-        scores.
+        """A threshold chosen on these scores, as text: the shortest number that gives the same
+        decisions, ∞ if no row is predicted positive, – if the threshold is NaN.
         """
         place = self.place(threshold)
         if place == len(self.threshold):
@@ -69,21 +69,23 @@ class SliderCounts:
 
 
 def systems(study: BinaryStudy) -> list[str]:
-    """The first systems of a study, whose decisions the slider moves."""
-    most = MOST_SYSTEMS if study.plain else MOST_SYSTEMS_OWN_INTERVALS
-    return study.order[:most]
+    """The best systems of a study, whose decisions the slider moves."""
+    max_systems = MOST_SYSTEMS if study.plain else MOST_SYSTEMS_OWN_INTERVALS
+    return study.order[:max_systems]
 
 
 def slider_counts(study: BinaryStudy) -> SliderCounts:
-    """The first systems of a study at about a hundred thresholds.
+    """The counts of the systems of the slider at its thresholds, about a hundred.
 
     Among them are those in use, and all that are cheapest for any costs of the two errors.
     """
     tables = {name: study.table(name) for name in systems(study)}
-    most = MOST_THRESHOLDS if study.plain else MOST_OWN_INTERVALS // len(tables)
-    in_use = [*study.thresholds.values(), *study.choices["threshold"]]
-    of_systems = [_thresholds(table, most // len(tables)) for table in tables.values()]
-    ascending = np.unique(np.concatenate([*of_systems, in_use]))
+    max_thresholds = MOST_THRESHOLDS if study.plain else MOST_OWN_INTERVALS // len(tables)
+    max_per_system = max_thresholds // len(tables)
+    thresholds = [_thresholds(table, max_per_system) for table in tables.values()]
+    thresholds.append(np.array(list(study.thresholds.values())))
+    thresholds.append(study.choices["threshold"].to_numpy())
+    ascending = np.unique(np.concatenate(thresholds))
     ascending = ascending[np.isfinite(ascending)]
     scores = np.unique(np.concatenate([table.threshold for table in tables.values()]))
     threshold = np.append(np.inf, _shortened(ascending, scores)[::-1])
@@ -91,9 +93,13 @@ def slider_counts(study: BinaryStudy) -> SliderCounts:
     return SliderCounts(threshold, at_thresholds)
 
 
-def _thresholds(table: Counts, most: int) -> Floats:
-    """The thresholds of a system that are cheapest for some costs, and about `most` others."""
-    return np.concatenate([table.threshold[corners(table)], curves.thin(table, most).threshold])
+def _thresholds(table: Counts, max_others: int) -> Floats:
+    """The thresholds of a system that are cheapest for some costs, and about `max_others` others,
+    in no order and some twice.
+    """
+    cheapest = table.threshold[corners(table)]
+    others = curves.thin(table, max_others).threshold
+    return np.concatenate([cheapest, others])
 
 
 def corners(table: Counts) -> Ints:
@@ -111,8 +117,8 @@ def corners(table: Counts) -> Ints:
 
 
 def _shortened(thresholds: Floats, scores: Floats) -> Floats:
-    """For each threshold the shortest number above the next lower score, which gives the same
-    decisions. scores: ascending.
+    """For each threshold the shortest decimal number that gives the same decisions: one above the
+    next lower score. thresholds, scores: ascending.
     """
     next_lower = np.append(-np.inf, scores)[np.searchsorted(scores, thresholds)]
     return np.array([shortest(low, high) for low, high in zip(next_lower, thresholds, strict=True)])
@@ -149,6 +155,9 @@ UNDEFINED_LIMIT = -1  # the limits of what has no value
 SPREAD_UNITS = 1e6  # variances are whole numbers of so many parts of the largest
 
 
+SystemIntervals = dict[str, list[Any]]  # fields of the page's JSON, by name
+
+
 @dataclass(frozen=True, eq=False)
 class ClosedFormIntervals:
     """Closed-form intervals for independent, unweighted rows, or no intervals (level: None)."""
@@ -156,8 +165,8 @@ class ClosedFormIntervals:
     level: float | None
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics at one threshold, from the counts there. The mean cost is a mean of 0 and the
-        costs of the two errors.
+        """The metrics at one threshold by name, `METRICS` and cost, with their limits, NaN without
+        a level. name: of the system. table: its counts at this threshold.
         """
         tp, fp, fn, tn = (float(cell) for cell in (table.tp, table.fp, table.fn, table.tn))
         level = self.level or 0.95  # of limits that are dropped below
@@ -166,6 +175,7 @@ class ClosedFormIntervals:
             "recall": wilson(tp, tp + fn, level=level),
             "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=level),
             "predicted_rate": wilson(tp + fp, float(table.total), level=level),
+            # a mean of three costs of a row, with how often each occurs
             "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=level),
         }
         if self.level:
@@ -180,8 +190,8 @@ class ClosedFormIntervals:
             return {"z": NO_QUANTILE}
         return {"z": normal_quantile(self.level)}
 
-    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
-        """What a system adds to the quantiles: nothing."""
+    def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
+        """What the page needs of a system beside the quantiles: nothing."""
         return {}
 
 
@@ -203,7 +213,9 @@ class OwnIntervals:
         return next(iter(self.decisions.values())).units
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics of a system at one of the thresholds, from its counts there."""
+        """The metrics at one threshold by name, `METRICS` and cost, with their limits. name: of the
+        system. table: its counts at this threshold, which must be one of the slider.
+        """
         place = self.slider.place(float(table.threshold))
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
@@ -231,9 +243,11 @@ class OwnIntervals:
             "units": self.units,
         }
 
-    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
-        """What the page computes the intervals of a system from: by threshold the limits of each of
-        `METRICS`, rounded to as many decimals as `places` says, and the variances of costs.
+    def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
+        """What the page computes the intervals of a system from, each with an entry per threshold:
+        limits, those of each of `METRICS`, and spread, the variances of costs in whole numbers.
+
+        places: for each of `METRICS` the number of decimals of its limits.
         """
         share_of_largest = self.decisions[name].error_variance / self._largest_variance
         spread = np.rint(share_of_largest * SPREAD_UNITS).astype(int).tolist()
@@ -245,21 +259,27 @@ class OwnIntervals:
     @property
     def _largest_variance(self) -> float:
         """The largest variance, in absolute value, of the products of costs; 1 if all are 0."""
-        largest = max(float(np.abs(one.error_variance).max()) for one in self.decisions.values())
+        largest = 0.0
+        for decisions in self.decisions.values():
+            largest = max(largest, float(np.abs(decisions.error_variance).max()))
         return largest or 1.0
 
 
 def _limits(estimate: Estimate, places: int) -> list[float]:
-    """The limits rounded to so many decimals."""
-    return [
-        UNDEFINED_LIMIT if math.isnan(limit) else float(f"{limit:.{places}f}")
-        for limit in (estimate.low, estimate.high)
-    ]
+    """The low and the high limit, rounded to so many decimals; `UNDEFINED_LIMIT` for NaN."""
+    limits: list[float] = []
+    for limit in (estimate.low, estimate.high):
+        if math.isnan(limit):
+            limits.append(UNDEFINED_LIMIT)
+        else:
+            limits.append(float(f"{limit:.{places}f}"))
+    return limits
 
 
 def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals | OwnIntervals:
-    """The intervals of the decisions of a study; none where rows vary by unit or weight and are
-    read in blocks.
+    """How the intervals of the slider's metrics are computed: in closed form for independent,
+    unweighted rows; for other rows by the study's own methods at each threshold, or, if they are
+    not in memory, not at all.
     """
     if study.plain:
         return ClosedFormIntervals(study.settings.level)
@@ -270,12 +290,13 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
     decisions = {}
     estimates_by_system = {}
     for name, table in slider.tables.items():
-        moving = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
-        decisions[name] = moving
-        estimates_by_system[name] = [
-            [inference.estimate(cell_statistic(metric, cells, 0), options) for metric in metrics]
-            for cells in moving.by_threshold
-        ]
+        decisions[name] = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
+        estimates_by_threshold = []
+        for cells in decisions[name].by_threshold:
+            statistics = [cell_statistic(metric, cells, 0) for metric in metrics]
+            estimates = [inference.estimate(statistic, options) for statistic in statistics]
+            estimates_by_threshold.append(estimates)
+        estimates_by_system[name] = estimates_by_threshold
     return OwnIntervals(slider, decisions, estimates_by_system, study.settings.level)
 
 
@@ -284,5 +305,8 @@ def counts_in_use(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | N
     in_use: list[Counts | None] = []
     for name in systems:
         threshold = study.thresholds[name]
-        in_use.append(None if math.isnan(threshold) else counts.at(study.table(name), threshold))
+        if math.isnan(threshold):
+            in_use.append(None)
+        else:
+            in_use.append(counts.at(study.table(name), threshold))
     return in_use

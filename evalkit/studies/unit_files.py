@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -55,11 +56,13 @@ NO_NAME = -1  # the code of a row that is empty in a column of names
 
 @dataclass(frozen=True, eq=False)
 class UnitFile:
-    """The contents of a file of units. about: its metadata.
+    """The contents of a file of units, which has rows of all systems and metrics of a report, or of
+    several tables of one.
 
-    words: the distinct values of each text column; code: the number of each row's value among them,
-    `NO_NAME` without one. unit, row: the number of each row's unit (its cluster, else its id), and
-    of its id, among those of all files that were read together.
+    about: its metadata, as JSON. words: text column -> its distinct values. code: text column ->
+    for each row the number of its value among these, `NO_NAME` if it is empty. unit: the number of
+    each row's unit (its cluster, else its id), and row: that of its id, among the names of all
+    files that were read together.
     """
 
     path: Path
@@ -106,7 +109,7 @@ class UnitFile:
         return described_metric(self.metrics[label], self.parameters)
 
     def in_table_of(self, label: str) -> Bools:
-        """A mask: the rows of the table that a metric is of."""
+        """A mask: the rows of the table of the report that a metric is of. label: of the metric."""
         return self.has("table", self.metrics[label]["table"] or None)
 
     def has_names(self, label: str) -> bool:
@@ -118,13 +121,15 @@ class UnitFile:
 
     def systems_of(self, label: str) -> list[str]:
         """The systems of the table that a metric is of."""
-        numbers = {*self.code["system"][self.in_table_of(label)].tolist()}
+        numbers = set(self.code["system"][self.in_table_of(label)].tolist())
         return [name for number, name in enumerate(self.words["system"]) if number in numbers]
 
     def broken_design(self, label: str) -> str:
-        """Why no result of the table of a metric counts; "" if results count."""
+        """Why no result of the table of a metric counts: the arms of an experiment have other sizes
+        than planned, or what the file states; "" if results count.
+        """
         metadata = self.metrics[label]
-        if metadata["structure"] != "users":
+        if metadata["structure"] != "users":  # no experiment
             return ""
         stored = [self.stored_metric(label, name) for name in self.systems_of(label)]
         sizes = {metric.system: metric.size for metric in stored if metric is not None}
@@ -146,11 +151,13 @@ class UnitFile:
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
-        """A metric computed from the rows, which the file has if a metric needs them; None if it
-        has none, or not what the metric is computed from.
+        """A metric of a system computed from its rows with actual values and predictions, which the
+        file has if a metric needs them; None if it has none, or not what the metric is computed
+        from.
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
+        # rows with an actual value name no metric, as they serve all metrics of a system
         has_rows = self.has("metric", None) & ~np.isnan(self.numeric["actual"])
         places = np.flatnonzero(of_system & has_rows)
         if not places.size or metric.metric.structure not in lookup.TABLES:
@@ -188,29 +195,35 @@ class UnitFile:
         self, metric: MetricAtK, system: str, places: Ints, structure: str
     ) -> StoredRows:
         """The rows of a system in the order of their ids. places: where the file has them, which
-        is once per row, or once per row and class or label.
+        is once per row, or once per row and class or label. structure: of the metric's table, such
+        as labels or forecasts.
         """
         columns = {name: column[places] for name, column in self.numeric.items()}
         columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
-        label = self.code["class"][places]
+        class_of_place = self.code["class"][places]
         classes = len(self.words["class"])
-        if label[0] == NO_NAME:
+        if class_of_place[0] == NO_NAME:
             outcomes = _single_outcomes(columns, structure)
         elif "score" not in columns:
-            outcomes = _predicted_classes(columns, label)
+            outcomes = _predicted_classes(columns, class_of_place)
         elif structure == "labels":
-            classes = len(np.unique(label))
+            classes = len(np.unique(class_of_place))
             outcomes = _scored_labels(columns, classes)
         else:
             outcomes = _scored_classes(columns, classes)
         places = places[outcomes.first]
-        repeated = np.unique(self.unit[places]).size < places.size
+        unit = None
+        is_repeated = np.unique(self.unit[places]).size < places.size
+        if is_repeated or self.clustered[places].any():
+            unit = self.unit[places]
         weight = columns.get("weight")
+        if weight is not None:
+            weight = weight[outcomes.first]
         rows = Rows(
             outcomes.actual,
             outcomes.score,
-            weight=None if weight is None else weight[outcomes.first],
-            unit=self.unit[places] if repeated or self.clustered[places].any() else None,
+            weight=weight,
+            unit=unit,
             decision=outcomes.predicted,
             classes=max(classes, 2),
         )
@@ -219,9 +232,10 @@ class UnitFile:
 
 
 class StoredOutcomes(NamedTuple):
-    """What is true of some rows, and what a system predicts, as in `Rows`.
+    """What is true of some rows, and what a system predicts, each as in `Rows`.
 
-    first: where each row begins in the columns that they were read from.
+    first: the index of each row in the columns that they were read from; of several, one per class,
+    the first.
     """
 
     first: Ints
@@ -231,7 +245,9 @@ class StoredOutcomes(NamedTuple):
 
 
 def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOutcomes:
-    """The outcomes of a table with one row per row: forecasts, or labels 0 and 1."""
+    """The outcomes of rows that the file has once each: forecasts, or labels 0 and 1. columns: by
+    name, one value per row of the file.
+    """
     outcome_type = np.float64 if structure == "forecasts" else np.int64
     actual = columns["actual"].astype(outcome_type)
     predicted = columns.get("predicted")
@@ -240,19 +256,22 @@ def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOut
     return StoredOutcomes(np.arange(actual.size), actual, columns.get("score"), predicted)
 
 
-def _predicted_classes(columns: Mapping[str, Floats], label: Ints) -> StoredOutcomes:
-    """The outcomes of rows without scores, for which the file has the classes that are actual or
-    predicted. label: the class.
+def _predicted_classes(columns: Mapping[str, Floats], class_of_place: Ints) -> StoredOutcomes:
+    """The outcomes of rows without scores, which the file has once for each class that is actual or
+    predicted. class_of_place: the class, by number, of each row of the file.
     """
     is_actual = columns["actual"] == 1
     predicted = None
     if "predicted" in columns:
-        predicted = label[columns["predicted"] == 1]
-    return StoredOutcomes(np.flatnonzero(is_actual), label[is_actual], None, predicted)
+        predicted = class_of_place[columns["predicted"] == 1]
+    actual = class_of_place[is_actual]
+    return StoredOutcomes(np.flatnonzero(is_actual), actual, score=None, predicted=predicted)
 
 
 def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcomes:
-    """The outcomes of rows for which the file has every class in turn, 1 for the actual one."""
+    """The outcomes of rows which the file has once for each class in turn, with 1 for the actual
+    one. classes: their number.
+    """
     labels = _scored_labels(columns, classes)
     predicted = labels.predicted
     if predicted is not None:
@@ -261,7 +280,9 @@ def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcom
 
 
 def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes:
-    """The outcomes of rows for which the file has every label in turn, 1 for each true one."""
+    """The outcomes of rows which the file has once for each label in turn, with 1 for each true
+    one; arrays of shape (rows, labels). labels: their number.
+    """
     tables = {name: column.reshape(-1, labels) for name, column in columns.items()}
     predicted = None
     if "predicted" in tables:
@@ -271,7 +292,9 @@ def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes
 
 
 def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
-    """The terms, without denominators if that of every defined numerator is 1."""
+    """The terms of units, without denominators if that of every defined numerator is 1: then the
+    metric is a plain mean.
+    """
     if (denominator[~np.isnan(numerator)] == 1).all():
         return Sums(numerator, None)
     return Sums(numerator, denominator)
@@ -280,7 +303,7 @@ def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
 def described_metric(metadata: Metadata, parameters: Parameters) -> MetricAtK:
     """The metric that a file describes: one of the catalogue, or one known by name alone.
 
-    parameters: those of its report.
+    metadata: what the file says of it. parameters: those of its report.
     """
     try:
         if metadata["structure"] in lookup.TABLES:
@@ -307,12 +330,14 @@ class ReadUnits(NamedTuple):
 
 
 def read(paths: Sequence[Path]) -> ReadUnits:
-    """The files. Raises InputError for a file that is no file of units."""
+    """Read files of units together: the same name has the same number in all of them. Raises
+    InputError for a file that is no file of units.
+    """
     tables = [_table(path) for path in paths]
-    owners = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
-    ids = [table["unit"] for table in tables]
-    columns = [*owners, *ids]
-    chunks = [chunk for column in columns for chunk in column.chunks]
+    # of each file the unit of each row, then of each file the id of each row
+    columns = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
+    columns += [table["unit"] for table in tables]
+    chunks = list(chain.from_iterable(column.chunks for column in columns))
     names = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
     column_ends = np.cumsum([len(column) for column in columns])
     numbers = np.split(names.indices.fill_null(NO_NAME).to_numpy(), column_ends[:-1])
@@ -340,7 +365,9 @@ def _table(path: Path) -> pa.Table:
 
 
 def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
-    """The file whose table was read. unit, row: as in `UnitFile`."""
+    """The file of a table that was read. unit, row: the number of each row's unit and id among the
+    names of all files.
+    """
     texts = {
         name: table[name].chunk(0)
         for name in table.column_names
@@ -357,7 +384,7 @@ def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
 
 @dataclass(frozen=True, eq=False)
 class FileRows(ABC):
-    """Rows of a file with a metric of a system. places: of the rows among those of the file."""
+    """Some rows of a file that hold a metric of a system. places: their indices in the file."""
 
     file: UnitFile
     system: str
@@ -382,9 +409,10 @@ class FileRows(ABC):
         """The metric on the rows of these units."""
         return self.take(np.isin(self.unit, numbers))
 
-    def in_slice(self, part: StoredSlice) -> Self:
+    def in_slice(self, slice_: StoredSlice) -> Self:
         """The metric on the rows of a slice."""
-        return self.take(self.file.has(part.column, part.label)[self.places])
+        is_in_slice = self.file.has(slice_.column, slice_.label)
+        return self.take(is_in_slice[self.places])
 
 
 class StoredSlice(NamedTuple):
@@ -396,7 +424,9 @@ class StoredSlice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StoredTerms(FileRows):
-    """A metric with the terms of each row, from whose sums it is computed."""
+    """A metric of a system with the terms of each row: numerator and denominator, of whose sums it
+    is the ratio.
+    """
 
     terms: Sums
 
@@ -438,7 +468,9 @@ class StoredTerms(FileRows):
         return self.unit_terms.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
-        """The statistic: a share of successes without units, else a mean or a ratio over units."""
+        """The metric as a statistic over units, with the intervals and tests of a mean of values of
+        units (`mean`) or of a ratio of sums; without units a share of successes.
+        """
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
         if self.without_units:
@@ -454,7 +486,9 @@ class StoredTerms(FileRows):
         return UnitStatistic(metric, Sums(numerator), design=design)
 
     def _metric_of_kind(self, kind: Callable[[Any], Kind]) -> MetricAtK:
-        """The metric as one of a kind, whose function is never called: its terms are known."""
+        """The metric as one of another kind, which decides its intervals and tests. The function of
+        the kind is never called, as the terms are known.
+        """
         metric = replace(self.metric_at_k.metric, kind=kind(lookup.not_computed), kind_at=None)
         return MetricAtK(metric, self.metric_at_k.k)
 
@@ -474,7 +508,7 @@ class StoredTerms(FileRows):
 
 @dataclass(frozen=True, eq=False)
 class StoredRows(FileRows):
-    """A metric with the actual value and prediction of each row."""
+    """A metric of a system with the actual value and prediction of each row."""
 
     rows: Rows
 
@@ -490,7 +524,7 @@ class StoredRows(FileRows):
 
     @property
     def averaged(self) -> bool:
-        """False: no mean of values of units is known."""
+        """False: the metric of rows is not known to be a mean of values of units."""
         return False
 
     @cached_property
@@ -503,7 +537,9 @@ class StoredRows(FileRows):
         return replace(self, places=self.places[rows], rows=self.rows.take(rows))
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> RowStatistic:
-        """The statistic of the rows; the layout follows from them, and no mean is asked for."""
+        """The metric as a statistic of rows. design and mean, of which that of terms depends,
+        follow from the rows.
+        """
         return RowStatistic(self.metric_at_k, self.rows)
 
     @cached_property
@@ -528,8 +564,8 @@ StoredMetric = StoredTerms | StoredRows
 
 @dataclass(frozen=True, eq=False)
 class MatchedRows:
-    """The rows from which two reports compute a metric of a system. named: as in
-    `MatchedMetric`.
+    """The rows from which two reports compute a metric of a system. named: True if units of both
+    pair, as in `MatchedMetric`.
     """
 
     old: StoredRows
@@ -542,9 +578,9 @@ class MatchedRows:
         common = _common_units(self.old, self.new, named=self.named)
         return MatchedRows(self.old.on_units(common), self.new.on_units(common), self.named)
 
-    def in_slice(self, part: StoredSlice) -> MatchedRows:
+    def in_slice(self, slice_: StoredSlice) -> MatchedRows:
         """The rows of a slice."""
-        return MatchedRows(self.old.in_slice(part), self.new.in_slice(part), self.named)
+        return MatchedRows(self.old.in_slice(slice_), self.new.in_slice(slice_), self.named)
 
     @cached_property
     def are_same(self) -> bool:
@@ -560,7 +596,7 @@ class MatchedRows:
 
     @cached_property
     def n_relabelled(self) -> int:
-        """The number of rows of both reports whose actual values differ."""
+        """The number of rows that both reports have, but with different actual values."""
         _, in_old, in_new = np.intersect1d(self.old.row, self.new.row, return_indices=True)
         differ = self.old.rows.actual[in_old] != self.new.rows.actual[in_new]
         if differ.ndim > 1:  # one column per label
@@ -569,17 +605,20 @@ class MatchedRows:
 
 
 def _common_units(old: StoredMetric, new: StoredMetric, *, named: bool) -> Ints:
-    """The numbers of the units that have a value in both; none without names."""
-    both = np.intersect1d(old.units, new.units)
-    return both[both >= 0] if named else both[:0]
+    """The numbers of the units that have a value in both reports. Units without a name (−1) never
+    pair; named: False if no units do.
+    """
+    common = np.intersect1d(old.units, new.units)
+    return common[common >= 0] if named else common[:0]
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedMetric:
     """A metric of a system in two reports.
 
-    named: True if units of both pair, by their names or because the files are identical. rows: from
-    which both compute it, or can also compute it if it has terms; None if a file has no rows.
+    named: True if units of both pair, by their names or because the files are identical. rows: the
+    rows from which both reports compute it, or can also compute it if they have terms; None if a
+    file has none.
     """
 
     old: StoredMetric
@@ -589,12 +628,13 @@ class MatchedMetric:
 
     @classmethod
     def in_files(cls, old: StoredMetric, new: StoredMetric) -> MatchedMetric:
-        """A metric that both files store in the same form."""
-        files = (old.file, new.file)
-        named = all(file.has_names(new.metric_at_k.label) for file in files)
+        """A metric that both files store in the same form: terms or rows."""
+        label = new.metric_at_k.label
+        named = old.file.has_names(label) and new.file.has_names(label)
         # identical files have the same units, also without names
         named = named or old.file.table.equals(new.file.table)
-        old_rows, new_rows = (_rows_of(stored) for stored in (old, new))
+        old_rows = _rows_of(old)
+        new_rows = _rows_of(new)
         rows = None
         if old_rows is not None and new_rows is not None:
             rows = MatchedRows(old_rows, new_rows, named)
@@ -624,16 +664,18 @@ class MatchedMetric:
         new = self.new.on_units(self.common)
         return MatchedMetric(old, new, self.named, rows)
 
-    def in_slice(self, part: StoredSlice) -> MatchedMetric:
+    def in_slice(self, slice_: StoredSlice) -> MatchedMetric:
         """The metric on the rows of a slice."""
-        rows = None if self.rows is None else self.rows.in_slice(part)
-        return MatchedMetric(self.old.in_slice(part), self.new.in_slice(part), self.named, rows)
+        rows = None if self.rows is None else self.rows.in_slice(slice_)
+        old = self.old.in_slice(slice_)
+        new = self.new.in_slice(slice_)
+        return MatchedMetric(old, new, self.named, rows)
 
     @cached_property
     def statistics(self) -> NewAndOld:
-        """The statistics of both reports on the common units, or of each alone if there are none.
-
-        If both have the same rows, they are those that one report on both systems would compare.
+        """The statistics of both reports on the common units; if there are none, of independent
+        samples. If both have the same rows, they are statistics of these, as one report on both
+        systems would compare them, also where the files have terms.
         """
         compared: MatchedMetric | MatchedRows = self
         design = Layout.INDEPENDENT
@@ -665,15 +707,16 @@ class MatchedMetric:
         return comparison
 
     def _compared(self, options: methods.Options) -> significance.Comparison:
-        """New − old. Rows that are not the same in both reports are compared by the influence of
-        the units.
+        """New − old, as `comparison` returns it. Terms, and the same rows in both reports, are
+        compared as two systems of one report are. Other rows are compared by the influence of the
+        units on both values, unless their metric has no test or one of its own.
         """
         new, old = self.statistics
         if np.isnan(new.value - old.value):
             return inference.undefined(options.level, options.unit)
         if self.has_terms or self.same_rows:
-            many = self.common.size > options.limits.flipped
-            return inference.compare(new, old, replace(options, many=many))
+            has_many_units = self.common.size > options.limits.flipped
+            return inference.compare(new, old, replace(options, many=has_many_units))
         if inference.method(new).test is methods.no_test:
             return methods.no_test(new, old, options)
         assert isinstance(new, RowStatistic)
@@ -681,9 +724,9 @@ class MatchedMetric:
         metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
             return inference.compare_by_mover(new, old, options, n=new.n)
-        plain = Layout.PLAIN in (new.layout, old.layout)
-        biased = isinstance(metric.kind, Order) and metric.kind.biased
-        if biased and plain and not self.common.size:
+        is_plain = Layout.PLAIN in (new.layout, old.layout)
+        is_biased = isinstance(metric.kind, Order) and metric.kind.biased
+        if is_biased and is_plain and not self.common.size:
             return inference.compare_independent_orders(new, old, options)
         difference = self._difference_by_influence(new, old)
         comparison = difference.comparison(level=options.level, unit=options.unit)
@@ -692,22 +735,25 @@ class MatchedMetric:
     def _difference_by_influence(
         self, new: RowStatistic, old: RowStatistic
     ) -> significance.DifferenceByT:
-        """The difference to first order: the sum of the influence of the units on both values."""
+        """The difference new − old with its standard error to first order: each unit adds its
+        influence on both values. If no unit is common, both are independent (Welch's t).
+        """
         value = new.value - old.value
-        freedom_of_values = [max(new.freedom, 1.0), max(old.freedom, 1.0)]
+        new_freedom = max(new.freedom, 1.0)
+        old_freedom = max(old.freedom, 1.0)
         if not self.common.size:
             errors = np.array([new.spread.error, old.spread.error])
-            effective_units = np.array(freedom_of_values) + 1
+            effective_units = np.array([new_freedom, old_freedom]) + 1
             return significance.welch_t(
                 value, errors**2, effective_units, "influence of units, Welch t"
             )
-        both = self.on_common_units
-        spread = Spread.from_influence(both.new.influence - both.old.influence)
+        matched = self.on_common_units
+        spread = Spread.from_influence(matched.new.influence - matched.old.influence)
         return significance.DifferenceByT(
             value,
             spread.error,
             self.common.size,
-            min(spread.kurtosis_freedom(spread.n - 1), *freedom_of_values),
+            min(spread.kurtosis_freedom(spread.n - 1), new_freedom, old_freedom),
             "influence of units, t",
             scale=min(1.0, max(abs(new.value), abs(old.value))),
         )
@@ -780,11 +826,11 @@ class StoredSubject(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recomputed(study.Study):
-    """The study of a table of a report, read again from its JSON and its file of units: its limits
-    can be had at any level.
+    """The study of a table of a stored report, made again from its JSON and its file of units, so
+    that rules are decided at any level.
 
-    results: the table's part of the JSON; verdict: that of a validation report, else None; table:
-    the name of the table, "" if the report has only one.
+    file: the file of units. results: the part of the JSON about the table. verdict: that of a
+    validation report, else None. table: the name of the table, "" if the report has only one.
     """
 
     directed_pairs: ClassVar[bool] = True  # those that the report has
@@ -796,21 +842,33 @@ class Recomputed(study.Study):
 
     @classmethod
     def from_results(cls, file: UnitFile, results: Results, table: str) -> Recomputed:
-        """The study of a table. results: the JSON of the report."""
-        part = results[table] if table else results
+        """The study of a table of a report, with the metrics that its file describes. results: the
+        JSON of the report. table: as in the class.
+        """
+        of_table = results[table] if table else results
         metrics = [
             described_metric(metadata, file.parameters)
             for metadata in file.about["metrics"]
             if metadata["table"] == table
         ]
-        systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
+        systems = tuple(dict.fromkeys(row["system"] for row in of_table["estimates"]))
         stored = results["parameters"]
         parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
-        parameters["baseline"] = _baseline(part, systems, stored)
+        parameters["baseline"] = _baseline(of_table, systems, stored)
         p = reports.Compared.from_raw(parameters)
         settings = study.settings(p, metrics, slices=TEXTS.read("slices", stored.get("slices")))
         verdict = results.get("verdict", {}).get("word")
-        return cls(settings, systems, {}, p, (), file, part, verdict, table)
+        return cls(
+            settings,
+            systems,
+            attributes={},
+            p=p,
+            sources=(),
+            file=file,
+            results=of_table,
+            verdict=verdict,
+            table=table,
+        )
 
     @property
     def unit_name(self) -> str:
@@ -830,7 +888,9 @@ class Recomputed(study.Study):
     def measure(
         self, chosen: MetricAtK, system: str, member: study.Member | StoredSlice = study.EVERY
     ) -> Statistic:
-        """A metric of a system, with the intervals and tests of its kind."""
+        """A metric of a system on all units or those of a slice: the value that the report was
+        given, else from rows, else from terms, as the statistic that its kind has in a report.
+        """
         if (chosen.label, system) in self._given_values:
             return self._given_values[chosen.label, system]
         stored = self.file.rows_else_terms(chosen.label, system)
@@ -852,7 +912,9 @@ class Recomputed(study.Study):
 
     @cached_property
     def _given_values(self) -> dict[tuple[str, str], KnownValue]:
-        """The values that the report was given, by metric and system, as a null share."""
+        """The values that the report was given and did not compute, such as a null share, by the
+        label of the metric and the system.
+        """
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
         values = {}
         for row in self.results["estimates"]:
@@ -867,11 +929,11 @@ class Recomputed(study.Study):
     @property
     def slices(self) -> list[Slice]:
         """The slices of the columns of segments."""
-        return [
-            Slice(name, label, StoredSlice(column, label))
-            for name, column in self.file.segments.items()
-            for label in self.file.words[column]
-        ]
+        slices = []
+        for name, column in self.file.segments.items():
+            for label in self.file.words[column]:
+                slices.append(Slice(name, label, StoredSlice(column, label)))
+        return slices
 
     def slices_obstacle(self, column: str) -> str:
         """Why the slices of a column cannot be compared with each other: the report did not."""
@@ -900,8 +962,9 @@ class Recomputed(study.Study):
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
-        """Why the limits cannot be had: the mean of the folds decides, which the units do not tell,
-        or at its own level they are not those that the report has; "" if they can.
+        """Why the limits of a rule cannot be made again: the mean of the folds decides, which the
+        units do not tell, or at the level of the report they are not those that it has; "" if they
+        can. second: "" for a system alone.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
@@ -926,7 +989,9 @@ class Recomputed(study.Study):
 
     @cached_property
     def _reported(self) -> dict[StoredSubject, intervals.Estimate]:
-        """The limits that the report has, of systems and, in both directions, of pairs."""
+        """The numbers of the report with their limits: of each metric and system, and of each pair
+        in both directions.
+        """
         reported = {}
         for row in self.results["estimates"]:
             subject = StoredSubject(row["metric"], row["system"], second="")
@@ -945,18 +1010,18 @@ class Recomputed(study.Study):
         return units.Units(0, ())
 
 
-def _baseline(part: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
-    """The system with which the report compares the others: the parameter, the control arm of an
+def _baseline(results: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
+    """The system with which a report compares the others: the parameter, the control arm of an
     experiment, or the second of all comparisons with a one-sided question or a null value; None if
-    pairs have no direction.
+    pairs have no direction. results: as in `Recomputed`.
     """
     baseline = parameters.get("baseline")
     if baseline not in systems:
-        baseline = control_of(systems) if "sample_ratio" in part else None
+        baseline = control_of(systems) if "sample_ratio" in results else None
     question = Alternative(parameters.get("alternative") or Alternative.TWO_SIDED)
     has_direction = question.one_sided or parameters.get("null") is not None
     if baseline is None and has_direction:
-        return _common_second(part["comparisons"])
+        return _common_second(results["comparisons"])
     return baseline
 
 
@@ -982,8 +1047,11 @@ def _finite(values: ArrayLike) -> Floats:
 
 
 def _estimate_from_json(row: Results, name: str) -> intervals.Estimate:
-    """A number of the JSON with its limits. name: of the field with the number."""
+    """A number of the JSON with its limits. row: an estimate or a comparison. name: of the field
+    with the number.
+    """
     value = np.nan if row[name] is None else row[name]
-    ends = [None if pd.isna(row[end]) else row[end] for end in ("low", "high")]
-    low, high = limits_from_json(*ends)
+    stored_low = None if pd.isna(row["low"]) else row["low"]
+    stored_high = None if pd.isna(row["high"]) else row["high"]
+    low, high = limits_from_json(stored_low, stored_high)
     return intervals.Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])
