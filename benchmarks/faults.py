@@ -341,8 +341,8 @@ FAULTS = (
     # Offline and online
     Fault(
         "offline/leakage.py",
-        "test[when[test] <= when[train].max()]",
-        "test[when[test] < when[train].max()]",
+        "is_not_newer = when[test] <= when[train].max()",
+        "is_not_newer = when[test] < when[train].max()",
         "rows as new as the training rows pass",
     ),
     Fault(
@@ -359,8 +359,8 @@ FAULTS = (
     ),
     Fault(
         "online/experiments.py",
-        "weight = (share * y.size / users)",
-        "weight = (share * users.sum() * 2 / users)",
+        "weight_by_stratum = share * y.size / users",
+        "weight_by_stratum = share * users.sum() * 2 / users",
         "strata weighted by all users",
     ),
     # Studies

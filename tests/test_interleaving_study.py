@@ -65,7 +65,7 @@ def test_neutral_items_give_credit_to_nobody_and_are_counted():
     checks = study.checks.set_index("check")["count"]
     assert checks["neutral items"] == 1
     assert checks["outcome on neutral items"] == 3
-    assert [side.credit[0] for side in study.sides()] == [0, 2]
+    assert [side.credit[0] for side in study.arms_by_user()] == [0, 2]
 
 
 def test_a_coin_that_is_none_is_a_warning():
@@ -93,7 +93,7 @@ def test_the_limit_of_a_log_is_one_of_sessions_not_of_rows(most, read):
     """Ten sessions of two rows."""
     given = InterleavingParameters.from_raw({"log": log()} | SMALL)
     if read:
-        assert len(interleaving.study_of(given, Limits(held=most)).log.kept.names) == 10
+        assert len(interleaving.study_of(given, Limits(held=most)).log.session_table.names) == 10
         return
     with pytest.raises(InputError, match="up to 9 sessions are held"):
         interleaving.study_of(given, Limits(held=most))
@@ -125,7 +125,8 @@ def test_several_rankers_are_compared_pair_by_pair_over_users():
     rows = study.comparisons[study.comparisons["metric"] == "user_share"]
     assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    credit = pd.DataFrame(study.kept.credit, columns=study.kept.arms).groupby(study.kept.user).sum()
+    table = study.session_table
+    credit = pd.DataFrame(table.credit, columns=table.arms).groupby(table.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
     assert rows["difference"].iloc[0] == pytest.approx((share["a"] - share["b"]).mean())
     assert rows["wins"].iloc[0] == (share["a"] > share["b"]).sum()

@@ -39,7 +39,7 @@ def read(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
         neutral,
     )
     log.check()
-    return sessions.Sessions.of(log)
+    return sessions.Sessions.from_log(log)
 
 
 def log_with(**change):
@@ -69,7 +69,7 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
     top = outcome(rng, user.size)
     halves = [user < users / 2, user >= users / 2]
     parts = [
-        sessions.SessionOutcomes.of(place[of], user[of], top[of], users)
+        sessions.SessionOutcomes.from_rows(place[of], user[of], top[of], users=users)
         for of in halves
         if of.any()
     ]
@@ -86,7 +86,7 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
 
 
 def test_a_unit_without_credit_has_no_share():
-    (side, _) = sessions.sides(["u", "v"], np.array([[0.0, 0], [1, 0]]))
+    (side, _) = sessions.arms_by_unit(["u", "v"], np.array([[0.0, 0], [1, 0]]))
     assert user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
 
 
@@ -114,7 +114,7 @@ def test_the_real_rankings_with_simulated_clicks():
         got = {
             "clicks_A": first.sum(),
             "clicks_B": second.sum(),
-            "delta_AB_chapelle": session_wins(kept.sides[0]).value - 0.5,
+            "delta_AB_chapelle": session_wins(kept.arms_by_user[0]).value - 0.5,
             "outcome_wins_over_wins_plus_losses": wins / (wins + losses),
             "sessions": len(first),
             "sessions_with_click": len(first) - silent,

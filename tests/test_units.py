@@ -203,7 +203,7 @@ def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study.save(path)
     monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
     tables = study.study_by_input if isinstance(study, interleaving.Online) else {"": study}
-    units.leave(study.report, tables)
+    units.write_if_asked(study.report, tables)
     assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 

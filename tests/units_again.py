@@ -52,7 +52,7 @@ class Again:
         credit = rows[rows["metric"].isna()]
         arms = list(dict.fromkeys(credit["system"]))
         wide = [credit[credit["system"] == arm] for arm in arms]
-        sides = sessions.sides(
+        sides = sessions.arms_by_unit(
             wide[0]["cluster"].to_numpy(), np.column_stack([of["score"] for of in wide])
         )
         return lookup.find_metric(metric, "interleaving").sums(sides[arms.index(system)]).value

@@ -360,7 +360,8 @@ class Misses:
 
 @dataclass(frozen=True)
 class InterleavingArm:
-    """One arm of interleaving, one row per unit (user), from `evalkit.online.sessions.sides`.
+    """One arm of interleaving, one row per unit (user); `evalkit.online.sessions.arms_by_unit`
+    makes it.
 
     credit: of the arm, such as clicks on its items. whole: the credit of all arms. beaten: the
     share of the other arms that have less credit from the unit, ties counting half. won: the same

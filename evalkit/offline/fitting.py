@@ -20,6 +20,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.folds import CLASSES
 
 Estimator: TypeAlias = Any  # of scikit-learn, which has no types
+Matrix: TypeAlias = Any  # what an estimator takes: a frame, or an array, which may be sparse
 CORES = 2
 PROBED = 3  # fits from which the time per fit is estimated
 CHUNK = 16  # fits between two looks at the clock
@@ -70,15 +71,17 @@ def _add_working_directory() -> None:
 
 def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) -> None:
     """Raise ParameterError for an estimator that cannot be cloned, a clusterer, a regressor for
-    classes, or a classifier for numbers. The other parameters are those of `load`.
+    classes, or a classifier for numbers. path, name, kind: as in `load`.
     """
     from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
     if kind == CLASSES:
-        predicts, target = ("numbers", "classes")
+        target = "classes"
+        predicts = "numbers"
         is_of_other_kind = is_regressor
     else:
-        predicts, target = ("classes", "numbers")
+        target = "numbers"
+        predicts = "classes"
         is_of_other_kind = is_classifier
     try:
         clone(estimator)
@@ -138,11 +141,11 @@ def prepared(estimator: Estimator, features: pd.DataFrame, seed: int) -> Estimat
 
     if not hasattr(estimator, "steps"):
         estimator = pipeline.make_pipeline(_preprocessing(features), estimator)
-    states = {
-        key: seed
-        for key, value in estimator.get_params().items()
-        if value is None and key.split("__")[-1] == "random_state"
-    }
+    states = {}  # by parameter, such as "forest__random_state"
+    for parameter, value in estimator.get_params().items():
+        is_state = parameter.split("__")[-1] == "random_state"
+        if is_state and value is None:
+            states[parameter] = seed
     return base.clone(estimator).set_params(**states)
 
 
@@ -184,7 +187,7 @@ class Job:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The predictions of a fit for the test rows, and for the training rows if the job asks for
-    them. warned: the warnings that the estimator gave, a line each.
+    them. warned: the warnings that the estimator gave, a line for each.
     """
 
     test: Rows
@@ -194,8 +197,8 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """Estimators by system, and the rows to learn from. label: class numbers from 0. classes: how
-    many there are, or 0 if labels are any numbers.
+    """Estimators by system, and the table to learn from: features and label of each row. label:
+    class numbers from 0, or any numbers. classes: how many there are; 0 for numbers.
     """
 
     estimators: dict[str, Estimator]
@@ -240,7 +243,7 @@ class Learner:
         The score is the probability of class 1 of two, the probabilities of all of more, or else
         the decision function for class 1 of two; None for a classifier that has neither.
         """
-        x: Any = features.iloc[rows]
+        x: Matrix = features.iloc[rows]
         if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
             if len(model.steps) > 1:
                 x = model[:-1].transform(x)
@@ -299,9 +302,9 @@ def run(
     fits = list[Fit]()
     budget = TimeBudget(len(jobs), required, seconds, clock, clock())
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
-        while budget.allows_another(len(fits)) and not (
-            len(fits) >= PROBED and budget.work_left(len(fits)) > second_process
-        ):
+        while budget.allows_another(len(fits)):
+            if len(fits) >= PROBED and budget.work_left(len(fits)) > second_process:
+                break  # the rest is worth a second process
             fits.append(learner.fit(jobs[len(fits)]))
             draw(len(fits))
         if not budget.allows_another(len(fits)):
@@ -355,8 +358,10 @@ def steps(estimator: Estimator) -> list[str]:
         "Pipeline": "missing numbers set to the median, scaled",
     }
     first = words.get(type(transformer).__name__, repr(transformer))
-    others = [repr(step).replace("\n", " ") for _, step in estimator.steps[1:]]
-    return [first, *others]
+    texts = [first]
+    for _, step in estimator.steps[1:]:
+        texts.append(repr(step).replace("\n", " "))
+    return texts
 
 
 def error_632(apparent: float, out_of_bag: float) -> float:
@@ -397,8 +402,10 @@ def no_information(label: ArrayLike, predicted: ArrayLike) -> float:
     >>> no_information([0, 0, 1, 1], [0, 1, 1, 1])
     0.5
     """
-    same_length(label=label, predicted=predicted)  # type: ignore[arg-type]
-    class_index, classes = codes(np.concatenate([np.asarray(label), np.asarray(predicted)]))
+    actual = np.asarray(label)
+    decision = np.asarray(predicted)
+    same_length(label=actual, predicted=decision)
+    class_index, classes = codes(np.concatenate([actual, decision]))
     labels, predictions = np.split(class_index, 2)
     share_of_labels = np.bincount(labels, minlength=classes.size) / labels.size
     share_of_predictions = np.bincount(predictions, minlength=classes.size) / labels.size
@@ -452,7 +459,7 @@ def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> li
     return [features.columns[place] for place in selected]
 
 
-def _f_statistics(columns: Any, label: ArrayLike, kind: str) -> Floats:
+def _f_statistics(columns: Matrix, label: ArrayLike, kind: str) -> Floats:
     """The F statistic of each column of a matrix, which may be sparse, against the label; −1 for
     constant columns.
     """
@@ -462,4 +469,4 @@ def _f_statistics(columns: Any, label: ArrayLike, kind: str) -> Floats:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of constant columns
         f, _ = f_test(columns, np.asarray(label))
-    return np.nan_to_num(f, nan=-1.0)
+    return np.asarray(np.nan_to_num(f, nan=-1.0))

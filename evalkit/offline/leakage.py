@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio
 from evalkit.findings import kinds
@@ -28,12 +28,12 @@ BY_CHANCE = 1000
 
 
 def finding(
-    kind: FindingKind, severity: Severity, rows: NDArray, checked: int, form: str = "", **facts: Any
+    kind: FindingKind, severity: Severity, rows: Ints, checked: int, form: str = "", **facts: Any
 ) -> Finding | None:
     """A finding on these rows, None without rows.
 
-    rows: may repeat. checked: the number of rows checked. form, facts: of the sentence, as in
-    `Kind.rated`.
+    rows: numbers, which may repeat. checked: how many rows were checked. form, facts: of the
+    sentence, as in `FindingKind.rated`.
     """
     rows = np.unique(rows)
     if not rows.size:
@@ -56,29 +56,38 @@ def single_features(
     target = np.asarray(label)
     half = rng.permutation(len(features)) % 2
     class_index, _ = codes(target)
-    common_classes = np.argsort(-np.bincount(class_index), kind="stable")[:MANY]
     measure = "AUC" if is_class(label) else "rank correlation"
     highest_severity = WARNING
     if _is_beyond_chance(class_index, features.shape[1], measure):
         highest_severity = SEVERE
     for name in features:
-        column = features[name]
         if is_class(label):
-            aucs = [_separation(column, class_index == c, half) for c in common_classes]
-            value = float(np.mean(aucs))
+            value = _mean_separation(features[name], class_index, half)
         else:
-            amount = finite("label", target)
-            if _is_number(column):
-                predictor = numeric(column)
-            else:
-                predictor = _label_means(column, amount, half)
-            value = abs(_rank_correlation(predictor, amount))
+            value = _strength_of_correlation(features[name], finite("label", target), half)
         if value >= 0.95:
             severity = highest_severity if value >= 0.995 else WARNING
             leak = kinds.SINGLE_FEATURE.rated(
                 severity, target.size, name=name, measure=measure, value=value
             )
             yield replace(leak, of=target.size)
+
+
+def _mean_separation(column: pd.Series, class_index: Ints, half: Ints) -> float:
+    """The mean over the most common classes, at most `MANY`, of how well the column alone separates
+    each from the other rows, as `_separation`. class_index: the class of each row.
+    """
+    common_classes = np.argsort(-np.bincount(class_index), kind="stable")[:MANY]
+    aucs = [_separation(column, class_index == c, half) for c in common_classes]
+    return float(np.mean(aucs))
+
+
+def _strength_of_correlation(column: pd.Series, label: Floats, half: Ints) -> float:
+    """The absolute rank correlation of the column with a numeric label. half: as in
+    `_label_means`, by which the values of a text column become numbers.
+    """
+    predictor = numeric(column) if _is_number(column) else _label_means(column, label, half)
+    return abs(_rank_correlation(predictor, label))
 
 
 def is_class(label: ArrayLike) -> bool:
@@ -116,7 +125,7 @@ def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
     return max(separations)
 
 
-def _label_means(column: pd.Series, label: NDArray, half: Ints) -> Floats:
+def _label_means(column: pd.Series, label: Floats | Bools, half: Ints) -> Floats:
     """For each row the mean label of the rows of the other half that have its value; the mean of
     all rows if there are none. half: 0 or 1 for each row.
 
@@ -131,7 +140,8 @@ def _label_means(column: pd.Series, label: NDArray, half: Ints) -> Floats:
         count = np.bincount(value[is_in_half], minlength=values)
         means.append(ratio(total, count))
     other_half = 1 - half
-    return np.nan_to_num(np.stack(means)[other_half, value], nan=float(label.mean()))
+    means_of_other_half = np.stack(means)[other_half, value]
+    return np.asarray(np.nan_to_num(means_of_other_half, nan=float(label.mean())))
 
 
 def numeric(column: pd.Series) -> Floats:
@@ -140,9 +150,9 @@ def numeric(column: pd.Series) -> Floats:
     """
     if not _is_number(column):
         return levels(column).astype(np.float64)
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
     below_all = np.nanmin(values, initial=0.0) - 1
-    return np.where(np.isnan(values), below_all, values)
+    return np.asarray(np.where(np.isnan(values), below_all, values))
 
 
 def levels(column: pd.Series) -> Ints:
@@ -150,11 +160,12 @@ def levels(column: pd.Series) -> Ints:
     last.
     """
     code, _ = pd.factorize(column, sort=True, use_na_sentinel=False)
-    return code.astype(np.int64)
+    return np.asarray(code, dtype=np.int64)
 
 
 def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column)
+    """True if the column holds numbers, False for text."""
+    return bool(pd.api.types.is_numeric_dtype(column))
 
 
 def ranks(values: ArrayLike) -> Floats:
@@ -186,7 +197,8 @@ def _rank_correlation(x: Floats, y: Floats) -> float:
     rank_y = ranks(y)
     a = rank_x - rank_x.mean()
     b = rank_y - rank_y.mean()
-    return float(np.nan_to_num(ratio(a @ b, np.sqrt((a @ a) * (b @ b)))))
+    spread = np.sqrt((a @ a) * (b @ b))
+    return float(np.nan_to_num(ratio(a @ b, spread)))
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
@@ -246,7 +258,11 @@ def rows_in_training(folds: Folds, key: Ints) -> Ints:
     """The test rows whose key also occurs among the training rows of the same fold. key: of each
     row.
     """
-    return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
+    rows = []  # of each fold
+    for train, test in folds.pairs:
+        is_in_training = np.isin(key[test], key[train])
+        rows.append(test[is_in_training])
+    return np.concatenate(rows)
 
 
 def duplicates(
@@ -265,12 +281,13 @@ def duplicates(
     rows = np.unique(rows_in_training(folds, row_key(columns)))
     tested = np.unique(folds.tested)
     if label is not None:
-        labelled_row = row_key([*columns, codes(label)[0]])
+        class_index, _ = codes(label)
+        labelled_row = row_key([*columns, class_index])
         times = _times_copied(labelled_row, _testing_fold(folds))
         if times > 1:
             return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, "copied", times=times)
     training_rows = float(folds.sizes.train.mean())
-    chance = _coincidence(columns, tested, training_rows, rows.size)
+    chance = _coincidence(columns, tested, n_other=training_rows, n_equal=rows.size)
     excess = rows.size - chance.expected
     # three standard errors of a Poisson number, and one row
     is_clear = excess > 3 * np.sqrt(chance.expected) + 1
@@ -295,19 +312,22 @@ class Coincidence(NamedTuple):
 
 
 def _coincidence(
-    columns: Sequence[Ints], rows: Ints, other_rows: float, equal_rows: int
+    columns: Sequence[Ints], rows: Ints, *, n_other: float, n_equal: int
 ) -> Coincidence:
-    """How many of the rows equal one of the other rows by coincidence. rows: their numbers.
-    other_rows: how many there are, on average. equal_rows: how many of the rows equal one.
+    """How many of some rows equal one of other rows by coincidence, such as test rows one of the
+    training rows.
+
+    columns: codes of the values of the whole table. rows: the numbers of the rows in question.
+    n_other: how many other rows there are, on average. n_equal: how many rows do equal one.
     """
     # the share of all rows that has the row's value, multiplied over columns
-    p_equal: Floats = np.prod(
-        [np.bincount(column)[column] / column.size for column in columns], axis=0
-    )
+    shares = [np.bincount(column)[column] / column.size for column in columns]
+    p_equal: Floats = np.prod(shares, axis=0)
     # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
-    expected = float((1 - np.exp(-other_rows * p_equal[rows])).sum())
-    explained = _explained_share(columns) if equal_rows > expected else 1.0
-    return Coincidence(max(expected, equal_rows * explained), explained)
+    p_none_equal = np.exp(-n_other * p_equal[rows])
+    expected = float((1 - p_none_equal).sum())
+    explained = _explained_share(columns) if n_equal > expected else 1.0
+    return Coincidence(max(expected, n_equal * explained), explained)
 
 
 def _testing_fold(folds: Folds) -> Ints:
@@ -368,15 +388,18 @@ def _explained_share(columns: Sequence[Ints]) -> float:
         agree_b = _equal_pairs(row_key([rest, b]))
         agree_both = _equal_pairs(row_key([rest, a, b]))
         differ_both = agree - agree_a - agree_b + agree_both
+        # by the equation above, the pairs that agree in both by coincidence / those that do
         near_misses = (agree_a - agree_both) * float(agree_b - agree_both)
-        shares.append(float(np.nan_to_num(ratio(near_misses, differ_both * float(agree_both)))))
+        share = ratio(near_misses, differ_both * float(agree_both))
+        shares.append(float(np.nan_to_num(share)))
     return min(1.0, max(shares))
 
 
 def _equal_pairs(key: Ints) -> int:
     """Number of pairs of rows with the same key."""
     count = np.bincount(key)
-    return int((count * (count - 1)).sum()) // 2
+    ordered_pairs = count * (count - 1)
+    return int(ordered_pairs.sum()) // 2
 
 
 def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
@@ -393,6 +416,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     columns = [levels(features[name]) for name in features]
     key = row_key(columns)
     rows_of_key = np.bincount(key)
+    # the pairs of a key and a class that occur, and how many rows have each
     pair, count = np.unique(key * classes.size + class_index, return_counts=True)
     key_of_pair = pair // classes.size
     has_conflict = np.bincount(key_of_pair) > 1  # by key: rows of several classes
@@ -400,7 +424,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
 
     # the best model predicts for equal rows their most common class, or the share of class 1
     most_common = np.zeros(key.max() + 1, dtype=np.int64)  # by key: rows of that class
-    np.maximum.at(most_common, key_of_pair, count)
+    np.maximum.at(most_common, key_of_pair, count)  # the largest count of each key
     largest_accuracy = most_common.sum() / key.size
     text = f"{largest_accuracy:.3f}"
     if classes.size == 2:
@@ -410,7 +434,8 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     severity = NOTE
     if rows.size >= 0.1 * key.size:
         equal_rows = int((rows_of_key[key] > 1).sum())
-        chance = _coincidence(columns, np.arange(key.size), key.size, equal_rows)
+        all_rows = np.arange(key.size)
+        chance = _coincidence(columns, all_rows, n_other=key.size, n_equal=equal_rows)
         if chance.expected >= 0.5 * equal_rows:
             text += "; the columns are so coarse that many rows are equal by coincidence"
         else:
@@ -446,17 +471,16 @@ def audit(
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
-        findings += [
-            duplicates(folds, features, label),
-            near_duplicates(folds, features, rng=rng),
-            drift(folds, features, rng=rng),
-            *unseen_categories(folds, features),
-            *id_like(features),
-        ]
+        findings.append(duplicates(folds, features, label))
+        findings.append(near_duplicates(folds, features, rng=rng))
+        findings.append(drift(folds, features, rng=rng))
+        findings += unseen_categories(folds, features)
+        findings += id_like(features)
     if label is not None:
         findings += [sizes(folds), base_rate(folds, label)]
     if label is not None and features is not None:
-        findings += [*single_features(features, label, rng=rng), conflicts(features, label)]
+        findings += single_features(features, label, rng=rng)
+        findings.append(conflicts(features, label))
     return ordered(finding for finding in findings if finding)
 
 
@@ -479,8 +503,12 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
     the future.
     """
     when = np.asarray(time)
-    rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
-    return finding(kinds.TIME_TRAVEL, SEVERE, rows, np.unique(folds.tested).size)
+    rows = []  # of each fold
+    for train, test in folds.pairs:
+        is_not_newer = when[test] <= when[train].max()
+        rows.append(test[is_not_newer])
+    n_tested = np.unique(folds.tested).size
+    return finding(kinds.TIME_TRAVEL, SEVERE, np.concatenate(rows), n_tested)
 
 
 def near_duplicates(
@@ -507,10 +535,10 @@ def near_duplicates(
     is_close = (distance > 0) & (distance < 0.01 * np.median(distance))
     close_row = np.full(rows, -1)  # for each row the row that it is close to, or -1
     close_row[sample[is_close]] = neighbours[is_close, 1]
-    close_to_training = [
-        test[(close_row[test] >= 0) & np.isin(close_row[test], train)]
-        for train, test in folds.pairs
-    ]
+    close_to_training = []  # the test rows of each fold that are close to a training row
+    for train, test in folds.pairs:
+        is_near_training = np.isin(close_row[test], train)  # False for −1, which is no row
+        close_to_training.append(test[is_near_training])
     close_rows = np.concatenate(close_to_training)
     # In d dimensions a hundredth of a distance is 0.01^d of the volume. Columns are dependent: two
     # dimensions are counted at most.
@@ -550,7 +578,8 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     is_test = np.isin(rows, test)
     if min(is_test.sum(), (~is_test).sum()) < 20:
         return None
-    table = np.column_stack([numeric(features[name]) for name in features])[rows]
+    columns = [numeric(features[name]) for name in features]
+    table = np.column_stack(columns)[rows]
     # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out
     # of bag.
     forest = RandomForestClassifier(

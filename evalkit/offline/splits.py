@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -186,22 +187,37 @@ class Folds:
         return len(self.pairs)
 
 
-def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
-    """The folds with these pairs. Raises InputError for the first pair without training or test
-    rows.
+RowNumbers = NDArray[np.integer]
+
+
+def _folds(rows: int, pairs: Sequence[tuple[RowNumbers, RowNumbers]], rule: str) -> Folds:
+    """The folds of a table with these pairs of training and test rows. rows: of the table. Raises
+    InputError for the first pair without training or test rows.
     """
     for number, (train, test) in enumerate(pairs):
-        for side, name in ((train, "training"), (test, "test")):
-            if not side.size:
-                raise InputError(
-                    f"folds must have rows on both sides, got no {name} row in fold {number} "
-                    f"({rule})"
-                )
+        missing = ""
+        if not test.size:
+            missing = "test"
+        if not train.size:
+            missing = "training"
+        if missing:
+            raise InputError(
+                f"folds must have rows on both sides, got no {missing} row in fold {number} "
+                f"({rule})"
+            )
     as_integers = tuple((train.astype(np.int64), test.astype(np.int64)) for train, test in pairs)
     return Folds(rows, as_integers, rule)
 
 
 # scikit-learn's splitters
+
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn: yields the training and the test rows of each fold."""
+
+    def split(
+        self, x: ArrayLike, y: ArrayLike, groups: ArrayLike | None
+    ) -> Iterator[tuple[RowNumbers, RowNumbers]]: ...
 
 
 def holdout(
@@ -213,8 +229,9 @@ def holdout(
     """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-    classes = _classes(label, 2)
-    smaller = round(min(share, 1 - share) * rows)
+    classes = _class_count(label, 2)
+    smaller_share = min(share, 1 - share)
+    smaller = round(smaller_share * rows)
     if smaller < classes:
         raise ParameterError(
             f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
@@ -226,7 +243,7 @@ def holdout(
         splitter_type = StratifiedShuffleSplit
         rule = f"stratified {rule}"
     splitter = splitter_type(repeats, test_size=share, random_state=seed)
-    return _sklearn(splitter, rows, f"{repeats} {rule}", label)
+    return _folds_by(splitter, rows, f"{repeats} {rule}", label)
 
 
 def k_fold(
@@ -242,7 +259,7 @@ def k_fold(
     """
     from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-    classes = _classes(label, k)
+    classes = _class_count(label, k)
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
     splitter_type = RepeatedKFold
@@ -253,7 +270,7 @@ def k_fold(
     if repeats > 1:
         rule += f", {repeats} times"
     splitter = splitter_type(n_splits=k, n_repeats=repeats, random_state=seed)
-    return _sklearn(splitter, rows, rule, label)
+    return _folds_by(splitter, rows, rule, label)
 
 
 def group_k_fold(
@@ -267,15 +284,15 @@ def group_k_fold(
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-    groups = _groups(group, k)
-    classes = _classes(label, k)
+    groups = _group_numbers(group, k)
+    classes = _class_count(label, k)
     splitter_type = GroupKFold
     rule = f"{k}-fold of groups"
     if classes:
         splitter_type = StratifiedGroupKFold
         rule = f"stratified {rule}"
     splitter = splitter_type(k, shuffle=True, random_state=seed)
-    return _sklearn(splitter, groups.size, rule, label, groups)
+    return _folds_by(splitter, groups.size, rule, label, groups)
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
@@ -284,10 +301,10 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
     """
     from sklearn.model_selection import GroupShuffleSplit
 
-    groups = _groups(group, 2)
+    groups = _group_numbers(group, 2)
     splitter = GroupShuffleSplit(repeats, test_size=share, random_state=seed)
     rule = f"{repeats} holdouts of {share:.0%} of the groups"
-    return _sklearn(splitter, groups.size, rule, None, groups)
+    return _folds_by(splitter, groups.size, rule, label=None, groups=groups)
 
 
 def leave_out(rows: int) -> Folds:
@@ -298,7 +315,7 @@ def leave_out(rows: int) -> Folds:
     """
     from sklearn.model_selection import LeaveOneOut
 
-    return _sklearn(LeaveOneOut(), rows, "leave 1 out")
+    return _folds_by(LeaveOneOut(), rows, "leave 1 out")
 
 
 def by_column(fold: ArrayLike) -> Folds:
@@ -308,31 +325,39 @@ def by_column(fold: ArrayLike) -> Folds:
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
     """
-    number, names = codes(fold)
-    return _by_part(number, names.tolist())
+    fold_of_row, names = codes(fold)
+    return _by_fold(fold_of_row, names.tolist())
 
 
-def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
-    """One fold per part, trained on all others. part: an index into `names` for each row."""
+def _by_fold(fold_of_row: Ints, names: Sequence[object]) -> Folds:
+    """Folds that are each trained on all others. fold_of_row: an index into `names`, the values of
+    the fold column. Raises InputError for a single fold.
+    """
     if len(names) < 2:
-        raise InputError(f"fold must have 2 or more values, got {[*names]}")
+        raise InputError(f"fold must have 2 or more values, got {list(names)}")
     all_but_the_tested = ~np.eye(len(names), dtype=np.bool_)
-    pairs = Parted(part, all_but_the_tested, np.arange(len(names)))
-    return Folds(part.size, pairs, "given by the fold column")
+    pairs = Parted(fold_of_row, all_but_the_tested, np.arange(len(names)))
+    return Folds(fold_of_row.size, pairs, "given by the fold column")
 
 
-def _sklearn(
-    splitter: Any, rows: int, rule: str, label: ArrayLike | None = None, groups: Ints | None = None
+def _folds_by(
+    splitter: Splitter,
+    rows: int,
+    rule: str,
+    label: ArrayLike | None = None,
+    groups: Ints | None = None,
 ) -> Folds:
-    """The folds that a splitter of scikit-learn makes, described by `rule`."""
+    """The folds that a splitter of scikit-learn makes of a number of rows. rule: the splitter in
+    words. label, groups: of each row, for splitters that need them.
+    """
     x = np.zeros(rows)  # splitters only take its length
     y = x if label is None else np.asarray(label)
     return _folds(rows, list(splitter.split(x, y, groups)), rule)
 
 
-def _classes(label: ArrayLike | None, k: int) -> int:
-    """The number of classes, 0 without a label. Raises InputError for one class alone, and
-    ParameterError for a class with fewer than k rows, or k below 2.
+def _class_count(label: ArrayLike | None, k: int) -> int:
+    """The number of classes, 0 without a label, checked for a split into k folds. Raises InputError
+    for one class alone, and ParameterError for a class with fewer than k rows, or k below 2.
     """
     if label is None:
         return 0
@@ -349,7 +374,7 @@ def _classes(label: ArrayLike | None, k: int) -> int:
     return names.size
 
 
-def _groups(group: ArrayLike, k: int) -> Ints:
+def _group_numbers(group: ArrayLike, k: int) -> Ints:
     """A number for the group of each row. Raises ParameterError unless there are k groups or
     more.
     """
@@ -440,7 +465,10 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
     slack = np.maximum.accumulate(start - number)
     start = np.minimum(slack, moments.size - k) + number
     last = np.append(moments[start[1:] - 1], moments[-1])
-    return [TimeBlock(*ends) for ends in zip(moments[start].tolist(), last.tolist(), strict=True)]
+    return [
+        TimeBlock(first, last_of_block)
+        for first, last_of_block in zip(moments[start].tolist(), last.tolist(), strict=True)
+    ]
 
 
 # The bootstrap
@@ -452,7 +480,7 @@ def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Fo
     """
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
-    pairs: list[tuple[NDArray, NDArray]] = []
+    pairs = list[tuple[RowNumbers, RowNumbers]]()
     while len(pairs) < repeats:
         train = rng.integers(rows, size=rows)
         test = np.flatnonzero(np.bincount(train, minlength=rows) == 0)
@@ -480,15 +508,15 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     if repeat is not None and len(repeat.names) > 1:
         return _repeated(fold, repeat)
     sets = {name: set_of(name) for name in fold.names}
-    meanings = {*sets.values()}
+    meanings = set(sets.values())
     if len(sets) > 1 and meanings == {YES_NO}:
         raise InputError(
             f"fold must name folds, or training and test rows as train and test, got "
-            f"{_quoted_list([*sets])}"
+            f"{_quoted_list(fold.names)}"
         )
     if len(sets) > 1 and {TRAINING, TEST} & meanings:
         return _holdout(fold, sets)
-    return replace(_by_part(fold.code, fold.names), names=fold.names)
+    return replace(_by_fold(fold.code, fold.names), names=fold.names)
 
 
 def resampled_folds(fold: Coded, id: Ints) -> Folds:
@@ -520,11 +548,11 @@ def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
     development = [name for name, meaning in sets.items() if meaning == DEVELOPMENT]
     if len(training) + len(tests) + len(development) < len(sets):
         rule = "must name either folds or the training and test rows of one holdout"
-        raise InputError(f"fold {rule}, got {_quoted_list([*sets])}")
+        raise InputError(f"fold {rule}, got {_quoted_list(fold.names)}")
     if len(training) != 1:
         raise InputError(
             f"fold must name one set of training rows beside the test set, got "
-            f"{_quoted_list([*sets])}"
+            f"{_quoted_list(fold.names)}"
         )
     tested = tests or development
     if len(tested) != 1:
@@ -539,29 +567,27 @@ def _repeated(fold: Coded, repeat: Coded) -> Folds:
     """The folds of all repeats, each of which is trained on the other folds of its repeat; holdouts
     if the names of every repeat say which rows are for training.
     """
-    # a part is one fold of one repeat
-    parts, part = np.unique(repeat.code * len(fold.names) + fold.code, return_inverse=True)
-    repeat_of_part, fold_of_part = np.divmod(parts, len(fold.names))
-    names = [
-        [fold.names[i] for i in fold_of_part[repeat_of_part == number]]
-        for number in range(len(repeat.names))
-    ]
     if TRAINING in map(set_of, fold.names):
         return _repeated_holdouts(fold, repeat)
-    for name, folds in zip(repeat.names, names, strict=True):
-        _refuse_no_folds(folds, name)
-    is_same_repeat = repeat_of_part[:, None] == repeat_of_part
-    train = is_same_repeat & ~np.eye(parts.size, dtype=np.bool_)
+    # a part of the rows is one fold of one repeat; they are numbered repeat by repeat
+    cell = repeat.code * len(fold.names) + fold.code
+    cells, part_of_row = np.unique(cell, return_inverse=True)
+    repeat_of_part, fold_of_part = np.divmod(cells, len(fold.names))
+    for number, name in enumerate(repeat.names):
+        folds_of_repeat = fold_of_part[repeat_of_part == number]
+        _refuse_no_folds([fold.names[i] for i in folds_of_repeat], name)
+    is_same_repeat = repeat_of_part[:, None] == repeat_of_part  # (parts, parts)
+    train = is_same_repeat & ~np.eye(cells.size, dtype=np.bool_)
     labels = tuple(
         f"{repeat.names[i]}/{fold.names[k]}"
         for i, k in zip(repeat_of_part, fold_of_part, strict=True)
     )
     rule = f"given by the fold column, drawn anew in each of {len(repeat.names)} repeats"
-    return Folds(len(fold), Parted(part, train, np.arange(parts.size)), rule, labels)
+    return Folds(len(fold), Parted(part_of_row, train, np.arange(cells.size)), rule, labels)
 
 
 def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
-    """A holdout in each repeat, whose training rows the column names."""
+    """A holdout in each repeat, whose training rows the fold column names."""
     pairs = []
     for number in range(len(repeat.names)):
         rows = np.flatnonzero(repeat.code == number)
@@ -626,7 +652,7 @@ class WayPlan(NamedTuple):
 @dataclass(frozen=True)
 class Unfitted:
     """A way of splitting that was not fitted in full: how many fits were made of how many wanted,
-    or the reason why there are none.
+    or the reason why there are none. way: its name.
     """
 
     way: str
@@ -635,10 +661,19 @@ class Unfitted:
     reason: str = ""
 
 
+class SplitWays(NamedTuple):
+    """The ways of splitting a table that can be made, and those that cannot, with the reason."""
+
+    possible: list[SplitMethod]
+    impossible: list[Unfitted]
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The table to split, and how: k folds, in time with a gap. Its ways of splitting are the folds
     that suit its columns, and others to compare these with.
+
+    limits: how many holdouts, bootstrap samples and repeats of the k folds are drawn.
     """
 
     examples: Examples
@@ -658,7 +693,7 @@ class Setting:
 
     @property
     def blind(self) -> str:
-        """The name of the way of splitting that ignores this column."""
+        """The name of the way of splitting that ignores the column `ignores`."""
         return f"{self.k}-fold of rows, ignores the {self.ignores}"
 
     @cached_property
@@ -692,36 +727,40 @@ class Setting:
         assert self.examples.group is not None
         return group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
-    def ways(self) -> tuple[list[SplitMethod], list[Unfitted]]:
-        """The ways that suit the columns, in the order of the page, and those left out, with the
-        reason.
+    def ways(self) -> SplitWays:
+        """The ways of splitting that suit the columns of the table, in the order of the page, and
+        those left out, with the reason.
         """
-        chosen = []
-        missing = []
+        possible = []
+        impossible = []
         for plan in self._plans():
             try:
                 folds = plan.make()
             except InputError as error:  # the folds chosen may be possible where others are not
-                missing.append(Unfitted(plan.name, reason=str(error)))
+                impossible.append(Unfitted(plan.name, reason=str(error)))
             else:
                 way = SplitMethod(plan.name, folds, plan.folds_per_value, plan.values_per_estimate)
-                chosen.append(way)
-        return chosen, missing
+                possible.append(way)
+        return SplitWays(possible, impossible)
 
     def _plans(self) -> list[WayPlan]:
         """The ways that suit the columns, in the order of the page; for rows that depend on each
         other also the mistake to compare them with, which ignores that.
         """
         name = "blocks forward in time" if self.examples.fold is None else "the folds given"
-        own_folds = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
+        chosen = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
         ignoring = WayPlan(self.blind, partial(self.by_row, self.seed), folds_per_value=self.k)
         if self.examples.time is not None:
             newest = partial(global_temporal, self.examples.time, share=0.3, gap=self.gap)
-            return [WayPlan("one split at a moment", newest), own_folds, ignoring]
-        plans = [] if self.examples.fold is None else [own_folds]
-        if self.examples.group_number is not None:
-            return [*plans, *self._plans_by_group(self.examples.group_number), ignoring]
-        return [*plans, *self._plans_by_row()]
+            return [WayPlan("one split at a moment", newest), chosen, ignoring]
+        plans = []
+        if self.examples.fold is not None:
+            plans.append(chosen)
+        if self.examples.group_number is None:
+            return plans + self._plans_by_row()
+        plans += self._plans_by_group(self.examples.group_number)
+        plans.append(ignoring)
+        return plans
 
     def _plans_by_group(self, group: Ints) -> list[WayPlan]:
         """The ways of splitting whole groups. group: of each row."""
@@ -764,7 +803,7 @@ class Setting:
     def _group_folds(self) -> Folds:
         """k folds of whole groups, drawn as often as the limits say."""
         repeats = [self.by_group(self.seed + i) for i in range(self.limits.repeats)]
-        pairs = tuple(pair for folds in repeats for pair in folds.pairs)
+        pairs = tuple(chain.from_iterable(folds.pairs for folds in repeats))
         return Folds(len(self.examples), pairs, repeats[0].rule)
 
     def _bootstrap_samples(self) -> Folds:

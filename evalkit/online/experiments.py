@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import (
     Floats,
@@ -66,23 +66,20 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
     """`assignment` of a long table, of which only some rows may belong to users with several rows.
 
-    arm: of each row. repeated_rows: those rows, ascending. user: the ids of their users.
+    arm: of each row. repeated_rows: the numbers of those rows, ascending; other users' rows may be
+    among them. user: the ids of their users. Raises RowError for an unknown arm and for a user with
+    several rows in one arm, InputError for an arm without a user of its own.
     """
-    index = {name: i for i, name in enumerate(arms)}
-    arm_of_name = np.array([index.get(name, -1) for name in arm.names], np.int16)
-    arm_index = arm_of_name[arm.code]  # of each row
-    unknown = np.flatnonzero(arm_index < 0)
-    if unknown.size:
-        name = arm.names[int(arm.code[unknown[0]])]
-        rule = f"must be one of {', '.join(arms)}, got {name!r}"
-        raise RowError("arm", rule, unknown[0], unknown.size)
-
+    arm_index = _arm_indices(arm, arms)  # of each row
     user_index, names = codes(user)
+    # the pairs of a user and an arm that occur, as one number each
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
     arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
-    has_one_arm = arms_of_user[user_index] == 1  # of each of `repeated_rows`, as the next two
+    # of each of `repeated_rows`, as the next two
+    has_one_arm = arms_of_user[user_index] == 1
     is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
-    is_first[np.unique(user_index, return_index=True)[1]] = True
+    _, first_of_user = np.unique(user_index, return_index=True)
+    is_first[first_of_user] = True
     is_repeated = has_one_arm & ~is_first
     if is_repeated.any():
         rows = repeated_rows[is_repeated]
@@ -101,6 +98,21 @@ def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLi
     return Assignment(arm_index[rows], tuple(arms), rows, crossed)
 
 
+def _arm_indices(arm: Coded, arms: Sequence[str]) -> NDArray[np.int16]:
+    """The index in `arms` of the arm of each row. Raises RowError for an arm that is none of
+    them.
+    """
+    index = {name: i for i, name in enumerate(arms)}
+    arm_of_name = np.array([index.get(name, -1) for name in arm.names], np.int16)
+    arm_index = arm_of_name[arm.code]
+    unknown = np.flatnonzero(arm_index < 0)
+    if unknown.size:
+        name = arm.names[int(arm.code[unknown[0]])]
+        rule = f"must be one of {', '.join(arms)}, got {name!r}"
+        raise RowError("arm", rule, unknown[0], unknown.size)
+    return arm_index
+
+
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
     """The p-value of the chi-square test of a sample ratio mismatch: users by arm against planned
     or equal shares.
@@ -116,7 +128,7 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
 
     observed = finite("counts", counts)
     planned = np.ones(observed.size) if shares is None else finite("shares", shares)
-    same_length(counts=observed, shares=planned)  # type: ignore[arg-type]
+    same_length(counts=observed, shares=planned)
     if observed.size < 2 or (planned <= 0).any() or observed.min() < 0 or observed.sum() == 0:
         raise InputError(
             f"counts must hold users of 2 or more planned arms, got {observed.tolist()}"
@@ -164,14 +176,23 @@ def cuped(
     1.333
     """
     arms = adjusted(treatment, control, treatment_before, control_before)
-    return difference(*map(mean_of, arms), level=level, unit=unit, method="CUPED")
+    return difference(
+        mean_of(arms.treatment), mean_of(arms.control), level=level, unit=unit, method="CUPED"
+    )
+
+
+class AdjustedArms(NamedTuple):
+    """The adjusted values of the users of both arms."""
+
+    treatment: Floats
+    control: Floats
 
 
 def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[Floats, Floats]:
-    """The values of both arms, treatment first, minus the slope of `cuped` times the covariate, so
-    that their means differ as in `cuped`.
+) -> AdjustedArms:
+    """The values of both arms minus the slope of `cuped` times the covariate, so that their means
+    differ as in `cuped`.
 
     Raises InputError for a covariate that determines the values.
 
@@ -197,11 +218,13 @@ def adjusted(
         raise InputError(
             "before must be measured before the experiment, got a column that determines the metric"
         )
-    return first.adjusted(slope), second.adjusted(slope)
+    return AdjustedArms(first.adjusted(slope), second.adjusted(slope))
 
 
 class ArmWithCovariate(NamedTuple):
-    """The values of the users of an arm, and those of a covariate from before the experiment."""
+    """The values of the users of an arm, and those of a covariate from before the experiment; each
+    as their mean and the deviations from it.
+    """
 
     values: CentredValues
     before: CentredValues
@@ -235,8 +258,7 @@ def stratified(
     (post-stratification).
 
     values, strata: one value and one stratum per user; both mappings have the keys `treatment` and
-    `control`. Raises InputError for a stratum without
-    users in an arm.
+    `control`. Raises InputError for a stratum without users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
@@ -245,23 +267,25 @@ def stratified(
     values_of = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
     for arm, y in values_of.items():
         same_length(**{arm: y, "strata": np.asarray(strata[arm])})
-    stratum, names = codes(np.concatenate([np.asarray(strata[arm]) for arm in values_of]))
-    share = np.bincount(stratum) / stratum.size  # of all users
-    stratum_of = dict(zip(values_of, np.split(stratum, [values_of["treatment"].size]), strict=True))
+    strata_of_all = np.concatenate([np.asarray(strata[arm]) for arm in values_of])
+    stratum_of_user, names = codes(strata_of_all)
+    share = np.bincount(stratum_of_user) / stratum_of_user.size  # of all users, by stratum
+    # the users of the treatment come first
+    stratum_by_arm = np.split(stratum_of_user, [values_of["treatment"].size])
     arms = []
-    for arm, y in values_of.items():
-        users = np.bincount(stratum_of[arm], minlength=names.size)  # by stratum
+    for (arm, y), stratum in zip(values_of.items(), stratum_by_arm, strict=True):
+        users = np.bincount(stratum, minlength=names.size)  # by stratum
         if users.min() == 0:
             raise InputError(
                 f"every stratum must have users in both arms, got none of {names[users.argmin()]} "
                 f"in {arm}"
             )
-        total = np.bincount(stratum_of[arm], weights=y, minlength=names.size)
+        total = np.bincount(stratum, weights=y, minlength=names.size)
         means = total / users
         # The mean of a stratum counts by its share of all users instead of its share of the arm:
         # so does a user's effect on it, the deviation from the mean of the stratum.
-        weight = (share * y.size / users)[stratum_of[arm]]
-        effect = weight * minus(y, means[stratum_of[arm]])
+        weight_by_stratum = share * y.size / users
+        effect = weight_by_stratum[stratum] * minus(y, means[stratum])
         arms.append(arm_of(float(share @ means), effect))
     treatment, control = arms
     return difference(treatment, control, level=level, unit=unit, method="post-stratified t")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 
 NO_TEAM = -1
+Bits = NDArray[np.unsignedinteger]  # each bit of a whole number is one rank, bit 0 the best
 LONGEST = 64  # positions in a list: the free ranks of a user are the bits of one word
 MOST = 7  # rankers in a draft
 BLOCK = 2**14  # users drafted at once: their lists stay in the cache
@@ -46,8 +47,9 @@ def team_draft(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draf
     teams, users, _ = stack.shape
     orders = np.array(list(permutations(range(teams))))
     rounds = -(-k // teams)  # rounded up
-    drawn = rng.integers(len(orders), size=(users, rounds))  # an order for each round
-    turns = orders[drawn].reshape(users, -1)[:, :k]
+    order_of_round = rng.integers(len(orders), size=(users, rounds))
+    # a row of turns per user: the orders of its rounds, one after the other
+    turns = orders[order_of_round].reshape(users, -1)[:, :k]
     return draft(stack, turns)
 
 
@@ -134,13 +136,14 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
         # free rank, all bits are counted: the end of the list.
         lowest_bit = free_ranks & -free_ranks
         rank = np.minimum(np.bitwise_count(lowest_bit - bit[0]), k)
-        pick = (picker * (k + 1) + rank) * users + user  # index into `items`
+        list_and_rank = picker * (k + 1) + rank
+        pick = list_and_rank * users + user  # index into `items`
         item[position] = items.take(pick)
         team[position] = np.where(free_ranks == 0, NO_TEAM, picker)
         free &= ~same_item.take(pick, axis=1)  # no ranker may pick the item again
 
 
-def _same_item(lists: Ints, bit: NDArray) -> NDArray:
+def _same_item(lists: Ints, bit: Bits) -> Bits:
     """For each item of each list, where the same item is in every list, as the bit of its rank.
 
     lists: shape (teams, ranks + 1, users), −1 at the last rank. bit: of each rank. Returns shape
@@ -148,15 +151,15 @@ def _same_item(lists: Ints, bit: NDArray) -> NDArray:
     b has, 0 if list a does not have it.
     """
     teams, ends, users = lists.shape
-    same = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
+    rank_bit = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
     for b in range(teams):
-        same[b, b, :-1] = bit[:, None]
+        rank_bit[b, b, :-1] = bit[:, None]
         for a, i in product(range(b), range(bit.size)):
             # one comparison of item i of list b with all of list a serves both directions
             is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
-            same[b, a, :-1] |= is_same * bit[i]
-            same[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
-    return same
+            rank_bit[b, a, :-1] |= is_same * bit[i]
+            rank_bit[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
+    return rank_bit
 
 
 def without_shared_start(drafted: Draft, rankings: ArrayLike) -> Draft:

@@ -55,13 +55,13 @@ NUMBER = "number "  # before the name of a column of numbers, makes its role
 Columns = Mapping[str, Any]
 
 
-def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
+def is_of_users(input_part: InputPart, p: InterleavingParameters) -> bool:
     """True if a table holds users of an A/B test, not sessions of teams: it has no teams, and arms
     or no sessions; or metrics of users are named.
     """
-    roles = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolve()}
-    roles |= {*p.columns}
-    roles |= {*proposal_of_users(SampledTable.of(part, {})).columns}
+    mapping = roles_of.match(input_part.columns, ("team", "session", "arm"), chosen={}, where="")
+    proposal = proposal_of_users(SampledTable.of(input_part, chosen={}))
+    roles = set(mapping.resolve()) | set(p.columns) | set(proposal.columns)
     is_log = "team" in roles or ("session" in roles and "arm" not in roles)
     return bool(p.metrics) or not is_log
 
@@ -69,17 +69,17 @@ def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
 def with_input_named(
     p: InterleavingParameters, parts: Sequence[InputPart]
 ) -> InterleavingParameters:
-    """The parameters with the parts of `preds` as `log` or as `users`, whichever their columns fit;
-    as `log` if `users` is given too.
+    """The parameters with the input as `log` or as `users`, whichever its columns fit; as `log` if
+    `users` is given too. parts: of the input `preds`.
 
     Raises ParameterError if `log` is given too.
     """
     if "log" in p.given:
         raise ParameterError("preds and log: give one of them")
-    others = {name: value for name, value in p.given.items() if name != "preds"}
+    given = {name: value for name, value in p.given.items() if name != "preds"}
     if "users" not in p.given and is_of_users(parts[0], p):
-        return replace(p, preds=None, users=[*parts], given={"users": p.preds, **others})
-    return replace(p, preds=None, log=[*parts], given={"log": p.preds, **others})
+        return replace(p, preds=None, users=list(parts), given={"users": p.preds} | given)
+    return replace(p, preds=None, log=list(parts), given={"log": p.preds} | given)
 
 
 # Sessions -----------------------------------------------------------------------------------------
@@ -102,38 +102,43 @@ def read_log(
     engine: Engine | None = None,
     *,
     segments: Sequence[str],
-    most: int,
+    max_sessions: int,
 ) -> SessionLog:
     """The sessions of a log, whose parts have one row per item shown. engine: for a log with too
     many rows to be held; None for one that fits into memory.
 
     Raises InputError where a column is missing, a team is missing or unknown, an arm has no row,
     the positions of a session are not 1, 2, 3, …, an outcome is no number or negative, a session
-    has two users or two values of a segment; or for more than `most` sessions.
+    has two users or two values of a segment; or for more than `max_sessions`.
     """
     engine = engine or AtHand.opened()
     fields = log_fields(parts, p.columns, segments)
     selections = _selections(parts, fields, engine)
-    counts = [_count_teams(engine, selection) for selection in selections]
-    rows = [sum(count.rows for count in counts_of_part) for counts_of_part in counts]
-    all_counts = [*chain(*counts)]
-    if sum(count.sessions for count in all_counts) > most:
-        raise table.too_many(parts, "sessions", most)
-    teams = {count.team for count in all_counts if count.team}
+    counts = list[TeamCount]()  # of all parts
+    rows = list[int]()  # of each part
+    for selection in selections:
+        counts_of_part = _count_teams(engine, selection)
+        counts += counts_of_part
+        rows.append(sum(count.rows for count in counts_of_part))
+    if sum(count.sessions for count in counts) > max_sessions:
+        raise table.too_many(parts, "sessions", max_sessions)
+    teams = {count.team for count in counts if count.team}
     if any(len(team.encode()) > LONGEST for team in teams):
         _check_values(engine, selections, fields)  # raises, with the row of such a name
         raise _changed(selections)
     try:
         arms = arms_of(teams, p.arms, p.neutral)
         # an unknown team is refused later, with its row: here only arms that are missing
-        if teams <= {*arms, p.neutral}:
+        if teams.issubset([*arms, p.neutral]):
             refuse_missing(arms, teams)
     except UnclearNeutral as error:
         raise UnclearNeutral(f"{names(parts)}: {error}", error.neutral) from None
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
     sessions = _summarise(engine, selections, fields, LogBlock(fields[0], arms, p.neutral), rows)
-    sources_read = tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))
+    sources_read = tuple(
+        input_part.fingerprint(n) for input_part, n in zip(parts, rows, strict=True)
+    )
     return SessionLog(sessions, columns_by_role(fields[0]), sources_read)
 
 
@@ -142,10 +147,10 @@ def _selections(
 ) -> list[Selection]:
     """The columns of each part, which the engine may store, since they are queried repeatedly."""
     frames = [f"frame{i}" for i in range(len(parts))]
-    selections = [
-        part.select(*columns_by_type(part_fields), engine.dialect, frame=frame)
-        for part, part_fields, frame in zip(parts, fields, frames, strict=True)
-    ]
+    selections = []
+    for input_part, part_fields, frame in zip(parts, fields, frames, strict=True):
+        texts, numbers = columns_by_type(part_fields)
+        selections.append(input_part.select(texts, numbers, engine.dialect, frame=frame))
     return [
         engine.kept(selection, frame) for selection, frame in zip(selections, frames, strict=True)
     ]
@@ -220,13 +225,13 @@ class LogBlock:
         columns = {}
         for i, (role, field) in enumerate(self.fields.items()):
             column = rows.column(i)
-            values = field.check(column.combine_chunks(), None)
+            values = field.check(column.combine_chunks(), part=None)
             columns[role] = values if field.is_number else column
         log = _log_of(columns, self.arms, self.neutral)
         faulty_sessions = log.faulty_sessions()
         if len(faulty_sessions):
             return [faulty_sessions]
-        return [Sessions.of(log)]
+        return [Sessions.from_log(log)]
 
 
 def _summarise(
@@ -254,8 +259,8 @@ def _summarise(
         if isinstance(error, BrokenRule):
             raise _changed(selections) from None
         raise error from None
-    faulty_blocks = [names for names in results if not isinstance(names, Sessions)]
-    faulty_sessions = [*chain(*faulty_blocks)]
+    faulty_blocks = [result for result in results if not isinstance(result, Sessions)]
+    faulty_sessions = list(chain.from_iterable(faulty_blocks))
     if faulty_sessions:
         raise _fault(engine, selections, fields, block, faulty_sessions)
     sessions = Sessions.concatenate(results)
@@ -290,8 +295,24 @@ class RereadRows(NamedTuple):
     order.
     """
 
-    part: InputPart
+    input_part: InputPart
     numbers: np.ndarray | None
+
+
+class RereadStretch(NamedTuple):
+    """Rows that were read again, and their number."""
+
+    rows: RereadRows
+    row_count: int
+
+
+class RereadLog(NamedTuple):
+    """The columns of some rows of a log by role, and the stretches that these rows consist of, in
+    the order of the log.
+    """
+
+    columns: Columns
+    stretches: Sequence[RereadStretch]
 
 
 def _fault(
@@ -306,13 +327,36 @@ def _fault(
     The rows of the sessions with such a row are read again, in the order of the log, which blocks
     do not keep. faulty_sessions: their names.
     """
+    names_of_sessions = [str(name) for name in faulty_sessions]
+    log = _reread(engine, selections, fields, names_of_sessions)
+    try:
+        _log_of(log.columns, block.arms, block.neutral).check()
+    except RowError as error:
+        rows, place = table.locate(log.stretches, error.row)  # from 1
+        number = 0
+        if rows.numbers is not None:
+            number = int(rows.numbers[place - 1]) + 1
+        file = rows.input_part.name
+        # `located` asks for the place of one row, that of the error
+        return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
+    return _changed(selections)
+
+
+def _reread(
+    engine: Engine,
+    selections: Sequence[Selection],
+    fields: Sequence[Fields],
+    sessions: Sequence[str],
+) -> RereadLog:
+    """The rows of some sessions, read again; of many sessions those of the first `MOST_REREAD`.
+    sessions: their names.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [str(name) for name in faulty_sessions]
-    wanted = pa.array(texts, pa.string())[:MOST_REREAD]
+    wanted = pa.array(sessions, pa.string())[:MOST_REREAD]
     pieces: dict[str, list[Any]] = {role: [] for role in fields[0]}  # of each column
-    stretches = list[tuple[RereadRows, int]]()  # with the number of rows
+    stretches = list[RereadStretch]()
     for selection, part_fields in zip(selections, fields, strict=True):
         for rows_before, columns in typed(engine, selection, part_fields):
             is_wanted = pc.is_in(columns["session"], wanted).to_numpy(zero_copy_only=False)
@@ -325,22 +369,12 @@ def _fault(
             numbers = None
             if rows_before is not None:
                 numbers = rows_before + rows
-            stretches.append((RereadRows(selection.part, numbers), len(rows)))
-    log_columns = {}
+            stretches.append(RereadStretch(RereadRows(selection.part, numbers), len(rows)))
+    columns_of_log = {}
     for role, field in fields[0].items():
         concatenate = np.concatenate if field.is_number else pa.chunked_array
-        log_columns[role] = concatenate(pieces[role])
-    try:
-        _log_of(log_columns, block.arms, block.neutral).check()
-    except RowError as error:
-        reread, place = table.locate(stretches, error.row)  # from 1
-        number = 0
-        if reread.numbers is not None:
-            number = int(reread.numbers[place - 1]) + 1
-        file = reread.part.name
-        # `located` asks for the place of one row, that of the error
-        return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
-    return _changed(selections)
+        columns_of_log[role] = concatenate(pieces[role])
+    return RereadLog(columns_of_log, stretches)
 
 
 # Users --------------------------------------------------------------------------------------------
@@ -373,31 +407,34 @@ class Users:
         return self.user.take(rows).combine_chunks()
 
 
-def totals_error(part: InputPart, arm: str, rows: str) -> InputError:
+def totals_error(input_part: InputPart, arm: str, rows: str) -> InputError:
     """The error for a table of totals of arms, such as orders and visits of each, with the report
     that reads it. arm: the column of arms. rows: how many rows an arm has, such as "one".
     """
     roles = {"system": arm}
     for use in ("successes", "trials"):
-        columns = [name for name in part.columns if comparable(name) in USES[use]]
+        columns = [name for name in input_part.columns if comparable(name) in USES[use]]
         if columns:
             roles[use] = columns[0]
     totals = "for totals"
     if rows != "one":
         totals += f", added up to one row per {arm},"
     way = f"{totals} use the significance report with columns={written(roles)!r}"
-    return InputError(f"{part.name}: users must have one row per user, got {rows} per {arm}; {way}")
+    return InputError(
+        f"{input_part.name}: users must have one row per user, got {rows} per {arm}; {way}"
+    )
 
 
-def refuse_totals(part: InputPart, proposal: Proposal) -> None:
+def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
     """Raise InputError if the rows of a part look like totals of arms. proposal: how it could be
     read.
     """
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
-        arms = part.head[arm]
-        is_one_row_each = len({*arms}) == len(arms)
-        raise totals_error(part, arm, "one" if is_one_row_each else "several totals")
+        arms = input_part.head[arm]
+        has_one_row_each = len(set(arms)) == len(arms)
+        rows = "one" if has_one_row_each else "several totals"
+        raise totals_error(input_part, arm, rows)
 
 
 def read_users(
@@ -406,18 +443,18 @@ def read_users(
     engine: Engine | None,
     numbers: list[str],
     attributes: list[str],
-    most: int,
+    max_rows: int,
 ) -> Users:
     """The users of a table, with their arms. numbers, attributes: further columns to read. engine:
     as in `read_log`.
 
     Raises InputError where a column is missing, an arm is empty or unknown, a number is none, a
     user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or
-    for more than `most` rows.
+    for more than `max_rows`.
     """
     engine = engine or AtHand.opened()
     fields = user_fields(parts, p.columns, numbers, attributes)
-    rows = streamed(engine, parts, fields, ("user",), most)
+    rows = streamed(engine, parts, fields, ("user",), max_rows)
     # a column is released as soon as it is taken, so that no two copies of the table are held
     user = None
     if "user" in fields[0]:
@@ -434,7 +471,7 @@ def read_users(
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
             if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
-                refuse_marks(number_columns[name], None, name, parts[0].name)
+                refuse_marks(number_columns[name], rows=None, column=name, where=parts[0].name)
         attribute_columns = {}
         for name in attributes:
             texts = rows.released(ATTRIBUTE + name, table.CheckedTable.coded)
@@ -488,12 +525,12 @@ def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assign
         raise InputError(f"{name} must have users of each value in each arm, {got}")
 
 
-def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
+def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -> None:
     """Raise InputError for the first cell that is no number in a column that looks like numbers,
-    such as revenue with "5 €", which is why the column is not taken as a metric. used: columns that
-    have another use.
+    such as revenue with "5 €", which is why the column is not taken as a metric. columns_in_use:
+    those with another use, which are not checked.
     """
-    for column in SampledTable.of(part, {}, used=used).columns:
+    for column in SampledTable.of(input_part, {}, used=columns_in_use).columns:
         number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
         looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
         if column.is_bookkeeping or not looks_like_numbers:
@@ -502,20 +539,20 @@ def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
             if cell is None:
                 rule = "write 0 for users who did nothing, or remove users of whom nothing is known"
                 raise InputError(
-                    f"{part.place(row)}: {column.name} must be a number, got nothing; {rule}"
+                    f"{input_part.place(row)}: {column.name} must be a number, got nothing; {rule}"
                 )
             if ColumnSample(column.name, [cell]).numbers is None:
                 raise InputError(
-                    f"{part.place(row)}: {column.name} must be a number, got {cell[:80]!r}"
+                    f"{input_part.place(row)}: {column.name} must be a number, got {cell[:80]!r}"
                 )
 
 
-def several_arms(arms: Sequence[str], found: Iterable[str], column: str) -> list[str]:
+def several_arms(arms: Sequence[str], arms_of_table: Iterable[str], column: str) -> list[str]:
     """The arms that the user names, else all that a table has, sorted. Raises InputError unless
-    there are two or more. found: the arms of the table. column: their column, for errors.
+    there are two or more. arms: empty if the user names none. column: that of the arms, for errors.
     """
     if not arms:
-        arms = sorted(found)
+        arms = sorted(arms_of_table)
         roles_of.refuse_names(arms, column, "arms")
     if len(arms) < 2:
         raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")
@@ -547,7 +584,9 @@ def located(
 def _file_and_row(sources_read: Sequence[Source], row: int, *, numbered: bool) -> tuple[str, int]:
     """The name of the file of a row, and its number there, from 1; 0 if rows are not numbered."""
     source, number = table.locate(((source, source.rows) for source in sources_read), row)
-    return source.name, number if numbered else 0
+    if not numbered:
+        number = 0
+    return source.name, number
 
 
 # Which columns
@@ -563,7 +602,7 @@ def log_fields(
     """
     names_of_log = column_names(parts)
     attributes = [name for name in segments if name in names_of_log]
-    fields = [_fields(part, LOG, columns, attributes) for part in parts]
+    fields = [_fields(input_part, LOG, columns, attributes) for input_part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
     return fields
@@ -577,13 +616,14 @@ def user_fields(
 ) -> list[dict[str, Field]]:
     """The columns of each part of a table of users by role, with those of numbers and attributes.
 
-    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for
-    totals of arms.
+    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for a
+    table with totals of arms in place of users.
     """
-    for part in parts:
-        if not _has_column_of("user", part, columns):
-            refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
-    fields = [_fields(part, USERS, columns, attributes, numbers) for part in parts]
+    for input_part in parts:
+        # without ids of users the rows may be totals of arms
+        if not _has_column_of("user", input_part, columns):
+            refuse_totals(input_part, proposal_of_users(SampledTable.of(input_part, columns)))
+    fields = [_fields(input_part, USERS, columns, attributes, numbers) for input_part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
     return fields
@@ -610,17 +650,17 @@ def number_columns(metrics: Iterable[str], before: str | None) -> list[str]:
         raise ParameterError(
             f"before: {before!r} is what metrics measure; name a column from before the experiment"
         )
-    return distinct(*columns, (before,))
+    return distinct(chain.from_iterable(columns), (before,))
 
 
 def distinct(*names: Iterable[str | None]) -> list[str]:
     """The names of all sequences, each once, in order; without None and empty ones."""
-    return [name for name in dict.fromkeys(chain(*names)) if name]
+    return [name for name in dict.fromkeys(chain.from_iterable(names)) if name]
 
 
-def column_names(parts: Sequence[InputPart]) -> set[str]:
+def column_names(parts: Iterable[InputPart]) -> set[str]:
     """The columns that one or more of the parts have."""
-    return {name for part in parts for name in part.columns}
+    return set(chain.from_iterable(input_part.columns for input_part in parts))
 
 
 def check_segments(segments: Sequence[str], columns: set[str]) -> None:
@@ -637,11 +677,11 @@ def includes_file(sources_read: Sequence[Source], path: str) -> bool:
     name.
     """
     hashes = {source.sha256 for source in sources_read}
-    return any(part.fingerprint(0).sha256 in hashes for part in sources.parts(path))
+    return any(input_part.fingerprint(0).sha256 in hashes for input_part in sources.parts(path))
 
 
 def _fields(
-    part: InputPart,
+    input_part: InputPart,
     roles: Sequence[Role],
     chosen: Mapping[str, str],
     attributes: Sequence[str],
@@ -661,17 +701,17 @@ def _fields(
 
     match = partial(
         roles_of.match,
-        part.columns,
+        input_part.columns,
         list(rules_by_role),
-        where=part.name,
+        where=input_part.name,
         other_uses=attributes,
         required_columns=parameters,
     )
     mapping = match(chosen=chosen)
     if required == ["arm"] and mapping.missing_roles(required):
         # no column is called like an arm: take the one that holds arms by its content
-        used = [*attributes, *numbers]
-        proposal = proposal_of_users(SampledTable.of(part, chosen, used=used))
+        columns_in_use = (*attributes, *numbers)
+        proposal = proposal_of_users(SampledTable.of(input_part, chosen, used=columns_in_use))
         if proposal.is_complete:
             mapping = match(chosen={**proposal.columns, **chosen})
     try:
@@ -679,7 +719,7 @@ def _fields(
     except InputError as error:
         is_log = "team" in required
         lacks_role = is_log and mapping.missing_roles(required)
-        if not (lacks_role and _has_column_of("arm", part, {})):
+        if not (lacks_role and _has_column_of("arm", input_part, {})):
             raise
         users = "a table with one row per user is given as users=FILE"
         raise InputError(f"{error}; {users}") from None
@@ -689,12 +729,14 @@ def _fields(
     return fields
 
 
-def _has_column_of(role: str, part: InputPart, columns: Mapping[str, str]) -> bool:
+def _has_column_of(role: str, input_part: InputPart, columns: Mapping[str, str]) -> bool:
     """True if the user names a column of the part for a role, or one is called like it. columns:
     role -> the column that the user names.
     """
     chosen = {role: columns[role]} if role in columns else {}
-    return not roles_of.match(part.columns, [role], chosen, part.name).missing_roles([role])
+    return not roles_of.match(input_part.columns, [role], chosen, input_part.name).missing_roles(
+        [role]
+    )
 
 
 def columns_by_role(fields: Fields) -> dict[str, str]:
@@ -724,10 +766,12 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     if len(teams) < 2:
         raise InputError(f"team must hold two arms, got {got}")
     words = [name for name in teams if comparable(name) in usual("arms")["neutral"]]
+    example = words[0] if words else teams[-1]
+    neutral_word = words[0] if len(teams) == 3 and len(words) == 1 else ""
     raise UnclearNeutral(
         f"team must hold two arms, got {got}; name the rankers, arms='{','.join(teams)}', or what "
-        f"stands for no team, neutral={[*words, teams[-1]][0]!r}",
-        words[0] if len(teams) == 3 and len(words) == 1 else "",
+        f"stands for no team, neutral={example!r}",
+        neutral_word,
     )
 
 

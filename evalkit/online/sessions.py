@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -184,7 +185,7 @@ class Log:
 
     def faulty_sessions(self) -> pa.Array:
         """The names of the sessions with a row that breaks a rule."""
-        faults = [*self._faulty_names(), *self._faulty_values()]
+        faults = chain(self._faulty_names(), self._faulty_values())
         rows = np.concatenate([fault.rows for fault in faults])
         return self.names.take(np.unique(self.session[rows]))
 
@@ -241,7 +242,7 @@ class Sessions:
     outcomes: SessionOutcomes
 
     @classmethod
-    def of(cls, log: Log) -> Sessions:
+    def from_log(cls, log: Log) -> Sessions:
         """The summary of a log whose rows break no rule."""
         arms = len(log.arms)
         sessions = len(log.names)
@@ -281,11 +282,12 @@ class Sessions:
             name: table.Coded(column.names, column.code[log.first].astype(np.int32))
             for name, column in log.attributes.items()
         }
-        outcomes = SessionOutcomes.of(
-            (position * arms + arm)[has_arm],
+        place = position * arms + arm
+        outcomes = SessionOutcomes.from_rows(
+            place[has_arm],
             user[session[has_arm]],
             outcome[has_arm],
-            len(log.users),
+            users=len(log.users),
         )
         return cls(
             names=log.names,
@@ -313,21 +315,27 @@ class Sessions:
         first = blocks[0]
         if len(blocks) == 1:
             return first
-        columns = {name: [getattr(block, name) for block in blocks] for name in vars(first)}
+        columns = {}  # field -> its values in all blocks
+        for name in vars(first):
+            columns[name] = [getattr(block, name) for block in blocks]
         blocks.clear()
         # the users of a block come after those of the blocks before it
-        users_before = np.cumsum([0, *map(len, columns["users"])]).tolist()
+        users = [len(users_of_block) for users_of_block in columns["users"]]
+        users_before = np.cumsum(users) - users
         user = np.concatenate(
-            [index + start for index, start in zip(columns.pop("user"), users_before, strict=False)]
+            [
+                index + start
+                for index, start in zip(columns.pop("user"), users_before.tolist(), strict=True)
+            ]
         )
         names = pa.chunked_array(columns.pop("names")).combine_chunks()
-        users = pa.chunked_array(columns.pop("users")).combine_chunks()
+        all_users = pa.chunked_array(columns.pop("users")).combine_chunks()
         credit = np.concatenate(columns.pop("credit"))
         attributes_of_blocks = columns.pop("attributes")
-        attributes = {
-            name: table.concatenated([attributes[name] for attributes in attributes_of_blocks])
-            for name in first.attributes
-        }
+        attributes = {}
+        for name in first.attributes:
+            values = [attributes_of_block[name] for attributes_of_block in attributes_of_blocks]
+            attributes[name] = table.concatenated(values)
         # sessions of other blocks may be longer: their positions are added with counts of 0
         positions = max(map(len, columns["item_counts"]))
         padded_counts = [
@@ -340,7 +348,7 @@ class Sessions:
         return Sessions(
             names=names,
             user=user,
-            users=users,
+            users=all_users,
             arms=first.arms,
             credit=credit,
             attributes=attributes,
@@ -357,9 +365,9 @@ class Sessions:
         return self.users.take(self.user)
 
     @cached_property
-    def sides(self) -> tuple[InterleavingArm, ...]:
+    def arms_by_user(self) -> tuple[InterleavingArm, ...]:
         """The credit of each arm, with one row per user."""
-        return _arms_by_unit(self.user, len(self.users), self.credit)
+        return _arms_by_index(self.user, len(self.users), self.credit)
 
 
 def _uneven_sessions(session: Ints, arm: Ints, start: Ints, arms: int) -> int:
@@ -379,7 +387,8 @@ def _uneven_sessions(session: Ints, arm: Ints, start: Ints, arms: int) -> int:
     lead = np.ptp(picks_in_session, axis=1)  # the largest minus the smallest
     has_neutral_item = np.bincount(session, arm < 0) > 0
     largest_lead = 1 + has_neutral_item
-    return int(np.unique(session[lead > largest_lead[session]]).size)
+    is_uneven = lead > largest_lead[session]  # at a row
+    return len(np.unique(session[is_uneven]))
 
 
 def _count_repeated(session: Ints, item: Ints) -> int:
@@ -392,36 +401,39 @@ def _count_repeated(session: Ints, item: Ints) -> int:
 # The preference of users --------------------------------------------------------------------------
 
 
-def sides(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]:
+def arms_by_unit(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]:
     """The credit of each arm, with one row per unit in sorted order.
 
     unit: of each session. credit: shape (sessions, arms).
 
     >>> [
-    ...     side.won.tolist()
-    ...     for side in sides(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))
+    ...     arm.won.tolist()
+    ...     for arm in arms_by_unit(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))
     ... ]
     [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
     """
     index, names = codes(unit)
-    return _arms_by_unit(index, names.size, credit)
+    return _arms_by_index(index, names.size, credit)
 
 
-def _arms_by_unit(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
-    """`sides` of units that are given by their index; units: their number."""
+def _arms_by_index(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
+    """`arms_by_unit`, of units that are given by their index. units: their number."""
     credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
     credit_of_all = credit_by_unit.sum(axis=1)
     sessions = _sum_by_unit(unit, np.ones(len(unit)), units)
-    return tuple(
-        InterleavingArm(
-            credit=credit_by_unit[:, arm],
-            whole=credit_of_all,
-            beaten=share_beaten(credit_by_unit, arm),
-            won=_sum_by_unit(unit, share_beaten(credit, arm), units),
-            sessions=sessions,
+    arms = []
+    for arm in range(credit.shape[1]):
+        wins_of_session = share_beaten(credit, arm)
+        arms.append(
+            InterleavingArm(
+                credit=credit_by_unit[:, arm],
+                whole=credit_of_all,
+                beaten=share_beaten(credit_by_unit, arm),
+                won=_sum_by_unit(unit, wins_of_session, units),
+                sessions=sessions,
+            )
         )
-        for arm in range(credit.shape[1])
-    )
+    return tuple(arms)
 
 
 def _sum_by_unit(unit: np.ndarray, values: Floats, units: int) -> Floats:
@@ -467,8 +479,8 @@ class SessionOutcomes:
     suffice for the jackknife of a ratio of sums. So there is one row per place and number of items.
 
     place: position × number of arms + arm. items: how many items each of the users had there.
-    sums: shape (5, rows), the number of these users, then the sums of the first four powers of
-    their outcomes.
+    sums: shape (5, rows); row p has the sums of the p-th powers of these users' outcomes, so that
+    row 0 has the numbers of users.
     """
 
     place: Ints
@@ -476,19 +488,21 @@ class SessionOutcomes:
     sums: Floats
 
     @classmethod
-    def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> SessionOutcomes:
-        """The outcomes of rows of a log, one item each. user: an index below `users`, their
-        number.
+    def from_rows(
+        cls, place: Ints, user: np.ndarray, outcome: Floats, *, users: int
+    ) -> SessionOutcomes:
+        """The outcomes of rows of a log, one item each. place: as in the class. user: an index
+        below `users`, their number.
         """
         order = np.argsort(place, kind="stable")
         places, start = np.unique(place[order], return_index=True)
-        parts = []
+        blocks = []
         for number, rows in zip(places.tolist(), np.split(order, start[1:]), strict=True):
             items = np.bincount(user[rows], minlength=users)
             outcome_of_user = np.bincount(user[rows], outcome[rows], users).astype(np.float64)
             has_items = items > 0
-            parts.append(cls._at_place(number, items[has_items], outcome_of_user[has_items]))
-        return cls._concatenated(parts)
+            blocks.append(cls._at_place(number, items[has_items], outcome_of_user[has_items]))
+        return cls._concatenated(blocks)
 
     @classmethod
     def _at_place(cls, place: int, items: Ints, outcome: Floats) -> SessionOutcomes:
@@ -499,21 +513,21 @@ class SessionOutcomes:
         for _ in range(4):
             power = power * outcome
             sums.append(np.bincount(items, power))
-        occurring = np.flatnonzero(users)
-        columns = np.array(sums, dtype=np.float64)[:, occurring]
-        return cls(np.full(len(occurring), place), occurring, columns)
+        occurring = np.flatnonzero(users)  # numbers of items that some user has
+        sums_of_occurring = np.array(sums, dtype=np.float64)[:, occurring]
+        return cls(np.full(len(occurring), place), occurring, sums_of_occurring)
 
     @classmethod
-    def _concatenated(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
-        """The rows of the parts in sequence."""
-        place = np.concatenate([part.place for part in parts])
-        items = np.concatenate([part.items for part in parts])
-        return cls(place, items, np.concatenate([part.sums for part in parts], axis=1))
+    def _concatenated(cls, blocks: Sequence[SessionOutcomes]) -> SessionOutcomes:
+        """The rows of the blocks in sequence."""
+        place = np.concatenate([block.place for block in blocks])
+        items = np.concatenate([block.items for block in blocks])
+        return cls(place, items, np.concatenate([block.sums for block in blocks], axis=1))
 
     @classmethod
-    def add_up(cls, parts: Sequence[SessionOutcomes]) -> SessionOutcomes:
-        """The outcomes of the users of all parts, none of which have a user in common."""
-        rows = cls._concatenated(parts)
+    def add_up(cls, blocks: Sequence[SessionOutcomes]) -> SessionOutcomes:
+        """The outcomes of the users of all blocks, none of which have a user in common."""
+        rows = cls._concatenated(blocks)
         bound = int(rows.items.max()) + 1
         code, keys = codes(rows.place * bound + rows.items)  # equal for equal place and items
         sums = np.array([np.bincount(code, column, keys.size) for column in rows.sums])
@@ -524,13 +538,13 @@ class SessionOutcomes:
         """The outcome per item at a place, Σ outcome / Σ items over users, with its interval by the
         jackknife, which leaves out one user at a time.
 
-        The degrees of freedom follow from the kurtosis of the users' influence. highest: the
-        largest possible outcome.
+        The degrees of freedom follow from the kurtosis of the users' influence. place: position ×
+        number of arms + arm. highest: the largest possible outcome.
         """
         is_here = self.place == place
         items = self.items[is_here]
-        users, *power_sums = self.sums[:, is_here]
-        outcome = PowerSums(*power_sums)
+        users = self.sums[0, is_here]  # with each number of items
+        outcome = PowerSums(*self.sums[1:, is_here])
         n = float(users.sum())
         all_items = float(items @ users)
         value = float(ratio(outcome.total.sum(), all_items))
@@ -540,31 +554,40 @@ class SessionOutcomes:
         # first, then over all.
         excess = _sums_about(value * items, users, outcome)  # of t − m value
         weight = ratio(n - 1, all_items - items)
-        total, square, cube, fourth = (
-            float((weight**power * sums).sum()) for power, sums in enumerate(excess, start=1)
+        squares, fourths = _sums_about_mean(
+            n,
+            total=float((weight * excess.total).sum()),
+            square=float((weight**2 * excess.square).sum()),
+            cube=float((weight**3 * excess.cube).sum()),
+            fourth=float((weight**4 * excess.fourth).sum()),
         )
-        squares, fourths = _sums_about_mean(n, total, square, cube, fourth)
 
         standardised_fourth = float(ratio(fourths, squares**2))
-        # of the powers only the fourth is asked for
-        spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: standardised_fourth)
+        spread = Spread(
+            n,
+            square=float(ratio(squares, n**2)),
+            kish=n,
+            standardised_power=lambda power: standardised_fourth,  # no other power is asked for
+        )
         kish = float(ratio(all_items**2, items**2 @ users))  # effective number of users
         arm = independent.Arm(value, spread, users=kish)
         return interval_methods.arm_within(arm, 0.0, highest, level=level)
 
 
 def _sums_about(centre: Floats, n: Floats, sums: PowerSums) -> PowerSums:
-    """The power sums of x − centre, from those of n numbers x, by the binomial theorem; elementwise
-    for arrays. A sum of squares that is only rounding is 0.
+    """The power sums of x − c, from those of n numbers x, by the binomial theorem; elementwise for
+    arrays. A sum of squares that is only rounding is 0. centre: c.
     """
+    c = centre
     total, square, cube, fourth = sums
-    second = square - 2 * centre * total + centre**2 * n
-    second = np.where(second > ROUNDING * (square + centre**2 * n), second, 0.0)
-    third = cube - 3 * centre * square + 3 * centre**2 * total - centre**3 * n
-    last = (
-        fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n
+    new_square = square - 2 * c * total + c**2 * n
+    rounding = ROUNDING * (square + c**2 * n)
+    return PowerSums(
+        total=total - c * n,
+        square=np.where(new_square > rounding, new_square, 0.0),
+        cube=cube - 3 * c * square + 3 * c**2 * total - c**3 * n,
+        fourth=fourth - 4 * c * cube + 6 * c**2 * square - 4 * c**3 * total + c**4 * n,
     )
-    return PowerSums(total - centre * n, second, third, last)
 
 
 class CentralSums(NamedTuple):

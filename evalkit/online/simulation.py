@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -90,9 +91,10 @@ def people(world: World, users: int, *, rng: np.random.Generator) -> People:
     kind_shares = np.ones((users, 1))
     if world.kinds > 1:
         kind_shares = rng.dirichlet(np.ones(world.kinds), users)
+    odds_against = np.exp(-affinity - wrapping)  # of a play
     return People(
         sessions=sessions,
-        p_play=1 / (1 + np.exp(-affinity - wrapping)),
+        p_play=1 / (1 + odds_against),
         hours=hours,
         other_hours=other_hours,
         wrapping=wrapping,
@@ -125,7 +127,7 @@ def ranking(
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
     """The lists of a diverse ranker, shape (users, k): the best item of each kind, most wanted kind
-    first, then the second best of each, and so on. noise: as of `ranking`.
+    first, then the second best of each, and so on. noise: as in `ranking`.
     """
     guess = who.affinity + rng.normal(0.0, noise, who.p_play.shape)
     turn_of_kind = _places(who.kind_shares)
@@ -151,14 +153,16 @@ def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     """Each user's expected any_play, plays, hours and streaming with these lists, without the noise
     of sessions. lists: candidates, shape (users, k).
     """
-    plays = _plays_per_session(world, who, lists, world.leave)
-    first_plays = plays  # of a session
+    plays_per_session = _plays_per_session(world, who, lists, world.leave)
+    first_plays = plays_per_session  # the probability of a session's first play at each position
     if world.leave != 1:
-        # until its first play a session is as one that this play ends
-        first_plays = _plays_per_session(world, who, lists, 1.0)
+        # up to its first play, a session is like one that a play ends
+        first_plays = _plays_per_session(world, who, lists, leave=1.0)
     # the number of sessions is Poisson, and so is that of sessions with a play
-    any_play = 1 - np.exp(-who.sessions * first_plays.sum(axis=1))
-    return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other_hours)
+    sessions_with_play = who.sessions * first_plays.sum(axis=1)
+    any_play = 1 - np.exp(-sessions_with_play)
+    plays = who.sessions[:, None] * plays_per_session
+    return _metrics(world, who, lists, any_play, plays, who.other_hours)
 
 
 def _plays_per_session(world: World, who: People, lists: Ints, leave: float) -> Floats:
@@ -174,7 +178,7 @@ def _plays_per_session(world: World, who: People, lists: Ints, leave: float) -> 
         p_of_kind = np.where(who.kind[lists] == kind, p_play, 0.0)
         plays = _plays_by_position(p_of_kind, world.stay, leave)
         plays_by_kind.append(share[:, None] * plays)
-    return np.add.reduce(plays_by_kind)
+    return np.asarray(np.add.reduce(plays_by_kind))
 
 
 def _plays_by_position(p_play: Floats, stay: float, leave: float) -> Floats:
@@ -271,18 +275,18 @@ def duel(
     Columns: for interleaving, `share` and `win` of the second ranker minus 1/2, 0 for a user
     without plays. For each A/B metric, `<metric>_a` and `<metric>_b` with either ranker,
     `<metric>_before` with the first ranker in the period before, and `<metric>_effect`, the
-    expected difference.
+    expected difference. noise: of the two rankers, as in `ranking`.
     """
     blocks = -(-users // BLOCK)  # rounded up
     starts = np.linspace(0, users, blocks + 1).astype(np.int64)
-    parts = [_duel_block(world, int(size), noise, rng=rng) for size in np.diff(starts)]
-    return pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    frames = [_duel_block(world, int(size), noise, rng=rng) for size in np.diff(starts)]
+    return pd.concat(frames, ignore_index=True)
 
 
 def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
-) -> dict[str, Floats]:
-    """The columns of `duel` of users that are simulated at once."""
+) -> pd.DataFrame:
+    """The rows of `duel` of users who are simulated at once."""
     who = people(world, users, rng=rng)
     rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
     first, second = preference(world, who, rankings, rng=rng).T
@@ -296,7 +300,8 @@ def _duel_block(
     for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
         metrics = observed(world, who, lists, rng=rng)
         columns |= {f"{name}_{arm}": values for name, values in metrics.items()}
-    return columns | {f"{name}_effect": truth_b[name] - truth_a[name] for name in truth_a}
+    columns |= {f"{name}_effect": truth_b[name] - truth_a[name] for name in truth_a}
+    return pd.DataFrame(columns)
 
 
 def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
@@ -321,12 +326,17 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
         effect = outcome[name].mean()
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
+        variances = [arm.var() for arm in arms]
         # With N/2 users in each arm the difference of means has variance 2 (var a + var b) / N.
-        sd = np.sqrt(2 * sum(arm.var() for arm in arms))
+        sd = np.sqrt(2 * sum(variances))
         rows.append({"design": f"A/B, {metric}", "effect": effect, "sd": sd})
         # CUPED leaves of each variance the share 1 - r² that the covariate does not explain.
-        unexplained = sum(arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms)
-        sd = np.sqrt(2 * unexplained)
+        explained_shares = [correlation(arm, before) ** 2 for arm in arms]
+        unexplained = [
+            variance * (1 - share)
+            for variance, share in zip(variances, explained_shares, strict=True)
+        ]
+        sd = np.sqrt(2 * sum(unexplained))
         rows.append({"design": f"A/B, {metric}, CUPED", "effect": effect, "sd": sd})
     table = pd.DataFrame(rows)
     # effect = factor × standard error = factor × sd / √N, solved for N
@@ -350,7 +360,8 @@ def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
     """
     from scipy.special import ndtr
 
-    return ndtr(-abs(effect) * np.sqrt(np.asarray(users, dtype=np.float64)) / sd)
+    n = np.asarray(users, dtype=np.float64)
+    return np.asarray(ndtr(-abs(effect) * np.sqrt(n) / sd))
 
 
 def families(
@@ -377,10 +388,10 @@ def families(
     for (family, ranker), lists in rankers.items():
         shares = _credited_shares(world, who, np.stack([production, lists]), rng=rng)
         truth = expected(world, who, lists)
-        lifts = {
-            metric: truth[metric].mean() / base[metric].mean() - 1 for metric in ("plays", "hours")
-        }
-        rows.append({"family": family, "ranker": ranker} | shares | lifts)
+        row = {"family": family, "ranker": ranker} | shares
+        for metric in ("plays", "hours"):
+            row[metric] = truth[metric].mean() / base[metric].mean() - 1
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -461,6 +472,16 @@ def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     }
 
 
+class StageDesign(NamedTuple):
+    """An experiment on several rankers. tested: how many of them are A/B tested. users: of all its
+    stages.
+    """
+
+    name: str
+    tested: int
+    users: int
+
+
 def two_stage(
     rankers: pd.DataFrame,
     *,
@@ -488,20 +509,24 @@ def two_stage(
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
         raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
     # results of both stages for each ranker, shape (repeats, rankers)
-    interleaved = share + rng.normal(size=(repeats, m)) * share_sd / np.sqrt(users_interleaved)
+    share_error = share_sd / np.sqrt(users_interleaved)
+    interleaved = share + rng.normal(size=(repeats, m)) * share_error
     # sd² / N is the variance of the difference between two arms of N/2 users: one arm has half of
     # it, with users_arm = N/2 that is sd² / (4 users_arm).
-    tested = plays + rng.normal(size=(repeats, m)) * plays_sd / 2 / np.sqrt(users_arm)
-    place = _places(interleaved)
-    designs = [("two stages", n, m * users_interleaved + (n + 1) * users_arm) for n in survivors]
-    designs.append(("A/B in parallel", m, (m + 1) * users_arm))
+    plays_error = plays_sd / 2 / np.sqrt(users_arm)
+    plays_in_test = plays + rng.normal(size=(repeats, m)) * plays_error
+    place = _places(interleaved)  # 0 for the ranker with the largest share
+    designs = list[StageDesign]()
+    for n in survivors:
+        users = m * users_interleaved + (n + 1) * users_arm
+        designs.append(StageDesign("two stages", tested=n, users=users))
+    designs.append(StageDesign("A/B in parallel", tested=m, users=(m + 1) * users_arm))
     rows = []
-    for design, n, users in designs:
-        is_tested = place < n
-        winner = np.argmax(np.where(is_tested, tested, -np.inf), axis=1)
-        best_wins = (winner == np.argmax(plays)).mean()
-        chosen = plays[winner].mean() / plays.max()
-        rows.append(
-            {"design": design, "keep": n, "users": users, "best_wins": best_wins, "chosen": chosen}
-        )
+    for design in designs:
+        is_tested = place < design.tested
+        winner = np.argmax(np.where(is_tested, plays_in_test, -np.inf), axis=1)
+        row = {"design": design.name, "keep": design.tested, "users": design.users}
+        row["best_wins"] = (winner == np.argmax(plays)).mean()
+        row["chosen"] = plays[winner].mean() / plays.max()
+        rows.append(row)
     return pd.DataFrame(rows)

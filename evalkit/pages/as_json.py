@@ -34,7 +34,7 @@ def results(study: Any, findings: Iterable[Finding], fields: Record) -> report.R
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the
     file of the units. fields: those of the report's own.
     """
-    units.leave(study.report, {"": study})
+    units.write_if_asked(study.report, {"": study})
     return report.Results(about(study, findings) | answers(study) | dict(fields))
 
 

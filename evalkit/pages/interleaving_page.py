@@ -136,7 +136,7 @@ def results(o: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file
     of the units.
     """
-    units.leave("interleaving", o.study_by_input)
+    units.write_if_asked("interleaving", o.study_by_input)
     fields = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,
@@ -154,7 +154,7 @@ def _log_results(study: Interleaving) -> dict[str, Any]:
         | {
             "unit": study.unit_name,
             "heavy": study.heavy,
-            "repeated_items": study.kept.repeated_items,
+            "repeated_items": study.session_table.repeated_items,
         },
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
@@ -225,7 +225,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p = float(study.balance["adjusted"].min())
-    repeated = study.kept.repeated_items
+    repeated = study.session_table.repeated_items
     uneven, share = interleaving.uneven(study)
     broken = p < randomisation.BROKEN
     yield kinds.COIN.rated(

@@ -776,7 +776,7 @@ def _made_claims(study: Significance) -> list[str]:
 
 def _noun(study: Significance, claim: str) -> str:
     """A claim, or a sentence of several, about what the input calls its questions."""
-    return claim.replace("questions", plural(significance.question(study), 2))
+    return claim.replace("questions", plural(significance.question_noun(study), 2))
 
 
 @also(Shares, pieces.nothing)
@@ -785,9 +785,11 @@ def draws(study: Significance) -> Html:
     frame = significance.variation(study)
     if frame.empty:
         return Html("")
-    units = plural(significance.question(study), 2)
+    units = plural(significance.question_noun(study), 2)
     cluster_note = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
-    caption = texts.sentence("significance.draws", metric=significance.drawn(study), units=units)
+    caption = texts.sentence(
+        "significance.draws", metric=significance.metric_with_draws(study), units=units
+    )
     columns = named("system=what w") | {units: count("units")}
     columns |= named("draws # | between # | within # | standard error=error #")
     columns |= {f"twice the {units}": value("twice_units")}
@@ -806,7 +808,7 @@ def claims(study: Significance) -> Html:
     frame = significance.claims(study)
     if frame.empty:
         return Html("")
-    questions = plural(significance.question(study), 2)
+    questions = plural(significance.question_noun(study), 2)
     several_tasks = study.data.tasks is not None
 
     def claim(row: Record) -> Cell:
@@ -863,7 +865,7 @@ def _macro_note(study: Significance) -> str:
         return ""
     n = significance.single_tasks(study)
     tasks = len({*study.data.tasks})
-    question = significance.question(study)
+    question = significance.question_noun(study)
     single = ""
     if n == tasks:
         single = texts.sentence("significance.only_single_tasks", question=question)

@@ -49,16 +49,18 @@ def _bounds_of_system(study: Ranking, name: str, lists: rankings.Rankings) -> It
     unjudged item, and for one with too many.
     """
     unjudged = UnjudgedRows.find(lists, study.depth)
-    if not unjudged.most or unjudged.most * 2 * len(lists.retrieved.grade) > MOST_ROWS:
+    rows_of_all_ways = unjudged.largest_count * 2 * len(lists.retrieved.grade)
+    if not unjudged.largest_count or rows_of_all_ways > MOST_ROWS:
         return
     highest_grade = max(study.relevance_level, study.runs.top_grade)
-    ways_to_judge = [lists, *unjudged.extreme_judgements(highest_grade)]
+    ways_to_judge = [lists]  # first as they are judged now
+    ways_to_judge += unjudged.extreme_judgements(highest_grade)
     for chosen in study.settings.metrics:
         sums = [chosen.sums(judged, study.relevance_level) for judged in ways_to_judge]
         is_mean = sums[0].denominator is None
         if is_mean and sums[0].defined.any():
             row: Row = {"metric": chosen.label, "system": name}
-            row |= _means_of_extremes(np.array([one.numerator for one in sums]))
+            row |= _means_of_extremes(np.array([sums_of_way.numerator for sums_of_way in sums]))
             yield row | {"unjudged": int(unjudged.count.sum())}
 
 
@@ -105,18 +107,18 @@ class UnjudgedRows:
         return cls(system, row, owner, nth, count)
 
     @property
-    def most(self) -> int:
+    def largest_count(self) -> int:
         """The largest number of unjudged rows in a list."""
         return int(self.count.max(initial=0))
 
     def extreme_judgements(self, grade: float) -> Iterator[rankings.Rankings]:
-        """For each j, the rankings in which the first j, or the last j, of each list's unjudged
-        items are relevant.
+        """For each j, the rankings in which the first j of each list's unjudged items are relevant,
+        then those in which the last j are. grade: of a relevant item.
 
         No metric rises if a relevant item of a list moves down, so that these two are the extremes
         for j relevant items.
         """
-        for j in range(self.most + 1):
+        for j in range(self.largest_count + 1):
             n_relevant = np.minimum(j, self.count)
             yield self._judged(self.nth <= n_relevant[self.owner], grade)
             yield self._judged(self.nth > (self.count - n_relevant)[self.owner], grade)
@@ -219,10 +221,12 @@ def _comparison(study: Ranking, first: "_Measure", second: "_Measure") -> signif
 def _comparison_at(
     study: Ranking, first: "_Measure", second: "_Measure", level: float
 ) -> significance.Comparison:
-    """The two-sided comparison of two systems with limits at a level."""
+    """The two-sided comparison of two systems with limits at a level; NaN where no list has a value
+    of both.
+    """
     options = replace(study.inference_options(2), level=level)
     d = first.values - second.values
-    # where no list alone changes the number of all lists, its error is unknown
+    # where no list alone changes a measure of all lists, its error is unknown
     is_error_unknown = first.is_of_all_lists and not np.ptp(d)
     if np.isnan(d).all() or is_error_unknown:
         return inference.undefined(options.level, options.unit)
@@ -283,7 +287,7 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
         yield mean(
             "diversity by features", values, diversity.described(catalogue.features), OPPOSITE
         )
-    for name, share in novelty_shares(catalogue):
+    for name, share in novelty_shares(catalogue).items():
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
     all_items = np.ones(len(catalogue), bool)
     for name, measure in MEASURES_OF_ALL_LISTS.items():
@@ -325,15 +329,20 @@ def jackknifed(value: float, jackknife: Floats, *, level: float) -> intervals.Es
     >>> jackknifed(0.9, np.array([1.0, 0.8]), level=0.95).high
     1.0
     """
-    error = float(np.sqrt(independent.arm_of(value, jackknife - value).variance)) or np.nan
+    arm = independent.arm_of(value, jackknife - value)
+    error = float(np.sqrt(arm.variance)) or np.nan
     e = intervals.t_interval(value, error, n=len(jackknife), level=level, method="jackknife t")
     return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))
 
 
-def novelty_shares(catalogue: Catalogue) -> Iterator[tuple[str, Floats]]:
-    """The novelty measures that the table allows, each with the probability p of every item."""
+def novelty_shares(catalogue: Catalogue) -> dict[str, Floats]:
+    """The novelty measures that the table of items allows, each with the probability of every item,
+    by which it is novel: its share of interactions, or of users.
+    """
+    shares = {}
     if catalogue.popularity is not None:
         interactions = np.nan_to_num(catalogue.popularity)
-        yield "novelty by interactions", diversity.interaction_share(interactions)
+        shares["novelty by interactions"] = diversity.interaction_share(interactions)
     if catalogue.user_share is not None:
-        yield "novelty by users", catalogue.user_share
+        shares["novelty by users"] = catalogue.user_share
+    return shares

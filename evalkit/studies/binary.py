@@ -192,7 +192,8 @@ class BinaryStudy(row_study.RowStudy):
                 chosen,
                 Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED),
             )
-        return self.measured.measure(chosen, system, member)  # type: ignore[arg-type]
+        statistic: Statistic = self.measured.measure(chosen, system, member)
+        return statistic
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
@@ -275,7 +276,8 @@ class BinaryStudy(row_study.RowStudy):
         measured = self.measured
         if isinstance(measured, SummedBinary):
             return measured.scores(group, measured.systems.index(system), classes.ONLY_PROBLEM)
-        return measured.rows[system]
+        rows: score_kinds.Tables = measured.rows[system]
+        return rows
 
     def table(self, system: str) -> Counts:
         """The counts of a system by score, over all rows."""
@@ -557,7 +559,7 @@ class BinaryStudy(row_study.RowStudy):
         if self.p.prevalence:
             return float(self.p.prevalence)
         table = self.table(self.order[0])
-        return table.positives / (table.positives + TIMES * table.negatives)
+        return float(table.positives / (table.positives + TIMES * table.negatives))
 
     @frame
     def elsewhere(self) -> Iterator[Row]:

@@ -114,8 +114,8 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         allowed = claim.within or evidence.margin or 0.0
         critical_numbers = [0.0, allowed, -allowed]
     # the test compares normal limits with these numbers, the interval stretched ones
-    normal = list(evidence.normal_quantiles.values())
-    stretched = [evidence.stretch * quantile for quantile in normal]
+    distances = list(evidence.normal_quantiles.values())
+    distances += [evidence.stretch * quantile for quantile in distances]
     worst = evidence.ends.low if worse_sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
@@ -132,7 +132,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         worse_sign=worse_sign,
         error=error_at,
         critical_numbers=critical_numbers,
-        limit_distances=[*normal, *stretched],
+        limit_distances=distances,
         largest=abs(evidence.metric_value - worst),
     )
     without_margin = Catch(catches=sensitivity.caught, unchanged_fails=sensitivity.unchanged_fails)

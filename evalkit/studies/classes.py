@@ -269,7 +269,7 @@ class ClassesStudy(ProblemStudy):
     def shares(self) -> Floats:
         """The share of each class in the rows, by weight."""
         weight = self.measured.weights
-        return weight / weight.sum()
+        return np.asarray(weight / weight.sum())
 
     def share_of(self, system: str, eligible: RowMask, hit: RowMask) -> intervals.Estimate:
         """The share of hits among the eligible rows of a system, with limits."""
@@ -425,7 +425,7 @@ def _predicted_in(classes: Bools) -> RowMask:
 
 def _is_right(rows: Rows) -> Bools:
     """True for each row whose class is predicted."""
-    return rows.actual == rows.predicted
+    return np.asarray(rows.actual == rows.predicted)
 
 
 def _actual_is(c: int) -> RowMask:

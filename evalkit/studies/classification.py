@@ -82,8 +82,8 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
 def _study_of_blocks(
     kind: ByKind, predicted: OutcomeTable, p: ClassificationParameters, limits: Limits
 ) -> row_study.RowStudy | None:
-    """The study of a table that is read block by block; None if its rows, which are counted now,
-    fit into memory. Raises ParameterError for groups and slices.
+    """The study of a table that is read block by block; None if its rows, which are counted only
+    now, fit into memory. Raises ParameterError for groups and slices, which need all rows.
     """
     budget = backends.budget_of(p, limits.reading)
     with scores.opened(predicted, budget, p.segments, p.unit) as table:

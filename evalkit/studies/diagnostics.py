@@ -69,7 +69,7 @@ def usual(estimates: pd.DataFrame) -> Bools:
     columns = ["metric", "method"]
     systems = estimates.groupby(columns, sort=False).size()
     most_frequent = systems.groupby("metric").idxmax()
-    return pd.MultiIndex.from_frame(estimates[columns]).isin(most_frequent)
+    return np.asarray(pd.MultiIndex.from_frame(estimates[columns]).isin(most_frequent))
 
 
 def tested(slices: pd.DataFrame) -> int:
@@ -87,7 +87,7 @@ def best_value(study: Study, label: str) -> float:
     """The best value of a metric; NaN if it has no direction."""
     values = study.estimates.loc[study.estimates["metric"] == label, "value"]
     best = {chosen.label: chosen.metric.best for chosen in study.settings.metrics}[label]
-    return {"high": values.max(), "low": values.min()}.get(best, np.nan)
+    return float({"high": values.max(), "low": values.min()}.get(best, np.nan))
 
 
 @cached

@@ -237,8 +237,12 @@ class Diff(Shown, Study):
         worse = self.comparisons[self.comparisons["verdict"] == "worse"]
         deciding = worse[worse["metric"] == self.primary.label]
         if not len(deciding):
-            return max(worse.to_dict("records"), key=self._relative_loss, default=None)
-        return max(deciding.to_dict("records"), key=lambda row: abs(row["difference"]))
+            relative: Row | None = max(
+                worse.to_dict("records"), key=self._relative_loss, default=None
+            )
+            return relative
+        largest: Row = max(deciding.to_dict("records"), key=lambda row: abs(row["difference"]))
+        return largest
 
     def _relative_loss(self, row: Row) -> float:
         """The size of a loss, a row of `comparisons`, as a share of the old value; infinite if that
@@ -392,12 +396,12 @@ class Diff(Shown, Study):
         return self.asked_comparison(at_level)
 
     @property
-    def pairs(self) -> list[SystemPair]:  # type: ignore[override]
+    def pairs(self) -> list[SystemPair]:
         """The new and the old side of each system that has the metric that decides."""
         return list(self.deciding)
 
     @property
-    def order(self) -> list[str]:  # type: ignore[override]
+    def order(self) -> list[str]:
         """The sides of these systems; of many the new ones, so that each has a row of the first
         screen.
         """

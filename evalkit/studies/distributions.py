@@ -190,7 +190,7 @@ class StatedDistributions:
         percent = 100 - chosen.k  # beyond an interval
         if metric.needs == "":  # a metric of one quantile, beyond which one side lies
             percent = min(chosen.k, percent)
-        return percent / 100
+        return float(percent / 100)
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state."""

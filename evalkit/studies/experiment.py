@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
@@ -51,20 +52,22 @@ class Control:
     correlation: float
 
 
-Values = TypeVar("Values")
-Element = TypeVar("Element", bound="np.dtype[Any]")
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-class ArmPair(NamedTuple, Generic[Values]):
-    """The values of the users of the headline pair."""
+class ArmPair(NamedTuple, Generic[Scalar]):
+    """A column of the table, one value per user, in the two arms of the headline pair."""
 
-    first: Values
-    second: Values
+    first: NDArray[Scalar]
+    second: NDArray[Scalar]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Experiment(Study):
-    """The study of an A/B test: the systems are the arms, the units are users, each in one arm."""
+    """The study of an A/B test: the systems are the arms, the units are users, each in one arm.
+
+    table: the users who are compared, arm by arm. sample: True for the bundled data.
+    """
 
     table: logs.Users
     sample: bool
@@ -93,10 +96,12 @@ class Experiment(Study):
     @property
     def tested(self) -> list[lookup.MetricAtK]:
         """The metrics as their tests compare them: an adjusted share is a mean of amounts."""
-        return [
-            AdjustedStatistic.adjusted_metric(chosen) if self.adjusted_for(chosen) else chosen
-            for chosen in self.directed
-        ]
+        metrics = []
+        for chosen in self.directed:
+            if self.adjusted_for(chosen):
+                chosen = AdjustedStatistic.adjusted_metric(chosen)
+            metrics.append(chosen)
+        return metrics
 
     def compared(
         self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
@@ -115,15 +120,15 @@ class Experiment(Study):
         first_before = self._members(before, pair[0], member).numerator
         second_before = self._members(before, pair[1], member).numerator
         centre = np.concatenate([first_before, second_before]).mean()
-        first_adjusted, second_adjusted = experiments.adjusted(
+        adjusted = experiments.adjusted(
             first.sums.numerator,
             second.sums.numerator,
             first_before - centre,
             second_before - centre,
         )
         return (
-            AdjustedStatistic.adjust(first, first_adjusted),
-            AdjustedStatistic.adjust(second, second_adjusted),
+            AdjustedStatistic.adjust(first, adjusted.treatment),
+            AdjustedStatistic.adjust(second, adjusted.control),
         )
 
     @study.once
@@ -166,7 +171,7 @@ class Experiment(Study):
             chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)
         ]
         amounts = [mean for mean in means if not isinstance(mean.metric.kind, Proportion)]
-        return next(iter([*amounts, *means]), None)
+        return next(iter(amounts + means), None)
 
     @frame
     def adjustments(self) -> Iterator[Row]:
@@ -178,7 +183,7 @@ class Experiment(Study):
         """
         if self.plain is None:
             return
-        unadjusted = self.means(None)
+        unadjusted = self.means(cap_share=None)
         capped_mean = f"mean of min(value, {self.cap(self.p.cap):.3g})"
         for way, comparison in self._uncapped(unadjusted).items():
             yield self._adjustment_row(way, "the same", comparison, unadjusted)
@@ -192,7 +197,9 @@ class Experiment(Study):
         comparison: significance.Comparison,
         unadjusted: significance.Comparison,
     ) -> Row:
-        """A row of `adjustments`."""
+        """A row of `adjustments`. way: of adjusting. estimand: what the difference is of, in words.
+        unadjusted: the comparison without adjustment, whose width the users are relative to.
+        """
         row: Row = {"way": way, "estimand": estimand}
         row |= study.limits(comparison.difference, "difference")
         users = float("nan")
@@ -204,7 +211,7 @@ class Experiment(Study):
         """The headline pair's difference by method, as far as the input has what it needs."""
         ways = {"as it is": unadjusted}
         if self.p.before:
-            ways[f"CUPED with {self.p.before}"] = self.cuped(None)
+            ways[f"CUPED with {self.p.before}"] = self.cuped(cap_share=None)
         if self.p.strata:
             ways[f"stratified by {self.p.strata}"] = self.stratified()
         return ways
@@ -212,22 +219,24 @@ class Experiment(Study):
     def _capped(self) -> dict[str, significance.Comparison]:
         """The difference of capped values by method, as far as the input has what it needs."""
         cap = self.p.cap
-        ways = {f"capped at {cap:.1%}": self.means(cap)}
+        ways = {f"capped at {cap:.1%}": self.means(cap_share=cap)}
         if self.p.before:
-            ways[f"capped at {cap:.1%}, CUPED"] = self.cuped(cap)
+            ways[f"capped at {cap:.1%}, CUPED"] = self.cuped(cap_share=cap)
         return ways
 
     @frame
     def caps(self) -> Iterator[Row]:
-        """The headline pair's difference with values above each quantile set to it: name, value,
-        low, high.
+        """The headline pair's difference of means, not capped and with values above each of the
+        quantiles `CAPS` set to it, a row for each: name, value, low, high.
         """
         if self.plain is None:
             return
-        yield {"name": "not capped"} | study.estimate_columns(self.means(None).difference)
+        not_capped = self.means(cap_share=None)
+        yield {"name": "not capped"} | study.estimate_columns(not_capped.difference)
         for share in CAPS:
             name = f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            yield {"name": name} | study.estimate_columns(self.means(share).difference)
+            capped = self.means(cap_share=share)
+            yield {"name": name} | study.estimate_columns(capped.difference)
 
     # The design
 
@@ -277,8 +286,9 @@ class Experiment(Study):
 
     @frame
     def users_for(self) -> Iterator[Row]:
-        """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw,
-        cuped.
+        """Users per arm to detect a lift over the second arm with 80% power, a row for each of
+        `LIFTS`: lift, difference (the same in units of the metric), raw and cuped (the numbers of
+        users). No rows if the mean of the arm is unknown or 0.
         """
         control = self.control
         if self.plain is None or control is None or control.mean == 0:
@@ -295,8 +305,9 @@ class Experiment(Study):
 
     @cached_property
     def looks(self) -> dict[str, float] | None:
-        """What interim analyses cost: the false positive rate without correction, and the p that
-        the last one needs by the bounds of Pocock and of O'Brien and Fleming; None for one look.
+        """What interim analyses (looks) cost: their number, the false positive rate without
+        correction, and the p that the last one needs by the bounds of Pocock and of O'Brien and
+        Fleming; None for one look.
         """
         looks = self.p.looks
         level = self.settings.test_level
@@ -351,15 +362,15 @@ class Experiment(Study):
 
     def units_held(self) -> units.Units:
         """One value per user; each user's rows are those of the user's arm."""
-        sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
-        blocks = units.of_arms(
+        sums = {chosen: chosen.sums(self.table.numbers) for chosen in self.settings.metrics}
+        blocks = units.blocks_of_arms(
             self.systems, self.table.assignment.arm, sums, self.listed(self.table.ids)
         )
         return units.Units(self.users, blocks, self.settings.segments)
 
     @cached_property
     def _users_of_arm(self) -> dict[str, slice]:
-        """The users of each arm, who stand together in the table, in the order of the arms."""
+        """Where the users of each arm stand in the columns of the table, which is sorted by arm."""
         slices = {}
         start = 0
         for arm, users in self.sizes.items():
@@ -369,21 +380,23 @@ class Experiment(Study):
 
     @cached_property
     def _values(self) -> Floats:
-        """The plain metric of every user; a 0 where there is none."""
+        """The value of the metric `plain` for every user of all arms; a single 0 if there is no
+        such metric.
+        """
         if self.plain is None:
             return np.zeros(1)
         return self.plain.sums(self.table.numbers).numerator
 
-    def _values_of_pair(self, share: float | None) -> ArmPair[Floats]:
-        """The plain metric of the users of the headline pair, capped at the quantile `share`; None:
-        not capped.
+    def _values_of_pair(self, *, cap_share: float | None) -> ArmPair[np.float64]:
+        """The values of the metric `plain` in the headline pair. cap_share: the quantile of all
+        values at which they are capped, from 0 to 1; None for values as they are.
         """
         values = self._values
-        if share is not None:
-            values = experiments.capped(values, share=share)
+        if cap_share is not None:
+            values = experiments.capped(values, share=cap_share)
         return self._of_pair(values)
 
-    def _of_pair(self, values: np.ndarray[Any, Element]) -> ArmPair[np.ndarray[Any, Element]]:
+    def _of_pair(self, values: NDArray[Scalar]) -> ArmPair[Scalar]:
         """The values of the users of the headline pair, from those of all users."""
         first, second = self.opponents
         return ArmPair(values[self._users_of_arm[first]], values[self._users_of_arm[second]])
@@ -392,21 +405,19 @@ class Experiment(Study):
         """The quantile of the plain metric's values over the users of all arms."""
         return float(np.quantile(self._values, share))
 
-    def means(self, share: float | None) -> significance.Comparison:
-        """The headline pair's difference of means, of values capped at the quantile `share` if
-        there is one.
+    def means(self, *, cap_share: float | None) -> significance.Comparison:
+        """The headline pair's difference of means of the metric `plain`. cap_share: the quantile at
+        which values are capped; None for values as they are.
         """
-        values = self._values_of_pair(share)
+        values = self._values_of_pair(cap_share=cap_share)
         return self._compared_means(values.first, values.second)
 
-    def cuped(self, share: float | None) -> significance.Comparison:
+    def cuped(self, *, cap_share: float | None) -> significance.Comparison:
         """The difference of means of `means`, adjusted by the column from before the experiment."""
-        values = self._values_of_pair(share)
+        values = self._values_of_pair(cap_share=cap_share)
         before = self._of_pair(self.table.numbers[str(self.p.before)])
-        first, second = experiments.adjusted(
-            values.first, values.second, before.first, before.second
-        )
-        return self._compared_means(first, second)
+        adjusted = experiments.adjusted(values.first, values.second, before.first, before.second)
+        return self._compared_means(adjusted.treatment, adjusted.control)
 
     def _compared_means(self, first: Floats, second: Floats) -> significance.Comparison:
         """mean(first) − mean(second), each of one value per user of an arm."""
@@ -418,10 +429,10 @@ class Experiment(Study):
         )
 
     def stratified(self) -> significance.Comparison:
-        """Post-stratified t, or the studentised permutation within strata if the arms are skewed
-        and too different.
+        """The headline pair's difference of means within strata, by the post-stratified t; by the
+        studentised permutation within strata if the arms are skewed and too different for t.
         """
-        values = self._values_of_pair(None)
+        values = self._values_of_pair(cap_share=None)
         strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)
 
         def at_level(level: float) -> significance.Comparison:
@@ -470,7 +481,7 @@ class Experiment(Study):
 
     @cached_property
     def control(self) -> Control | None:
-        """The second arm of the headline; None if it does not vary."""
+        """The second arm of the headline by the metric `plain`; None if it does not vary."""
         values = self._of_pair(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
             return None
@@ -492,8 +503,8 @@ def _two_sided_p(z: float) -> float:
 
 
 def few_others(study: Experiment) -> dict[str, int]:
-    """Arms in which few users have a value other than the most frequent one, and the number of
-    these users.
+    """Arms in which fewer than `FEW_OTHERS` users have a value other than the most frequent one,
+    and the number of these users: with so few, the interval of a mean is too short.
     """
     if study.plain is None:
         return {}
@@ -537,12 +548,18 @@ def read(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
     arms = table.assignment.arms
-    sources = table.sources
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
-    is_sample = logs.includes_file(sources, SAMPLE)
-    study = Experiment(settings, arms, table.attributes, p, sources, table, is_sample)
+    study = Experiment(
+        settings=settings,
+        systems=arms,
+        attributes=table.attributes,
+        p=p,
+        sources=table.sources,
+        table=table,
+        sample=logs.includes_file(table.sources, SAMPLE),
+    )
     study.check_covariate()
     return study
 
@@ -556,12 +573,12 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
     if p.metrics:
         study.check_columns(p.metrics, data)
         return tuple(dict.fromkeys(p.metrics))
-    used = [name for name in (*p.segments, p.strata, p.before) if name]
-    proposed = proposal.users(SampledTable.of(data[0], p.columns, used=used))
+    columns_in_use = logs.distinct(p.segments, (p.strata, p.before))
+    proposed = proposal.users(SampledTable.of(data[0], p.columns, used=columns_in_use))
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
-        logs.user_fields(data, p.columns, (), used)  # refuses a table without arms
-        logs.refuse_odd_numbers(data[0], {*used, *proposed.columns.values()})
+        logs.user_fields(data, p.columns, (), columns_in_use)  # refuses a table without arms
+        logs.refuse_odd_numbers(data[0], columns_in_use + list(proposed.columns.values()))
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )
@@ -569,7 +586,7 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
 
 
 def _numbers(p: reports.InterleavingParameters) -> list[str]:
-    """The columns of numbers that are read."""
+    """The columns of numbers that the metrics and the covariate need."""
     return logs.distinct(
         logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before),
         lookup.columns_needed_by(p.metrics),
@@ -583,8 +600,9 @@ def users(
     max_rows: int,
     engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms. segments: columns for segments, of this table or of another. max_rows:
-    of a table that is held. Raises ParameterError for shares of other arms.
+    """The users of the arms, read from a table. segments: columns for segments, of this table or of
+    another. max_rows: of a table that is held in memory. Raises ParameterError if the planned
+    shares are of other arms.
     """
     columns = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))
@@ -629,10 +647,11 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     best: "high" or "low"; None: as the name of the column tells. binary: columns of zeros and ones
     alone.
     """
-    numerator, *denominators = logs.columns_of_metric(name)
+    columns = logs.columns_of_metric(name)
+    numerator = columns[0]
     kind: Kind
-    if denominators:
-        (denominator,) = denominators
+    if len(columns) == 2:
+        denominator = columns[1]
         kind = Ratio(lambda numbers, k, level: Sums(numbers[numerator], numbers[denominator]))
         formula = f"Σ {numerator} / Σ {denominator} over users, users as units"
         plain = f"all {numerator} of an arm divided by all its {denominator}"
@@ -647,14 +666,13 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         equals = "numpy mean of an arm"
     return Metric(
         name,
-        "users",
-        kind,
-        formula,
-        undefined,
-        equals,
-        "never",
-        -np.inf,
-        np.inf,
+        structure="users",
+        kind=kind,
+        formula=formula,
+        undefined=undefined,
+        equals=equals,
+        low=-np.inf,
+        high=np.inf,
         best=best or lookup.direction(numerator) or UNKNOWN,
         plain=plain,
         unit=name,

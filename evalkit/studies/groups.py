@@ -23,6 +23,7 @@ from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.largest_gap import LargestGap, largest_gap
 from evalkit.statistics.significance import equivalence_level
+from evalkit.statistics.spread import Interval
 from evalkit.statistics.statistic import Layout, RowStatistic, ScoreStatistic, Statistic
 
 if TYPE_CHECKING:
@@ -40,22 +41,25 @@ DIFFERENT = "different"
 class GroupedMetric:
     """A metric of one system in each group of a column.
 
-    parts: the groups. statistics: the metric in each. reference: the number of the group with which
-    the others are compared. margin: gaps within plus or minus this value are equivalent; None for
-    no verdict of equivalence.
+    group_slices: the groups, which are known by their number in this sequence. reference: the
+    number of the group with which the others are compared. margin: gaps within plus or minus this
+    value are equivalent; None for no verdict of equivalence.
     """
 
     study: Study
     chosen: MetricAtK
     system: str
-    parts: Sequence[Slice]
+    group_slices: Sequence[Slice]
     reference: int
     margin: float | None
 
     @cached_property
     def statistics(self) -> list[Statistic]:
         """The metric in each group."""
-        return [self.study.measure(self.chosen, self.system, part.member) for part in self.parts]
+        return [
+            self.study.measure(self.chosen, self.system, group.member)
+            for group in self.group_slices
+        ]
 
     def estimate(self, group: int, level: float) -> Estimate:
         """The metric in a group with the interval that it has there alone."""
@@ -72,10 +76,11 @@ class GroupedMetric:
     @cached_property
     def values(self) -> GroupValues:
         """The values of the groups, which give their gaps."""
-        shares = [_share(statistic) for statistic in self.statistics]
-        known = [share for share in shares if share is not None]
-        if len(known) == len(shares):
-            return GroupShares(*np.array(known, float).reshape(-1, 2).T)
+        shares = [share for share in map(_share_counts, self.statistics) if share is not None]
+        if len(shares) == len(self.statistics):
+            hits = np.array([share.hits for share in shares], float)
+            rows = np.array([share.n for share in shares], float)
+            return GroupShares(hits, rows)
         areas = [area for area in map(_area, self.statistics) if area is not None]
         if len(areas) < len(self.statistics):
             return GroupEstimates(self.estimate, self._correlation)
@@ -96,17 +101,18 @@ class GroupedMetric:
 
         The identity if each row is a unit, or if the metric of a group has no influence of rows.
         """
-        independent: Floats = np.eye(len(self.parts))
+        n_groups = len(self.group_slices)
+        independent: Floats = np.eye(n_groups)
         unit = self.study.unit
         statistics = [s for s in self.statistics if isinstance(s, RowStatistic)]
-        if unit is None or len(statistics) < len(self.parts):
+        if unit is None or len(statistics) < n_groups:
             return independent
         unit_number, unit_names = codes(unit)
-        influence = np.zeros((len(unit_names), len(self.parts)))  # of a unit on a group's metric
-        presence = np.zeros((len(unit_names), len(self.parts)))  # 1 if a unit has rows in a group
-        for group, (statistic, part) in enumerate(zip(statistics, self.parts, strict=True)):
+        influence = np.zeros((len(unit_names), n_groups))  # of a unit on a group's metric
+        presence = np.zeros((len(unit_names), n_groups))  # 1 if a unit has rows in a group
+        for group, statistic in enumerate(statistics):
             if not np.isnan(statistic.value):
-                units = unit_number[part.member]
+                units = unit_number[self.group_slices[group].member]
                 influence[:, group] = np.bincount(units, statistic.row_influence, len(unit_names))
                 presence[units, group] = 1
         products = influence.T @ influence
@@ -125,71 +131,84 @@ class GroupedMetric:
         return largest_gap(self.values, level, rng=self.study.rng(14))
 
     def rows(self) -> Iterator[Row]:
-        """A row for each group: its value, and its gap and ratio to the reference."""
+        """A row for each group: column, metric, system, group, n, cases, its value with limits,
+        reference, its gap and its ratio to the reference with limits, verdict. Of the reference gap
+        and ratio are NaN.
+
+        The limits of gaps and ratios hold for all groups together, those of values for one alone.
+        """
         level = self.study.settings.level
         values = self.values.values
         n_compared = int(np.count_nonzero(~np.isnan(values))) - 1
+        # limits at this level hold for all groups together at the level of the study
         level_of_each = groups.level_of_each(level, n_compared)
         together = self.values.differences(level_of_each)
         at_equivalence_level = self.values.differences(equivalence_level(level))
-        for group, part in enumerate(self.parts):
+        for group, group_slice in enumerate(self.group_slices):
             alone = self.estimate(group, level)
             row: Row = {
-                "column": part.column,
+                "column": group_slice.column,
                 "metric": self.chosen.label,
                 "system": self.system,
-                "group": part.label,
+                "group": group_slice.label,
                 "n": self.statistics[group].n,
                 "cases": self.cases[group],
                 "value": values[group],
                 "low": alone.low,
                 "high": alone.high,
-                "reference": self.parts[self.reference].label,
+                "reference": self.group_slices[self.reference].label,
             }
             if group == self.reference:
                 unknown = ("gap", "gap_low", "gap_high", "ratio", "ratio_low", "ratio_high")
                 yield row | dict.fromkeys(unknown, np.nan) | {"verdict": ""}
                 continue
-            pair = (group, self.reference)
-            low = float(together.low[pair])
-            high = float(together.high[pair])
-            gap = float(values[group] - values[self.reference])
-            ratio_to_reference = self.values.ratio(*pair, level_of_each)
-            equivalence = (at_equivalence_level.low[pair], at_equivalence_level.high[pair])
+            pair = (group, self.reference)  # an index of the tables of differences
+            limits = Interval(float(together.low[pair]), float(together.high[pair]))
+            equivalence = Interval(at_equivalence_level.low[pair], at_equivalence_level.high[pair])
+            ratio_to_reference = self.values.ratio(group, self.reference, level_of_each)
             yield row | {
-                "gap": gap,
-                "gap_low": low,
-                "gap_high": high,
+                "gap": float(values[group] - values[self.reference]),
+                "gap_low": limits.low,
+                "gap_high": limits.high,
                 "ratio": ratio_to_reference.value,
                 "ratio_low": ratio_to_reference.low,
                 "ratio_high": ratio_to_reference.high,
-                "verdict": _verdict(low, high, equivalence, self.margin),
+                "verdict": _verdict(limits, equivalence, self.margin),
             }
 
     def largest_row(self) -> Row:
-        """The largest gap: its groups, its limits, the ratio of the lowest to the highest value."""
+        """The row of the largest gap: column, metric, system, highest and lowest (its groups), gap
+        with limits, the ratio of the lowest to the highest value, groups (how many have a value),
+        verdict. NaN if fewer than two groups have a value.
+        """
         row: Row = {
-            "column": self.parts[0].column,
+            "column": self.group_slices[0].column,
             "metric": self.chosen.label,
             "system": self.system,
         }
         gap = self.largest
         if gap is None:
             unknown = ("gap", "low", "high", "ratio")
-            row |= {"highest": "", "lowest": "", **dict.fromkeys(unknown, np.nan), "groups": 0}
-            return row | {"verdict": CANNOT_TELL}
+            row |= {"highest": "", "lowest": ""} | dict.fromkeys(unknown, np.nan)
+            return row | {"groups": 0, "verdict": CANNOT_TELL}
         estimate = gap.estimate
-        equivalence = (gap.equivalence.low, gap.equivalence.high)
-        verdict = _verdict(estimate.low, estimate.high, equivalence, self.margin)
+        limits = Interval(estimate.low, estimate.high)
+        equivalence = Interval(gap.equivalence.low, gap.equivalence.high)
+        verdict = _verdict(limits, equivalence, self.margin)
+        if verdict == HIGHER:  # as the largest gap always is
+            verdict = DIFFERENT
+        lowest_to_highest = np.nan
+        if self.chosen.metric.low >= 0:
+            lowest_to_highest = gap.ratio
         return row | {
-            "highest": self.parts[gap.highest].label,
-            "lowest": self.parts[gap.lowest].label,
+            "highest": self.group_slices[gap.highest].label,
+            "lowest": self.group_slices[gap.lowest].label,
             "gap": estimate.value,
             "low": estimate.low,
             "high": estimate.high,
-            "ratio": gap.ratio if self.chosen.metric.low >= 0 else np.nan,
+            "ratio": lowest_to_highest,
             "groups": estimate.n,
-            "verdict": DIFFERENT if verdict == HIGHER else verdict,
+            "verdict": verdict,
         }
 
 
@@ -207,7 +226,7 @@ class _ShareCounts(NamedTuple):
     n: int
 
 
-def _share(statistic: Statistic) -> _ShareCounts | None:
+def _share_counts(statistic: Statistic) -> _ShareCounts | None:
     """The counts of a share of independent rows, also of one that is 1 less another; None for any
     other metric.
     """
@@ -251,20 +270,18 @@ def _area(statistic: Statistic) -> _Area | None:
     return _Area(original.value, int(table.positives), int(table.negatives), slope)
 
 
-def _verdict(
-    low: float, high: float, equivalence: tuple[float, float], margin: float | None
-) -> str:
+def _verdict(limits: Interval, equivalence: Interval, margin: float | None) -> str:
     """Equivalent if a gap is shown to lie within the margin; else higher or lower if it is shown to
     differ from 0.
 
-    low, high: the limits of the gap, which hold for all groups together. equivalence: its limits at
-    1 − 2α (two one-sided tests).
+    limits: of the gap, which hold for all groups together. equivalence: its limits at 1 − 2α (two
+    one-sided tests).
     """
-    if margin is not None and -margin < equivalence[0] and equivalence[1] < margin:
+    if margin is not None and -margin < equivalence.low and equivalence.high < margin:
         return EQUIVALENT
-    if low > 0:
+    if limits.low > 0:
         return HIGHER
-    return LOWER if high < 0 else CANNOT_TELL
+    return LOWER if limits.high < 0 else CANNOT_TELL
 
 
 def parts_of(study: Study, column: str) -> list[Slice]:
@@ -272,13 +289,13 @@ def parts_of(study: Study, column: str) -> list[Slice]:
     that are not in memory.
     """
     if column not in study.attributes:
-        known = [*study.settings.groups.columns, *study.settings.segments]
-        if column in known:
+        columns = list(study.settings.groups.columns) + list(study.settings.segments)
+        if column in columns:
             raise ParameterError(f"groups: {column!r} needs all rows in memory")
-        names = ", ".join(known) or "none"
+        names = ", ".join(columns) or "none"
         raise ParameterError(
-            f"there are no groups {column!r}{did_you_mean(column, known)}; columns named in groups "
-            f"or segments: {names}"
+            f"there are no groups {column!r}{did_you_mean(column, columns)}; columns named in "
+            f"groups or segments: {names}"
         )
     return slices(column, study.attributes[column])
 
@@ -291,16 +308,16 @@ def not_stored(column: str) -> ParameterError:
     )
 
 
-def reference_of(study: Study, column: str, parts: Sequence[Slice]) -> int:
+def reference_of(study: Study, column: str, group_slices: Sequence[Slice]) -> int:
     """The number of the group with which the others are compared: the one that the parameter
-    `reference` names, else the one value with most units, also in a slice that lacks the named one.
-    Raises ParameterError for an unknown group.
+    `reference` names, else the one value with most units. In a study of a slice that lacks the
+    named group it is that one too; otherwise raises ParameterError for an unknown group.
     """
     reference = study.settings.groups.references.get(column)
-    labels = [part.label for part in parts]
+    labels = [group.label for group in group_slices]
     is_left_out = bool(study.p.segment) and reference not in labels
     if reference is None or is_left_out:
-        units = [0 if part.is_remainder else int(np.sum(part.member)) for part in parts]
+        units = [0 if group.is_remainder else int(np.sum(group.member)) for group in group_slices]
         return int(np.argmax(units))
     if reference not in labels:
         near = did_you_mean(reference, labels)
@@ -314,17 +331,19 @@ def grouped(study: Study, column: str, metrics: Sequence[MetricAtK]) -> list[Gro
     """The metrics of each system in the groups of a column. Raises ParameterError for an unknown
     column or reference.
     """
-    parts = study.group_parts(column)
-    reference = reference_of(study, column, parts)
-    margin = study.settings.groups.margin
-    return [
-        GroupedMetric(study, chosen, system, parts, reference, _margin(chosen, margin))
-        for chosen in metrics
-        for system in study.order
-    ]
+    group_slices = study.group_parts(column)
+    reference = reference_of(study, column, group_slices)
+    grouped_metrics = []
+    for chosen in metrics:
+        margin = _margin(chosen, study.settings.groups.margin)
+        for system in study.order:
+            grouped_metrics.append(
+                GroupedMetric(study, chosen, system, group_slices, reference, margin)
+            )
+    return grouped_metrics
 
 
 def _margin(chosen: MetricAtK, margin: float | None) -> float | None:
-    """The margin, if the metric has no unit and is bounded."""
+    """The margin, if the metric has no unit and is bounded; else None."""
     bounded = np.isfinite(chosen.metric.high - chosen.metric.low)
     return margin if bounded and chosen.metric.unit == "1" else None

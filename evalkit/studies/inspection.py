@@ -9,6 +9,7 @@ metric is computed.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from evalkit.arrays import InputError
@@ -26,6 +27,7 @@ from evalkit.reading.matching import commands, proposal
 from evalkit.reading.matching.quantile_rows import with_row_per_forecast
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.unit_readers import Trials
+from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
 from evalkit.reading.tables.parts import InputPart
@@ -48,10 +50,10 @@ class Inspection:
 
     def unused_columns(self, names: Sequence[str]) -> list[str]:
         """Those of these columns that have no role: they can be used as segments or as the unit."""
-        used = set[str]()
+        columns_in_use = set[str]()
         for columns in self.columns.values():
-            used |= {*columns.split(", ")}
-        return [name for name in names if name not in used]
+            columns_in_use.update(columns.split(", "))
+        return [name for name in names if name not in columns_in_use]
 
 
 @commands.advising
@@ -75,9 +77,11 @@ def described(inspection: Inspection, files: Sequence[str]) -> str:
     if inspection.columns:
         roles = []
         for role, column in inspection.columns.items():
-            roles.append(role if role == column else f"{role} = {column}")
+            role_and_column = role if role == column else f"{role} = {column}"
+            roles.append(role_and_column)
         sentences.append(f"columns {', '.join(roles)}")
-        unused = inspection.unused_columns(sources.parts([*files])[0].columns)
+        first_part = sources.parts(list(files))[0]
+        unused = inspection.unused_columns(first_part.columns)
     if inspection.systems:
         sentences.append(f"systems {', '.join(inspection.systems)}")
     if unused:
@@ -85,7 +89,7 @@ def described(inspection: Inspection, files: Sequence[str]) -> str:
     return "; ".join(sentences)
 
 
-# The reports, those first whose input is the most special.
+# the reports, those first whose input is the most special
 BY_CLOSENESS = (*proposal.REPORTS, "significance")
 
 
@@ -122,24 +126,25 @@ class Inspected:
     text: Mapping[str, str]
 
     @cached_property
-    def part(self) -> InputPart:
+    def first_part(self) -> InputPart:
         """The first part of the files."""
-        return sources.parts([*self.files])[0]
+        return sources.parts(list(self.files))[0]
 
     def reading(self, report: str, choice: Mapping[str, str]) -> ReportReading:
-        """How a report reads the files. choice: parameters that were not given, and name the
-        columns to try.
+        """How a report reads the files, or why it refuses them. choice: parameters that were not
+        given, and name the columns to try.
         """
         parameters_class = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
         options = parameters_class.options()
-        known = {name: value for name, value in parameters.items() if name in options}
+        applicable = {name: value for name, value in parameters.items() if name in options}
         command = commands.command(report, self.files, {**choice, **self.text})
-        refused = ReportReading(report, command, None, choice=choice)
+        refused = ReportReading(report, command, inspection=None, choice=choice)
         try:
-            if len(known) < len(parameters):
+            if len(applicable) < len(parameters):
                 parameters_class.from_raw(parameters)  # raises for those that it does not have
-            inspection = inspect(parameters_class.from_raw({"preds": [*self.files], **known}))
+            raw = {"preds": list(self.files)} | applicable
+            inspection = inspect(parameters_class.from_raw(raw))
         except outcomes.UnclearPositive as error:
             return replace(refused, refusal=str(error), labels=error.labels, is_of_value=True)
         except MissingColumn as error:
@@ -168,7 +173,7 @@ def readings(
     inspected = Inspected(files, parameters, text)
     fitting_reports = set[str]()  # whose columns the input has, without a choice
     readings = []
-    for way in proposal.ways(inspected.part):
+    for way in proposal.ways(inspected.first_part):
         report = way.proposal.report
         if report in names:
             choice = way.choice.parameters
@@ -179,7 +184,7 @@ def readings(
         if report in names and report not in fitting_reports:
             readings.append(inspected.reading(report, {}))
     readings += _with_undecided(inspected, readings)
-    for closest in readings[:1]:
+    for closest in readings[:1]:  # if there is one
         if closest.report in fitting_reports and closest.is_of_value:
             readings = [reading for reading in readings if reading.report == closest.report]
     # columns that may be predictions, in which a value is refused, are no values per unit
@@ -198,10 +203,11 @@ def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> 
     for reading in readings:
         choice = reading.choice
         if reading.labels:
-            for label in proposal.likeliest_first(inspected.part, choice, reading.labels):
+            labels = proposal.likeliest_first(inspected.first_part, choice, reading.labels)
+            for label in labels:
                 decided = {**choice, "positive": written(label)}
                 further.append(inspected.reading(reading.report, decided))
-    for reading in [*readings, *further]:
+    for reading in chain(readings, list(further)):
         if reading.systems:
             decided = {"systems": written(reading.systems)}
             further.append(inspected.reading(reading.report, decided))
@@ -221,7 +227,7 @@ def _order(reading: ReportReading) -> int:
 
 def small(parts: Sequence[InputPart]) -> bool:
     """True if the input is small enough to read its rows too."""
-    return sum(part.rows for part in parts) <= SMALL
+    return sum(input_part.rows for input_part in parts) <= SMALL
 
 
 # Each report: its columns, and where all of a small input is opened its rows ----------------------
@@ -249,9 +255,11 @@ def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
     run = _opened(p.preds, p.header, opener)
     judged = _opened(p.qrels, p.header, opener)
     queries = _opened(p.queries, p.header, opener)
-    for part in catalogue:
-        lists.planned_catalogue(part, p.columns)  # raises for a table without its columns
-    if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
+    for input_part in catalogue:
+        lists.planned_catalogue(input_part, p.columns)  # raises for a table without its columns
+    lacks_judgements = p.qrels is not None and not judged
+    lacks_queries = p.queries is not None and not queries
+    if not run or lacks_judgements or lacks_queries:
         return Inspection()
     options = ListOptions.from_parameters(p, columns=lists.other_columns(p.columns))
     ranked = RankingInput(run, judged or None, queries or None, options)
@@ -317,23 +325,26 @@ def _of_rows(what: str, layout: aligned.ColumnLayout, table: aligned.Aligned) ->
 
 def _of_layout(what: str, layout: aligned.ColumnLayout) -> Inspection:
     """The inspection of a table of which only the header was read. what: its content."""
-    return Inspection(what, layout.printed_columns, [*layout.systems])
+    return Inspection(what, layout.printed_columns, list(layout.systems))
 
 
 def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
-    """How the significance report reads its inputs."""
+    """How the significance report reads its inputs: by their rows if these are read and few, else
+    by their headers alone; an empty `Inspection` if an input could not be opened.
+    """
     parts = _opened(p.preds, p.header, opener)
     judged = _opened(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
     is_trec_run = parts[0].layout is not None
     is_output = unit_kinds.is_output(parts[0])
-    if is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output):
-        if judged or (p.qrels is None and not is_trec_run):
-            options = ListOptions.from_parameters(p)
-            # raises if a column is missing
-            _ = RankingInput(parts, judged or None, options=options).list_parts
-    elif not is_output:
+    is_ranking = is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output)
+    has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
+    if is_ranking and has_judgements:
+        options = ListOptions.from_parameters(p)
+        # raises if a column is missing
+        _ = RankingInput(parts, judged or None, options=options).list_parts
+    if not is_ranking and not is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")
@@ -344,9 +355,9 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
     if unit_input.name == "ranking":
         from evalkit.studies import significance  # which nothing else here needs
 
-        values: Any = significance.of_lists(parts, p)[0]
+        values: UnitValues | Trials = significance.values_of_lists(parts, p).data
     else:
-        values = unit_input.values(USUAL.reading)[0]
+        values, _ = unit_input.values(USUAL.reading)
     if isinstance(values, Trials):
         return Inspection(what)
     return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
@@ -374,7 +385,10 @@ def _validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
 
 
 def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
-    """How the interleaving report reads its log, or else its table of users."""
+    """How the interleaving report reads its log, or else its table of users: by the rows if these
+    are read and few, else by the header alone; an empty `Inspection` if `preds` could not be
+    opened.
+    """
     if p.preds is not None:
         parts = _opened(p.preds, p.header, opener)
         if not parts:
@@ -384,7 +398,8 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
     users = _opened(p.users, p.header, opener)
     has_all_headers = (sessions or p.log is None) and (users or p.users is None)
     if has_all_headers and (sessions or users):
-        logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
+        logs.check_segments(p.segments, logs.column_names(chain(sessions, users)))
+    # both raise for a column that is missing
     fields = logs.log_fields(sessions, p.columns, p.segments)
     user_columns = logs.column_names(users)
     user_segments = [name for name in p.segments if name in user_columns]
@@ -398,13 +413,15 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
         if fields:
             columns = {role: field.column for role, field in fields[0].items()}
         return Inspection(what, columns)
-    log = logs.read_log(sessions, p, segments=p.segments, most=USUAL.held)
+    log = logs.read_log(sessions, p, segments=p.segments, max_sessions=USUAL.held)
     items = counted(int(log.sessions.item_counts.sum()), "item")
     return Inspection(what, log.columns, log.sessions.arms, items)
 
 
 def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
-    """How the interleaving report reads a table of users."""
+    """How the interleaving report reads a table of users: by the rows if they are few. Its metrics
+    are those that are named, else the columns that look like some.
+    """
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"

@@ -64,7 +64,7 @@ UNEVEN = "sessions with uneven teams"
 @dataclass(frozen=True, eq=False, repr=False)
 class Interleaving(Study):
     """The study of interleaved sessions: the systems are the arms, the units are users, and slices
-    are of sessions.
+    are of sessions. simulated: True for the bundled log, which was simulated.
     """
 
     table: logs.SessionLog
@@ -90,7 +90,7 @@ class Interleaving(Study):
     @property
     def items(self) -> int:
         """The number of items shown."""
-        return int(self.kept.item_counts.sum())
+        return int(self.session_table.item_counts.sum())
 
     def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. Both use the same signs of users, because one follows
@@ -119,12 +119,14 @@ class Interleaving(Study):
 
     @cached_property
     def balance(self) -> pd.DataFrame:
-        """Each arm's share of the items with a team at each position; p that a fair coin drew them,
-        adjusted by Holm over the positions.
+        """Each arm's share of the items with a team at each position, a row for each position and
+        arm: position, system, count (its items), n (those of all arms), share with low and high;
+        p that a fair coin drew the teams of the position, and p adjusted by Holm over positions.
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
-        counts_by_position = self.kept.item_counts[:, :-1]  # the last column: items without a team
+        item_counts = self.session_table.item_counts
+        counts_by_position = item_counts[:, :-1]  # the last column is of items without a team
         positions = np.flatnonzero(counts_by_position.any(axis=1))
         p_values = [experiments.sample_ratio(counts_by_position[i]) for i in positions]
         rows = []
@@ -150,18 +152,17 @@ class Interleaving(Study):
 
     @frame
     def by_position(self) -> Iterator[Row]:
-        """Outcome per item shown, by position and arm, clustered by user, by the jackknife."""
+        """Outcome per item shown, clustered by user, by the jackknife, a row for each position and
+        arm: system, position, shown (its items there) and the columns of the estimate.
+        """
         arms = len(self.systems)
         level = self.settings.level
-        most = 1.0 if self.kept.largest_outcome <= 1 else float("inf")
-        for position in range(1, len(self.kept.item_counts)):
+        highest = 1.0 if self.session_table.largest_outcome <= 1 else float("inf")
+        for position in range(1, len(self.session_table.item_counts)):
             for arm, system in enumerate(self.systems):
-                e = self.kept.outcomes.per_item(position * arms + arm, most, level)
-                place = {
-                    "system": system,
-                    "position": position,
-                    "shown": int(self.kept.item_counts[position, arm]),
-                }
+                e = self.session_table.outcomes.per_item(position * arms + arm, highest, level)
+                shown = int(self.session_table.item_counts[position, arm])
+                place = {"system": system, "position": position, "shown": shown}
                 yield place | estimate_columns(e)
 
     @cached_property
@@ -171,7 +172,8 @@ class Interleaving(Study):
         """
         from evalkit.statistics.signflip import fair_coin
 
-        first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
+        credit = self.session_table.credit  # (sessions, systems)
+        first, second = (credit[:, self.systems.index(name)] for name in self.opponents)
         wins = int((first > second).sum())
         losses = int((first < second).sum())
         if wins + losses == 0:
@@ -181,44 +183,45 @@ class Interleaving(Study):
     # The sessions
 
     @property
-    def kept(self) -> Sessions:
-        """The sessions of the log."""
+    def session_table(self) -> Sessions:
+        """The sessions of the log, with one row each, and counts of the items shown."""
         return self.table.sessions
 
     @property
     def sessions(self) -> int:
         """The number of sessions in the log."""
-        return len(self.kept.user)
+        return len(self.session_table.user)
 
     @property
     def users(self) -> int:
         """The number of users in the log, or of sessions if there is no user column."""
-        return len(self.kept.users)
+        return len(self.session_table.users)
 
     @property
     def silent(self) -> int:
-        """The number of users without credit for any arm."""
-        return int((self.kept.sides[0].whole == 0).sum())
+        """The number of users without credit for any arm (silent users)."""
+        return int((self.session_table.arms_by_user[0].whole == 0).sum())
 
     @property
     def mostly_silent(self) -> bool:
         """True if more than half of the users credited no arm."""
         return self.silent > self.users / 2
 
-    def sides(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
+    def arms_by_user(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
-            return self.kept.sides
-        return sessions.sides(self.kept.user[member], self.kept.credit[member])
+            return self.session_table.arms_by_user
+        table = self.session_table
+        return sessions.arms_by_unit(table.user[member], table.credit[member])
 
     def measure(
         self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.UnitStatistic:
-        """One value per user."""
+        """The metric of an arm, from one value per user. member: the sessions that count."""
         # two arms divide the credit of a user: what one has, the other lacks
         design = statistic.Layout.DIVIDED if len(self.systems) == 2 else statistic.Layout.PLAIN
-        side = self.sides(member)[self.systems.index(system)]
-        return statistic.UnitStatistic(chosen, chosen.sums(side), design=design)
+        arm = self.arms_by_user(member)[self.systems.index(system)]
+        return statistic.UnitStatistic(chosen, chosen.sums(arm), design=design)
 
     def of_first(self, name: str) -> float:
         """A metric of the first arm, by its name."""
@@ -228,27 +231,28 @@ class Interleaving(Study):
         """One value per user, and the sessions with the credit of each arm, from which slices are
         computed.
         """
-        users = UnitNames(self.kept.users)
-        listed = UnitNames.with_slices(self.kept.names, self.kept.owners, self.slices)
+        table = self.session_table
+        users = UnitNames(table.users)
+        names = UnitNames.with_slices(table.names, table.owners, self.slices)
         blocks = chain(
-            units.of_credit(self.systems, self.kept.credit, listed),
-            units.of_each(self, users).blocks,
+            units.blocks_of_credit(self.systems, table.credit, names),
+            units.units_with_terms(self, users).blocks,
         )
         return Units(self.sessions, blocks, self.settings.segments)
 
     @cached_property
     def checks(self) -> pd.DataFrame:
-        """The checks to read before the verdict, one per row: check; count and of, the number of
-        cases and of how many; share.
+        """The checks to read before the verdict, a row for each of `sessions.CHECKS`: check, count
+        (the number of cases), of (out of how many), share.
         """
-        count, total = self.kept.check_counts.T
+        count, total = self.session_table.check_counts.T
         columns = {"check": sessions.CHECKS, "count": count, "of": total}
         return pd.DataFrame(columns | {"share": ratio(count, total)})
 
     @cached_property
     def heavy(self) -> float:
         """The share of all credit that the 10 % of users with the most credit gave."""
-        credit = np.sort(self.kept.sides[0].whole)[::-1]
+        credit = np.sort(self.session_table.arms_by_user[0].whole)[::-1]
         if not credit.sum():
             return float("nan")
         n_heavy = math.ceil(credit.size / HEAVY)
@@ -259,7 +263,9 @@ class Interleaving(Study):
 
 
 class FirstShares(NamedTuple):
-    """The first arm's share as a mean over users, and as a share of all credit."""
+    """The first arm's share as a mean over users, and as a share of all credit. winners_differ:
+    True if one is above an equal share, and the other below.
+    """
 
     mean_over_users: float
     of_credit: float
@@ -267,12 +273,12 @@ class FirstShares(NamedTuple):
 
 
 def first_shares(study: Interleaving) -> FirstShares:
-    """The two shares of the first arm, and whether they see another winner."""
+    """The two shares of the first arm, and whether they name different winners."""
     even = 1 / len(study.systems)
     mean_over_users = study.of_first("user_share")
     of_credit = study.of_first("credit_share")
-    are_on_both_sides = (mean_over_users - even) * (of_credit - even) < 0
-    return FirstShares(mean_over_users, of_credit, are_on_both_sides)
+    winners_differ = (mean_over_users - even) * (of_credit - even) < 0
+    return FirstShares(mean_over_users, of_credit, winners_differ)
 
 
 def excess_of_fair_share(study: Interleaving) -> pd.DataFrame:
@@ -322,7 +328,7 @@ class Online(Shown):
     @property
     def studies(self) -> list[Study]:
         """The studies of the log and of the table of users, as far as they exist."""
-        return [*self.study_by_input.values()]
+        return list(self.study_by_input.values())
 
     @property
     def study_by_input(self) -> dict[str, Study]:
@@ -333,35 +339,38 @@ class Online(Shown):
     @property
     def slices(self) -> list[Slice]:
         """The slices of both studies."""
-        return [part for each in self.studies for part in each.slices]
+        return list(chain.from_iterable(study.slices for study in self.studies))
 
     @property
     def system_names(self) -> list[str]:
         """The arms of both studies."""
-        return list(dict.fromkeys(name for each in self.studies for name in each.systems))
+        names = chain.from_iterable(study.systems for study in self.studies)
+        return list(dict.fromkeys(names))
 
     def of_systems(self, names: Sequence[str]) -> "Online":
         """The studies with these arms alone; one that has none of them stays as it is."""
         changed = dict[str, Any]()
-        for name, one_study in self.study_by_input.items():
-            if not set(names).isdisjoint(one_study.systems):
-                changed[name] = one_study.of_systems(names)
+        for name, study_of_input in self.study_by_input.items():
+            if not set(names).isdisjoint(study_of_input.systems):
+                changed[name] = study_of_input.of_systems(names)
         return replace(self, **changed)
 
-    def sliced(self, part: Slice, p: Any) -> "Online":
-        """The study of a slice, from the log and the table read again if they have it."""
+    def sliced(self, one_slice: Slice, p: reports.InterleavingParameters) -> "Online":
+        """The studies of a slice, of the log and of the table, each read again if it has this
+        slice, else None; without planning.
+        """
         budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
-        readers: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
+        readers: dict[str, Callable[..., Study]] = {"log": _read_log, "users": experiment.read}
         studies = dict[str, Any]()
-        for name, one_study in self.study_by_input.items():
-            slice_by_name = {each.name: each for each in one_study.slices}
-            if part.name not in slice_by_name:
+        for name, study_of_input in self.study_by_input.items():
+            slice_by_name = {slice_.name: slice_ for slice_ in study_of_input.slices}
+            if one_slice.name not in slice_by_name:
                 continue
             data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
-            rows = one_study.only(slice_by_name[part.name], data)
-            parameters = replace(one_study.p, segment=part.name)
-            studies[name] = readers[name](rows, one_study.settings, parameters, budget)
-        return Online(studies.get("log"), studies.get("users"), None, p)
+            rows = study_of_input.only(slice_by_name[one_slice.name], data)
+            parameters = replace(study_of_input.p, segment=one_slice.name)
+            studies[name] = readers[name](rows, study_of_input.settings, parameters, budget)
+        return Online(studies.get("log"), studies.get("users"), planning=None, p=p)
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of both studies; none if there are none to write."""
@@ -370,7 +379,7 @@ class Online(Shown):
     @property
     def units(self) -> pd.DataFrame:
         """The data frame that all metrics of both are computed from; see docs/python.md."""
-        return units.held(self.report, self.study_by_input)
+        return units.frame_of_units(self.report, self.study_by_input)
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -397,7 +406,7 @@ class Online(Shown):
     @property
     def sources(self) -> tuple[Source, ...]:
         """All inputs."""
-        return tuple(source for study in self.studies for source in study.sources)
+        return tuple(chain.from_iterable(study.sources for study in self.studies))
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a rule that names what the inputs do not have."""
@@ -448,7 +457,6 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     budget = backends.budget_of(p, limits.reading)
     log_parts = sources.optional_parts(p.log, p.header, limits.reading)
     user_parts = sources.optional_parts(p.users, p.header, limits.reading)
-    all_parts = [*(log_parts or ()), *(user_parts or ())]
     is_without_input = log_parts is None and user_parts is None
     inputs = []
     if log_parts is not None or is_without_input:
@@ -457,7 +465,9 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         inputs.append("users")
     _check_parameters(inputs, p)
     study.refuse_looks(p)
-    column_names = {"device"} if is_without_input else logs.column_names(all_parts)
+    column_names = {"device"}  # of the bundled log
+    if not is_without_input:
+        column_names = logs.column_names(chain(log_parts or (), user_parts or ()))
     logs.check_segments(shared.segments, column_names)
     of_log = _read_log(log_parts, shared, p, budget) if "log" in inputs else None
     of_users = None
@@ -465,7 +475,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         of_users = experiment.read(user_parts, shared, p, budget)
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(of_log, of_users, plan, p)
-    metrics = [chosen for each in online.studies for chosen in each.settings.metrics]
+    metrics = chain.from_iterable(each.settings.metrics for each in online.studies)
     replace(shared, metrics=tuple(metrics)).checked(tuple(online.system_names))
     return online
 
@@ -483,7 +493,7 @@ def _check_parameters(inputs: list[str], p: reports.InterleavingParameters) -> N
             raise ParameterError(
                 f"{idle[0]}: applies to {table}, which was not given; set {table}=FILE"
             )
-    roles = [role for table in inputs for role in ROLES[table]]
+    roles = chain.from_iterable(ROLES[table] for table in inputs)
     columns.check_roles(p.columns, dict.fromkeys(roles))
     if len(set(p.arms)) < len(p.arms):
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
@@ -506,7 +516,9 @@ def _read_log(
         segments = shared.segments or ("device",)
         shared = replace(shared, segments=segments, baseline=shared.baseline or "current")
     with backends.needed(data, budget) as engine:
-        table = logs.read_log(data, p, engine, segments=shared.segments, most=shared.limits.held)
+        table = logs.read_log(
+            data, p, engine, segments=shared.segments, max_sessions=shared.limits.held
+        )
     if not table.sessions.credit.any():
         raise InputError(
             f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on "

@@ -17,6 +17,7 @@ from evalkit.statistics.agreement import Ratings
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.judged import JudgedStatistic
 from evalkit.statistics.significance import DifferenceByT, welch_t
+from evalkit.statistics.spread import Interval
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
@@ -53,7 +54,9 @@ class LabelledScores(NamedTuple):
         the squared standard error, with the factor units / (units − 1).
         """
         n = self.n_units
-        return np.sqrt(n / (n - 1)) * (self.bias - self.bias.mean()) / len(self.bias)
+        correction = np.sqrt(n / (n - 1))
+        deviations: Floats = self.bias - self.bias.mean()
+        return np.asarray(correction * deviations / len(deviations))
 
     def take(self, rows: Bools) -> "LabelledScores":
         """Those that a mask selects."""
@@ -80,16 +83,16 @@ class JudgedOutputs(Significance):
         return self.data.columns["oracle"]
 
     def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> JudgedStatistic:
-        """The corrected mean."""
+        """The corrected mean of a system, from its scores and labels. member: a mask of units."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
-        clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
-        labels = self.data.labels[system][member]  # type: ignore[index]
+        clusters = None if self.unit is None else self.unit[member]
+        labels = self.data.labels[system][member]
         return JudgedStatistic(chosen, sums, clusters, labels=labels)
 
     def units_held(self) -> units.Units:
         """The corrected mean of each system: it is no mean of terms of units."""
         blocks = [
-            units.known(name, self.primary, self.estimate(self.primary, name).value)
+            units.block_of_total(name, self.primary, self.estimate(self.primary, name).value)
             for name in self.systems
         ]
         return units.Units(1, blocks)
@@ -146,6 +149,9 @@ class JudgedOutputs(Significance):
     def corrections(self) -> Iterator[Row]:
         """For each system the judge's mean, that of the labels alone, and the corrected one.
 
+        Columns: system, units and labels (how many), judge, alone with _low and _high, value with
+        low and high (corrected), and three more:
+
         weight: λ, how much of the judge's scores it takes. worth: the number of labels that would
         tell as much without a judge. unlike: p, adjusted over the systems, of the judge scoring the
         labelled units as high as the others, as it would if these were chosen at random.
@@ -160,7 +166,7 @@ class JudgedOutputs(Significance):
         statistic = self.measure(self.primary, system)
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
-        plan = statistic.plan()
+        plan = statistic.plan()  # the variance by the number of labels, with and without a judge
         n_labels = np.array([float(statistic.n)])
         error = float(np.sqrt(plan.variance(n_labels)[0]))
         error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))
@@ -176,24 +182,25 @@ class JudgedOutputs(Significance):
             **limits(self.estimate(self.primary, system)),
             "weight": statistic.weight,
             "worth": worth,
-            "unlike": self._unlike(statistic).p_value,
+            "unlike": self._excess_of_labelled(statistic).p_value,
         }
 
-    def _unlike(self, statistic: JudgedStatistic) -> DifferenceByT:
-        """How much higher the judge scores the labelled units than the others; NaN if either are
-        fewer than two.
+    def _excess_of_labelled(self, statistic: JudgedStatistic) -> DifferenceByT:
+        """How much higher the judge scores the labelled units than the unlabelled ones, by Welch's
+        t; NaN if either are fewer than two.
         """
         labelled = statistic.score[statistic.labelled]
-        others = statistic.score[statistic.unlabelled]
-        sizes = np.array([labelled.size, others.size])
+        unlabelled = statistic.score[statistic.unlabelled]
+        sizes = np.array([labelled.size, unlabelled.size])
         if sizes.min() < 2:
-            return DifferenceByT(np.nan, np.nan, statistic.n, np.nan, "none")
-        variance = np.array([labelled.var(ddof=1), others.var(ddof=1)]) / sizes
-        return welch_t(float(labelled.mean() - others.mean()), variance, sizes)
+            return DifferenceByT(np.nan, np.nan, n=statistic.n, freedom=np.nan, method="none")
+        variance = np.array([labelled.var(ddof=1), unlabelled.var(ddof=1)]) / sizes
+        return welch_t(float(labelled.mean() - unlabelled.mean()), variance, sizes)
 
     @frame
     def agreement(self) -> Iterator[Row]:
-        """The judge's agreement with the oracle on the labelled units of each system.
+        """The judge's agreement with the oracle on the labelled units, a row for each system and
+        coefficient: system, coefficient, value with low and high, n, cut (NaN without one).
 
         agreement, kappa, ac1 and alpha are of categories, or of scores and labels that reach `cut`;
         weighted_kappa and alpha_interval of the numbers, where a disagreement counts as its square.
@@ -208,8 +215,9 @@ class JudgedOutputs(Significance):
                 yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
     def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
-        """The coefficients of agreement by name: those of categories where there are any, and those
-        of numbers where scores and labels have more than two.
+        """The coefficients of agreement by name: those of categories where there are any, with a
+        cut the scores and labels that reach it; and those of numbers where scores and labels have
+        more than two.
         """
         level = self.settings.level
         categories = ratings
@@ -239,8 +247,11 @@ class JudgedOutputs(Significance):
     def judge_bias(self) -> Iterator[Row]:
         """How far the judge lies above the oracle on the labelled units: by system, and by the
         judge's score over all systems, whose bands end at quantiles.
+
+        Columns: system, score_low and score_high (of the band), labels (how many), judge and oracle
+        (means), bias with _low and _high.
         """
-        unbanded = (np.nan, np.nan)
+        unbanded = Interval(np.nan, np.nan)
         for system in self.order:
             yield self._bias(system, self.labelled(system), unbanded)
         labelled = self.all_labelled
@@ -252,17 +263,18 @@ class JudgedOutputs(Significance):
         band = np.searchsorted(edges, labelled.score, side="right")
         for number in np.unique(band):
             in_band = labelled.take(band == number)
-            yield self._bias(ALL, in_band, (in_band.score.min(), in_band.score.max()))
+            scores_of_band = Interval(in_band.score.min(), in_band.score.max())
+            yield self._bias(ALL, in_band, scores_of_band)
 
-    def _bias(self, system: str, labelled: LabelledScores, band: tuple[float, float]) -> Row:
+    def _bias(self, system: str, labelled: LabelledScores, band: Interval) -> Row:
         """A row of `judge_bias`. band: the lowest and the highest of these scores, NaN if they are
         no band.
         """
         bias = judged.mean_by_t(labelled.bias, labelled.unit).interval(self.settings.level)
         return {
             "system": system,
-            "score_low": float(band[0]),
-            "score_high": float(band[1]),
+            "score_low": float(band.low),
+            "score_high": float(band.high),
             "labels": len(labelled.score),
             "judge": float(labelled.score.mean()),
             "oracle": float(labelled.label.mean()),
@@ -273,18 +285,20 @@ class JudgedOutputs(Significance):
     def favours(self) -> Iterator[Row]:
         """For each pair how much more the judge lies above the oracle for the first system than for
         the second, p adjusted over the pairs by Holm, and the judge's own difference beside the
-        corrected one.
+        corrected one: first, second, bias_difference with _low and _high, adjusted,
+        judge_difference, difference.
         """
-        differences = [self._favour(*pair) for pair in self.pairs]
-        adjusted = multiplicity.holm([difference.p_value for difference in differences])
-        for pair, difference, p in zip(self.pairs, differences, adjusted, strict=True):
+        favours = [self._favour(first, second) for first, second in self.pairs]
+        adjusted = multiplicity.holm([favour.p_value for favour in favours])
+        for pair, favour, p in zip(self.pairs, favours, adjusted, strict=True):
+            first, second = pair
             judge = self.corrections.set_index("system")["judge"]
             yield {
-                "first": pair[0],
-                "second": pair[1],
-                **_prefixed(difference.interval(self.settings.level), "bias_difference"),
+                "first": first,
+                "second": second,
+                **_prefixed(favour.interval(self.settings.level), "bias_difference"),
                 "adjusted": float(p),
-                "judge_difference": float(judge[pair[0]] - judge[pair[1]]),
+                "judge_difference": float(judge[first] - judge[second]),
                 "difference": self.compare(self.primary, pair).difference.value,
             }
 
@@ -325,7 +339,8 @@ class JudgedOutputs(Significance):
         headline's difference, whose systems are labelled on the same units; NaN if labels of all
         units are too few.
 
-        needed: with the judge; alone: without it.
+        Columns: what (the system or difference), units, labels (as they are), width_now, width;
+        needed: how many labels with the judge; alone: without it.
         """
         for name in self.order:
             plan = self.measure(self.primary, name).plan()

@@ -199,12 +199,12 @@ class LabelsStudy(ProblemStudy):
 
 def _true(rows: Rows) -> np.ndarray:
     """A mask: the rows on which the label is true. rows: of a single label."""
-    return rows.actual == 1
+    return np.asarray(rows.actual == 1)
 
 
 def _predicted(rows: Rows) -> np.ndarray:
     """A mask: the rows on which the label is predicted. rows: of a single label."""
-    return rows.predicted == 1
+    return np.asarray(rows.predicted == 1)
 
 
 def checked_settings(

@@ -15,7 +15,8 @@ from evalkit.statistics import intervals, multiplicity, proportions, significanc
 from evalkit.studies.study import Row, framed, limits
 
 SEED = 6
-MEAN, SIGMA = 145.0, 7.0  # heights in cm
+MEAN = 145.0  # of heights in cm
+SIGMA = 7.0  # their standard deviation
 SAMPLES = 100
 FLIPS = 10
 FEW = 5  # values a sample: where z with s goes visibly wrong
@@ -29,8 +30,8 @@ FOLDS = 10
 
 @framed
 def coin(flips: int = FLIPS) -> Iterator[Row]:
-    """Heads of a fair coin: the probability of each number, p for "more heads" and p for "not
-    fair".
+    """Heads of a fair coin, a row for each number of heads: heads, chance (its probability),
+    one_sided (p for "more heads") and two_sided (p for "not fair").
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
     [0.0547, 0.0107]
@@ -46,7 +47,8 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
 @framed
 def hundred(n: int = FEW) -> Iterator[Row]:
     """95% intervals of the mean from 100 samples, by t and by z with the sample's own s, and which
-    of them miss it.
+    of them hold the true mean: method, sample (its number), value, low, high, covers. n: the size
+    of a sample.
     """
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     for i, sample in enumerate(samples, start=1):
@@ -67,8 +69,8 @@ def coverage() -> pd.DataFrame:
     z = intervals.normal_quantile(0.95)
     sizes = [5, 10, 30]
     # (mean − true mean) / (s/√n) has the t distribution with n − 1 degrees of freedom
-    probabilities = [1 - 2 * stdtr(n - 1, -z) for n in sizes]
-    return pd.DataFrame({"n": sizes, "z_with_s": probabilities})
+    tails: Floats = stdtr(np.array(sizes) - 1, -z)
+    return pd.DataFrame({"n": sizes, "z_with_s": 1 - 2 * tails})
 
 
 def replicate() -> float:
@@ -78,13 +80,15 @@ def replicate() -> float:
     >>> round(replicate(), 3)
     0.834
     """
-    return float(2 * ndtr(intervals.normal_quantile(0.95) / np.sqrt(2)) - 1)
+    z = intervals.normal_quantile(0.95)
+    return float(2 * ndtr(z / np.sqrt(2)) - 1)
 
 
 @framed
 def looks() -> Iterator[Row]:
-    """Error rates of 1, 2, 5, 10 and 20 interim analyses at 0.05, and the constant p that corrects
-    them (Pocock).
+    """Interim analyses (looks), a row for 1, 2, 5, 10 and 20 of them: looks, rate (of errors at
+    0.05 without correction); pocock, the constant p that corrects them, and obrien_fleming, that of
+    the last one by O'Brien and Fleming.
     """
     for k in (1, 2, 5, 10, 20):
         bound = 2 * ndtr(-multiplicity.pocock(k)[0])
@@ -104,7 +108,9 @@ def figures() -> dict[str, dict[str, list[Any]]]:
 
 
 def noise() -> float:
-    """Two standard errors of a rate of a half, in percentage points."""
+    """How accurate simulated error rates are: two standard errors of a rate of a half over `RUNS`
+    samples, in percentage points.
+    """
     return float(200 * np.sqrt(0.25 / RUNS))
 
 
@@ -141,18 +147,23 @@ def _mistakes() -> list[Mistake]:
     return [_rows_of_users(), _folds(), _signed_ranks(), _sessions()]
 
 
-def _error_rates(errors_of_sample: Callable[[], Errors]) -> tuple[float, float]:
-    """The shares of samples on which the wrong and the right method err. errors_of_sample: draws
-    the next sample.
-    """
-    samples: Bools = np.array([errors_of_sample() for _ in range(RUNS)])
+class ErrorRates(NamedTuple):
+    """The shares of samples on which the wrong and the right method err."""
+
+    wrong: float
+    right: float
+
+
+def _error_rates(errors_of_sample: Callable[[], Errors]) -> ErrorRates:
+    """The error rates over `RUNS` samples. errors_of_sample: draws the next sample."""
+    samples: Bools = np.array([errors_of_sample() for _ in range(RUNS)])  # (samples, methods)
     wrong, right = samples.mean(axis=0)
-    return float(wrong), float(right)
+    return ErrorRates(float(wrong), float(right))
 
 
 def _rows_of_users() -> Mistake:
-    """Clicks of 1,000 users with a rate of their own, some of them very active: does the interval
-    hold the rate?
+    """Clicks of 1,000 users, each with another click-through rate, some of them very active: does
+    the interval of the mean rate hold it?
     """
     rng = np.random.default_rng(SEED + 1)
     rate = 2 / 20  # the mean of the beta distribution below
@@ -202,9 +213,10 @@ def fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
 
     x, label: of each row. fold: shape (repeats, rows), from 0.
     """
-    is_test = fold[:, None, :] == np.arange(FOLDS)[None, :, None]
-    is_test = is_test.reshape(-1, label.size).astype(float)  # a row for each fold of each repeat
-    class_means = []
+    is_in_fold = fold[:, None, :] == np.arange(FOLDS)[None, :, None]  # (repeats, folds, rows)
+    # 1 for a test row, with a line for each fold of each repeat
+    is_test: Floats = is_in_fold.reshape(-1, label.size).astype(float)
+    class_means = []  # of the training rows of each line
     for one_class in (0, 1):
         in_class = (label == one_class).astype(float)
         training_sum = (x * in_class).sum() - is_test @ (x * in_class)
@@ -212,7 +224,8 @@ def fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
         class_means.append(training_sum / training_rows)
     cut = (class_means[0] + class_means[1]) / 2
     is_right = (x[None, :] > cut[:, None]) == (label == 1)
-    return (is_test * is_right).sum(axis=1) / is_test.sum(axis=1)
+    right_test_rows = (is_test * is_right).sum(axis=1)
+    return np.asarray(right_test_rows / is_test.sum(axis=1))
 
 
 def _signed_ranks() -> Mistake:

@@ -21,7 +21,7 @@ from evalkit.machine.progress_bars import progress
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
-from evalkit.offline.splits import ONE_OUT, Folds
+from evalkit.offline.splits import ONE_OUT as ONE_OUT, Folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
@@ -113,6 +113,18 @@ class AuditCheck:
     lacks: str = ""
 
 
+class FoldEvidence(NamedTuple):
+    """The values of a metric on some folds, for a test that they are equal.
+
+    precision: 1 / variance of each value. units: the number of units that the variances were
+    estimated from; infinite if they count as known, as those of a mean over rows do.
+    """
+
+    values: Floats
+    precision: Floats
+    units: float
+
+
 FEATURE_KINDS = (  # of the findings about features alone
     kinds.NEAR_DUPLICATES,
     kinds.DRIFT,
@@ -136,11 +148,11 @@ class Validation(Shown, Study):
     """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
     described: the estimators that are fitted, empty for predictions. threshold: the score from
-    which a row of the input is predicted as class 1. split: the folds. scored: system -> its
-    out-of-fold rows, aligned with `rows`. trained: system -> its predictions on the training rows
-    of each fold, if there are any. refit: makes the fits on other splits. If features were
-    selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each fold
-    (INSIDE).
+    which a row of the input is predicted as class 1. examples: the table that was read. split: its
+    folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained: system -> its
+    predictions on the training rows of each fold, if there are any. refit: makes the fits on other
+    splits. If features were selected, scored also has the system with a new selection on all rows
+    (OUTSIDE) and in each fold (INSIDE).
     """
 
     report: ClassVar[str] = "validation"
@@ -226,8 +238,8 @@ class Validation(Shown, Study):
 
     @cached_property
     def _fold_numbers(self) -> list[int | None]:
-        """The number among `folds` of each fold of `split`; None of the first of blocks in time,
-        which no rows train.
+        """For each fold of `split` its place in `folds`, from 0; None for the first block of time,
+        which `folds` leaves out, as no rows train it.
         """
         number_of_first_row = {int(test[0]): i for i, test in enumerate(self.folds.tests)}
         return [number_of_first_row.get(int(test[0])) for test in self.split.tests]
@@ -287,7 +299,9 @@ class Validation(Shown, Study):
     def measure(
         self, chosen: MetricAtK, system: str, member: Member | Ints = EVERY
     ) -> statistic.RowStatistic:
-        """The metric of a system's out-of-fold rows."""
+        """The metric of a system's out-of-fold rows; of some of them by a mask or their places
+        among the tested rows.
+        """
         rows = self.pooled[system]
         if member is not EVERY:
             rows = rows.take(member)  # type: ignore[arg-type]  # here never the number of a slice
@@ -304,10 +318,10 @@ class Validation(Shown, Study):
         if not self.few_pooled or member is not EVERY:
             return pooled
         values = self.fold_values(system, chosen)
-        known = values[~np.isnan(values)]
-        if known.size < 2:
+        defined = values[~np.isnan(values)]
+        if defined.size < 2:
             return pooled
-        mean = self.corrected(known, self.interval_level).difference
+        mean = self.corrected(defined, self.interval_level).difference
         return _within_range(mean, chosen)
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
@@ -340,7 +354,7 @@ class Validation(Shown, Study):
         listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
-        blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
+        blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
         return Units(self.rows.size, blocks, ("fold",), labels, examples.id is not None)
 
     # Fold by fold
@@ -377,7 +391,7 @@ class Validation(Shown, Study):
         rows = self.by_fold[self.by_fold["system"] == self.subject]
         if "on_train" not in rows:
             return None
-        excess = (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+        excess: Floats = (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
         return self.primary.metric.sign * excess
 
     @cached_property
@@ -398,10 +412,11 @@ class Validation(Shown, Study):
         return mover(on_train, self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
-        """A metric on each fold; by default the primary one."""
+        """A metric on each fold, NaN where undefined; by default the primary one."""
         label = (chosen or self.primary).label
         rows = self.by_fold[self.by_fold["system"] == system]
-        return rows[label].to_numpy(float)
+        values: Floats = rows[label].to_numpy(float)
+        return values
 
     def fold_range(self, system: str) -> FoldRange:
         """The range of the primary metric over the folds that define it."""
@@ -414,13 +429,23 @@ class Validation(Shown, Study):
 
     @cached_property
     def heterogeneity(self) -> dict[str, float]:
-        """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
+        """Cochran's Q of the subject's primary metric between the folds, as `cochran` returns it:
+        q, freedom (degrees of it) and p.
 
         If the folds are repeated, only the first repeat counts, because the others hold the same
-        ids. The variance of a fold is pooled over all folds and scaled by its size: a fold's own
-        variance is correlated with its value, which would make Q too large. If the variances are
-        not those of a mean over rows, p is that of Welch's F, which allows for their uncertainty;
-        doi:10.1093/biomet/38.3-4.330.
+        ids. If the variances are not those of a mean over rows, p is that of Welch's F, which
+        allows for their uncertainty; doi:10.1093/biomet/38.3-4.330.
+        """
+        evidence = self._fold_evidence()
+        is_tested = np.isfinite(evidence.precision)
+        units = np.full(int(is_tested.sum()), evidence.units)
+        return cochran(evidence.values[is_tested], evidence.precision[is_tested], units)
+
+    def _fold_evidence(self) -> FoldEvidence:
+        """The subject's primary metric on each fold of the first repeat that defines it.
+
+        The variance of a fold is pooled over all folds and scaled by its size: a fold's own
+        variance is correlated with its value, which would make Q too large.
         """
         chosen = self.primary.base  # a transformed metric has the test of its original
         folds = [
@@ -428,21 +453,15 @@ class Validation(Shown, Study):
         ]
         folds = [fold for fold in folds if np.isfinite(fold.value)]
         values: Floats = np.array([fold.value for fold in folds])
-        precision = values  # 1 / variance of each fold's value
-        units = np.inf  # from which a variance is estimated; that of a mean of rows counts as known
         if not folds:
-            pass  # no value, so no precision
-        elif self.settings.unit is None and chosen.metric.kind.mean_over_rows:
+            return FoldEvidence(values, precision=values, units=np.inf)
+        if self.settings.unit is None and chosen.metric.kind.mean_over_rows:
             row_values = [fold.sums.take(fold.sums.size > 0).per_unit for fold in folds]
             variance_of_row = np.concatenate(row_values).var(ddof=1)
-            precision = ratio([rows.size for rows in row_values], variance_of_row)
-        else:
-            variances, units = statistic.pooled_variances(
-                [fold.influence_by_group() for fold in folds]
-            )
-            precision = ratio(1.0, variances)
-        known = np.isfinite(precision)
-        return cochran(values[known], precision[known], np.full(int(known.sum()), units))
+            sizes = [values_of_fold.size for values_of_fold in row_values]
+            return FoldEvidence(values, ratio(sizes, variance_of_row), units=np.inf)
+        variances, units = statistic.pooled_variances([fold.influence_by_group() for fold in folds])
+        return FoldEvidence(values, ratio(1.0, variances), units)
 
     @property
     def folds_differ(self) -> bool:
@@ -451,33 +470,36 @@ class Validation(Shown, Study):
 
     @frame
     def intervals(self) -> Iterator[Row]:
-        """The subject's primary metric with honest and naive intervals: what, honest, unit and an
-        `Estimate`.
+        """The subject's primary metric with honest and naive intervals, one row for each method.
+
+        Columns: what (the method), claim (what the interval is about, MODELS or LEARNER), unit,
+        honest (True if it holds what it claims), and the fields of its `Estimate`.
         """
-        if self.other_splits is None:
-            values = self.fold_values(self.subject)
-        else:
-            values = self.other_splits.folds
-        values = values[~np.isnan(values)]
+        level = self.interval_level
+        other_splits = self.other_splits
+        fold_values = self.fold_values(self.subject)
+        if other_splits is not None:
+            fold_values = other_splits.folds
+        values = fold_values[~np.isnan(fold_values)]
         yield self.interval_over_rows
         if values.size > 1:
-            by_fold = self.corrected(values, self.interval_level).difference
-            yield self._row(CORRECTED, by_fold, "fold", honest=True)
-        if self.other_splits is not None and self.other_splits.nested is not None:
-            nested = self.other_splits.nested.estimate(self.interval_level)
-            yield self._row(resplits.NESTED, nested, "row", honest=True)
-        if self.other_splits is not None and self.other_splits.halves[0].size:
-            holdouts = self.other_splits.holdouts[~np.isnan(self.other_splits.holdouts)]
-            z = conservative_z(
-                holdouts, *self.other_splits.halves, n=len(self.examples), level=self.interval_level
-            )
-            yield self._row(HALVED, z, "row", honest=True)
+            by_fold = self.corrected(values, level).difference
+            yield self._interval_row(CORRECTED, by_fold, "fold", honest=True)
+        if other_splits is not None and other_splits.nested is not None:
+            nested = other_splits.nested.estimate(level)
+            yield self._interval_row(resplits.NESTED, nested, "row", honest=True)
+        if other_splits is not None and other_splits.halves.first.size:
+            holdouts = other_splits.holdouts[~np.isnan(other_splits.holdouts)]
+            first, second = other_splits.halves
+            z = conservative_z(holdouts, first, second, n=len(self.examples), level=level)
+            yield self._interval_row(HALVED, z, "row", honest=True)
         if values.size > 1:
-            yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
+            naive = mean_t(values, level=self.settings.level)
+            yield self._interval_row(NAIVE, naive, "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
             over_rows = self.interval(self.primary, self.scored[self.subject])
-            yield self._row(what, over_rows, "row", honest=False)
+            yield self._interval_row(what, over_rows, "row", honest=False)
 
     @cached_property
     def interval_over_rows(self) -> Row:
@@ -488,7 +510,7 @@ class Validation(Shown, Study):
         """
         pooled = self.estimate(self.primary, self.subject)
         by_fold = self.folds_differ or self.few_pooled
-        return self._row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
+        return self._interval_row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
 
     @property
     def few_pooled(self) -> bool:
@@ -539,15 +561,17 @@ class Validation(Shown, Study):
         """
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
-    def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
-        """A row of `intervals`. what: how the interval is made. honest: it holds what it claims."""
+    def _interval_row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
+        """A row of `intervals`, whose docstring says what the columns mean. The limits are cut to
+        the range of the metric.
+        """
         claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
         row = {"what": what, "claim": claim, "unit": unit, "honest": honest}
         return row | vars(_within_range(e, self.primary))
 
     @property
     def answer(self) -> Row:
-        """The first honest interval of `intervals`; the first one if none is."""
+        """The row of `intervals` that decides: the first honest one; the first if none is."""
         if self.interval_over_rows["honest"]:
             return self.interval_over_rows
         intervals = self.intervals
@@ -557,7 +581,9 @@ class Validation(Shown, Study):
         return answer
 
     def decides(self, system: str) -> str:
-        """What a system's interval that decides is of, as text."""
+        """How the interval of a system is made on which the verdict rests, as text: a method of
+        `intervals`.
+        """
         if system == self.subject:
             return str(self.answer["what"])
         estimate = self.deciding_estimate(self.primary, system)
@@ -580,7 +606,8 @@ class Validation(Shown, Study):
     ) -> float:
         """The smallest true difference that the test detects; by fold from the limits alone."""
         if comparison.unit == "fold":
-            return detectable_by_width(*self.compared(chosen, pair), comparison, level)
+            first, second = self.compared(chosen, pair)
+            return detectable_by_width(first, second, comparison, level)
         return super().detectable(chosen, pair, comparison, level, member)
 
     def compare_pooled(self, chosen: MetricAtK, pair: SystemPair) -> Comparison:
@@ -597,7 +624,7 @@ class Validation(Shown, Study):
         largest_difference = chosen.metric.high - chosen.metric.low
 
         def by_fold(level: float) -> Comparison:
-            """The test by fold, its limits within the possible differences."""
+            """The two-sided test by fold, its limits within the possible differences."""
             return inference.within_range(self.corrected(differences, level), largest_difference)
 
         return self.asked_comparison(by_fold)
@@ -614,9 +641,9 @@ class Validation(Shown, Study):
         and pooled.
 
         Only the comparison with the baseline can be one-sided: its value chooses the subject among
-        the others.
-        adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if
-        few rows are pooled.
+        the others. Columns: first, second, folds (how many define both), by_fold with _low and
+        _high, p, p_naive, pooled with _low and _high, p_pooled; adjusted, verdict, method, n and
+        unit are those of the deciding comparison, which is by fold if few rows are pooled.
         """
         two_sided = self.two_sided
         comparisons = []
@@ -629,7 +656,9 @@ class Validation(Shown, Study):
             by_fold = study.compare_folds(self.primary, pair)
             pooled = study.compare_pooled(self.primary, pair)
             comparisons.append(SubjectComparison(name, differences, by_fold, pooled))
-        tests = [c.by_fold if self.few_pooled else c.pooled for c in comparisons]
+        tests = [comparison.pooled for comparison in comparisons]
+        if self.few_pooled:
+            tests = [comparison.by_fold for comparison in comparisons]
         for comparison, deciding in zip(comparisons, adjust(tests, holm), strict=True):
             yield self._paired_row(comparison, deciding)
 
@@ -637,13 +666,14 @@ class Validation(Shown, Study):
         """A row of `paired`. deciding: the comparison by fold, or the pooled one, with adjusted
         p.
         """
+        level = self.settings.level
         by_fold = comparison.by_fold
         differences = comparison.differences
         row: Row = {"first": self.subject, "second": comparison.second, "folds": differences.size}
         row |= limits(by_fold.difference, "by_fold") | {"p": by_fold.p_value, "p_naive": np.nan}
         if differences.size > 1:
-            naive = paired_t(differences)
-            row["p_naive"] = naive.answering(by_fold.alternative, level=self.settings.level).p_value
+            naive = paired_t(differences).answering(by_fold.alternative, level=level)
+            row["p_naive"] = naive.p_value
         row |= with_limits({"pooled": comparison.pooled.difference})
         row["p_pooled"] = np.nan if self.few_pooled else comparison.pooled.p_value
         row["adjusted"] = deciding.adjusted
@@ -664,8 +694,9 @@ class Validation(Shown, Study):
     @property
     def reversed_by_one_out(self) -> float | None:
         """The share of correct rows in leave-one-out, if it is at most half of the baseline's; None
-        if it is not, or was not computed. Without information a model of the larger class errs
-        there on every row, because the row that is left out makes its class the smaller one.
+        if it is not, or was not computed. The page warns of it: without information a model of the
+        larger class errs there on every row, because the row that is left out makes its class the
+        smaller one.
         """
         metric = self.primary.metric
         is_share_of_right_decisions = (
@@ -673,10 +704,11 @@ class Validation(Shown, Study):
         )
         if self.other_splits is None or not is_share_of_right_decisions:
             return None
-        _, eligible_rows = self.measure(self.primary, self.baseline).hits()
-        if eligible_rows != self.rows.size:
+        counts = self.measure(self.primary, self.baseline).hits()
+        if counts.n != self.rows.size:  # a share of some rows alone
             return None
-        value = float(self.other_splits.summary.set_index("way")["mean"].get(ONE_OUT, np.nan))
+        mean_by_way = self.other_splits.summary.set_index("way")["mean"]
+        value = float(mean_by_way.get(ONE_OUT, np.nan))
         if value <= self.estimate(self.primary, self.baseline).value / 2:
             return value
         return None
@@ -697,23 +729,26 @@ class Validation(Shown, Study):
         return np.arange(len(self.examples)) if repeat is None else np.flatnonzero(repeat.code == 0)
 
     def stretches(self, bins: int) -> pd.DataFrame:
-        """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind,
-        start, width. Of repeated folds those of the first repeat, along its rows.
+        """The map of folds: neighbouring parts of the axis with the same role in a fold, as rows of
+        fold, kind, start and width. Of repeated folds those of the first repeat, along its rows.
+
+        bins: the largest number of parts.
         """
         examples = self.examples
         split = self.split
         place = resplits.places(len(examples), examples.time, examples.group_number, split.tests)
-        drawn = self.rows_of_first_repeat
-        sides = []
+        map_rows = self.rows_of_first_repeat
+        folds = []
         for label, test, number in zip(split.labels, split.tests, self._fold_numbers, strict=True):
             train = self.rows[:0]  # none
             if number is not None:
                 train, _ = self.folds.pairs[number]
-            tested = np.searchsorted(drawn, np.intersect1d(test, drawn))
-            trained = np.searchsorted(drawn, np.intersect1d(train, drawn))
+            # numbers among the rows of the map
+            tested = np.searchsorted(map_rows, np.intersect1d(test, map_rows))
+            trained = np.searchsorted(map_rows, np.intersect1d(train, map_rows))
             if tested.size:
-                sides.append(resplits.FoldRows(label, tested, trained))
-        return resplits.stretches(place[drawn], sides, bins, axis=self.axis)
+                folds.append(resplits.FoldRows(label, tested, trained))
+        return resplits.stretches(place[map_rows], folds, bins, axis=self.axis)
 
     # What leaks
 
@@ -724,18 +759,22 @@ class Validation(Shown, Study):
         assert self.examples.candidates is not None
         return SelectionSizes(self.examples.features.shape[1], self.examples.candidates.shape[1])
 
-    def examples_of(self, finding: Finding, most: int) -> list[str]:
-        """The first rows of a finding, by id or number."""
-        names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
-        return [f"row {name}" if self.examples.id is None else str(name) for name in names]
+    def examples_of(self, finding: Finding, max_rows: int) -> list[str]:
+        """The first rows of a finding, by id; by number, as "row 3", if rows have no ids."""
+        rows = np.array(finding.rows[:max_rows], np.int64)
+        names = self.examples.named(rows).tolist()
+        if self.examples.id is None:
+            return [f"row {name}" for name in names]
+        return [str(name) for name in names]
 
     @frame
     def selection(self) -> Iterator[Row]:
         """The subject with its given columns, and with as many columns selected anew on all rows
-        and in each fold.
+        and in each fold: three rows, or none without a selection.
 
-        Each `Estimate` comes with its excess over INSIDE, p adjusted by Holm and the verdict. Empty
-        without a selection.
+        Columns: columns (how they were selected), the fields of the `Estimate`, and of the first
+        two rows their excess over the third, INSIDE: difference with _low and _high, adjusted (p,
+        by Holm), test, verdict.
         """
         if INSIDE not in self.scored:
             return
@@ -749,8 +788,9 @@ class Validation(Shown, Study):
         yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
 
     def _selection_findings(self) -> list[Finding]:
-        """One of the selection, if there is one: severe where the columns as given, and those
-        selected on all rows, do clearly better than those selected in each fold.
+        """The finding about the selection of columns; none without a selection. It is severe where
+        the columns as given, and those selected on all rows, do clearly better than those selected
+        in each fold.
         """
         if not len(self.selection):
             return []
@@ -777,17 +817,19 @@ class Validation(Shown, Study):
         label = examples.names
         if examples.features is None:  # two classes or a number, which need no names
             label = examples.label
-        findings = list(
-            leakage.audit(
-                self.folds,
-                label=label,
-                features=examples.features,
-                group=examples.group_number,
-                time=examples.time,
-                ids=None if examples.id is None else examples.id.code,
-                rng=self.rng(5),
-            )
+        ids = None
+        if examples.id is not None:
+            ids = examples.id.code
+        audit = leakage.audit(
+            self.folds,
+            label=label,
+            features=examples.features,
+            group=examples.group_number,
+            time=examples.time,
+            ids=ids,
+            rng=self.rng(5),
         )
+        findings = list(audit)
         for name in self.systems:
             if name != self.baseline:
                 findings += self._score_findings(name)
@@ -803,7 +845,7 @@ class Validation(Shown, Study):
         if self.distinct < FEW:
             rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
             about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
-        findings += [replace(finding, of=n) for finding in about_all_rows]
+        findings += [replace(finding, of=n) for finding in about_all_rows]  # of n tested rows
         return ordered(findings)
 
     def _score_findings(self, system: str) -> list[Finding]:
@@ -815,7 +857,8 @@ class Validation(Shown, Study):
             return []
         scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
         if scale is not None and system != self.subject and self.few_pooled:
-            scale = replace(scale, severity=NOTE)  # the mean of folds is compared, which it spares
+            # compared by the mean of folds, to which unlike scales do no harm
+            scale = replace(scale, severity=NOTE)
         findings = [scale]
         if not self.fitted:
             findings.append(leakage.gives_away(pooled.counts))
@@ -915,4 +958,5 @@ def _within_range(estimate: Estimate, chosen: MetricAtK) -> Estimate:
     """The estimate with its limits cut to the values that a metric can have."""
     if not np.isfinite(estimate.low):
         return estimate
-    return inference.cut_to_range(estimate, *chosen.metric.ends)
+    lowest, highest = chosen.metric.ends
+    return inference.cut_to_range(estimate, lowest, highest)

@@ -215,7 +215,7 @@ class Significance(shown.Shown, Study):
         if self.p.claim == reports.THESE:
             noise = self.data.noise(chosen, system)[member]
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
-        clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
+        clusters = None if self.unit is None else self.unit[member]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         if clusters is None and (chosen.label, system) in self.data.repeated:
             return RepeatedUnitStatistic(chosen, sums, clusters, design)
@@ -230,10 +230,10 @@ class Significance(shown.Shown, Study):
             for system in self.systems:
                 for chosen in self.settings.metrics:
                     value = self.estimate(chosen, system).value
-                    blocks.append(units.known(system, chosen, value))
+                    blocks.append(units.block_of_total(system, chosen, value))
             return units.Units(1, blocks)
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
-        return replace(units.of_each(self, names), named=self.data.id is not None)
+        return replace(units.units_with_terms(self, names), named=self.data.id is not None)
 
     def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of all systems are of repeated draws of 0 or 1."""
@@ -607,13 +607,14 @@ class Significance(shown.Shown, Study):
         """
         differences = self.unit_differences(self.opponents, self.primary)
         total = differences.total
-        n = differences.rows.sum()
+        n = float(differences.rows.sum())
         if self.has_many_units:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
             sums = signflip.enumerated(total)
             return np.concatenate([sums, -sums]) / n
-        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / n
+        sums_of_columns = signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)
+        return np.asarray(sums_of_columns[0] / n)
 
     def each_difference(self) -> dict[str, list[Any]]:
         """The differences of the headline, smallest first, as the JSON has them: `units` (names)

@@ -1,7 +1,6 @@
 """What the rules of a policy will catch, before there are results."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from evalkit.statistics.sensitivity import ErrorOf
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 from evalkit.studies.policy import decided
-from evalkit.studies.study import framed
+from evalkit.studies.study import Row, framed
 
 LEVEL = 0.95  # of a rule that is not in a file
 OF_SHARE = Interval(0.0, 1.0)
@@ -22,8 +21,9 @@ HIGHER_IS_BETTER = 1
 
 
 @framed
-def planned(policy: Policy) -> Iterator[dict[str, Any]]:
-    """What each rule about a number will catch, of one system or pair on all units.
+def planned(policy: Policy) -> Iterator[Row]:
+    """What each rule about a number will catch, of one system or pair on all units: a row for each,
+    of `that` (the rule) and the fields of `catching.Catch`.
 
     Raises ParameterError if the policy does not say what data are planned, or plans a share for a
     metric that is none.
@@ -33,7 +33,8 @@ def planned(policy: Policy) -> Iterator[dict[str, Any]]:
         raise ParameterError(obstacle("unplanned", name=policy.name))
     rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
     tested = sum(rule.claim.may_err for rule in rules)
-    level = 1 - (1 - (policy.level or LEVEL)) / max(tested, 1)
+    error_rate = 1 - (policy.level or LEVEL)
+    level = 1 - error_rate / max(tested, 1)  # Bonferroni over the rules whose tests may err
     for rule in rules:
         if plan.share is not None and not _may_be_of_share(rule.claim):
             raise ParameterError(obstacle("not_a_share", place=rule.place, rule=rule.that))
@@ -41,7 +42,7 @@ def planned(policy: Policy) -> Iterator[dict[str, Any]]:
 
 
 def _may_be_of_share(claim: Claim) -> bool:
-    """Whether the metric of a rule, and the number that it states, may lie between 0 and 1."""
+    """True if the metric of a rule, and the number that it states, may lie between 0 and 1."""
     assert isinstance(claim, Bound | Against)
     if isinstance(claim, Bound) and not OF_SHARE.low <= claim.number <= OF_SHARE.high:
         return False
@@ -51,7 +52,7 @@ def _may_be_of_share(claim: Claim) -> bool:
 
 
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
-    """What a rule catches of the planned data."""
+    """What a rule catches of the planned data. level: of its test, adjusted for other rules."""
     claim = rule.claim
     assert isinstance(claim, Bound | Against)  # the others are about no number
     metric_value = plan.mean if plan.share is None else plan.share
@@ -61,6 +62,7 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     if isinstance(claim, Against):  # the estimate is a difference
         expected_estimate = 0.0
         error = _error_of_difference(plan)
+    ends = OF_MEAN if plan.share is None else OF_SHARE
     evidence = catching.Evidence(
         expected_estimate=expected_estimate,
         metric_value=metric_value,
@@ -69,13 +71,13 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
         margin=None,
         level=level,
         family_level=level,
-        ends=OF_MEAN if plan.share is None else OF_SHARE,
+        ends=ends,
         error=error,
     )
 
     def result(comparison: Comparison) -> str:
         """The result of the rule."""
-        return decided(claim, comparison, HIGHER_IS_BETTER, None)
+        return decided(claim, comparison, HIGHER_IS_BETTER, margin=None)
 
     return catching.catch(rule, evidence, result)
 
@@ -85,7 +87,8 @@ def _error_of_value(plan: Plan) -> ErrorOf:
 
     def of_share(share: float) -> float:
         """The standard error of the share of hits among independent units."""
-        return float(np.sqrt(max(share * (1 - share), 0.0) / plan.units))
+        variance = max(share * (1 - share), 0.0)
+        return float(np.sqrt(variance / plan.units))
 
     if plan.share is not None:
         return of_share
@@ -102,13 +105,15 @@ def _error_of_difference(plan: Plan) -> ErrorOf:
     """
     if plan.share is None:
         assert plan.sd is not None
-        error = plan.sd * (2 * (1 - plan.correlation) / plan.units) ** 0.5
+        variance_ratio = 2 * (1 - plan.correlation)  # of a unit's difference to its value
+        error = plan.sd * (variance_ratio / plan.units) ** 0.5
         return lambda difference: error
     differing_unchanged = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
 
     def of_difference(difference: float) -> float:
         """The standard error of the difference of two shares, from its variance per unit."""
         differing = differing_unchanged + (1 - differing_unchanged) * abs(difference)
-        return float(np.sqrt((differing - difference**2) / plan.units))
+        variance = differing - difference**2
+        return float(np.sqrt(variance / plan.units))
 
     return of_difference

@@ -25,8 +25,10 @@ BAIT = 0.5  # the standard deviation of how items are wrapped
 KINDS = 4  # of items
 NONE = "none"  # the parameter `world` of a report without planning
 # the noise of rankers: less is better
-PRODUCTION, CANDIDATE = 1.6, 1.45
-BEST, WORST = 1.2, 2.0  # of many rankers
+PRODUCTION = 1.6
+CANDIDATE = 1.45
+BEST = 1.2  # of many rankers
+WORST = 2.0
 GRID = np.logspace(1.5, 7.5, 61)  # numbers of users
 ARM_METRICS = ("any_play", "plays", "plays, CUPED", "streaming")  # of an A/B test
 DRAWN = ("interleaving, win", "interleaving, share", *(f"A/B, {metric}" for metric in ARM_METRICS))
@@ -56,10 +58,12 @@ class Planning:
         """The assumptions about users, as columns."""
         return WORLDS[self.name]
 
-    def _rng(self, *key: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, *key])
+    def _rng(self, key: int) -> np.random.Generator:
+        """The random numbers of one of the simulations. key: its number."""
+        return np.random.default_rng([self.seed, key])
 
     def _duel(self, world: simulation.World) -> pd.DataFrame:
+        """Production and a candidate in each design; one row for each simulated user of a world."""
         return simulation.duel(world, self.users, rng=self._rng(1), noise=(PRODUCTION, CANDIDATE))
 
     @cached_property
@@ -69,11 +73,11 @@ class Planning:
 
     @cached_property
     def needed(self) -> pd.DataFrame:
-        """The users that each design needs, their simulation error, and their ratio to those of the
-        first design.
+        """The users that each design needs, as `simulation.users_needed`, with the columns error
+        and times.
 
         error: the relative standard error of the numbers of users, twice that of the simulated
-        effect.
+        effect. times: their ratio to those of the first design.
         """
         designs = simulation.users_needed(self.outcome)
         columns = [_effect_column(design) for design in designs["design"]]
@@ -83,8 +87,8 @@ class Planning:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Probability that an experiment prefers the worse ranker, by design and number of
-        users.
+        """The probability that an experiment prefers the worse ranker (error), by design (system)
+        and number of users.
         """
         rows = self.needed.set_index("design")
         errors = {
@@ -99,8 +103,8 @@ class Planning:
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """The same probability by counting: users are split into experiments of n; a tie counts
-        half an error.
+        """The probability of `curves` by counting errors: the simulated users are split into
+        experiments of some size; a tie counts half an error. Columns: system, users, error.
         """
         outcome = self.outcome
         rows = []
@@ -121,8 +125,9 @@ class Planning:
 
     @frame
     def worlds(self) -> Iterator[Row]:
-        """Users for 95% agreement in each set of assumptions, and their ratios to interleaving by
-        the user's win.
+        """Users for 95% agreement in each set of assumptions: world, those of interleaving by the
+        user's win, of the best A/B metric without CUPED (raw, raw_metric) and of the best with or
+        without it (cuped, cuped_metric); raw_times and cuped_times, their ratios to interleaving.
         """
         for name, world in WORLDS.items():
             designs = self.needed
@@ -173,8 +178,9 @@ class Planning:
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design by number of rankers that survive the interleaving, with the users
-        that production and the candidate need in each stage.
+        """The two-stage design by number of rankers that survive the interleaving, a row for each:
+        the columns of `simulation.two_stage`, users_interleaved and users_arm, the users that
+        production and the candidate need in each stage.
         """
         needed = self.needed.set_index("design")
         users = {
@@ -188,12 +194,13 @@ class Planning:
 
 def _effect_column(design: str) -> str:
     """The column of a duel whose mean is the design's effect."""
-    experiment, metric, *_ = design.split(", ")
-    return metric if experiment == "interleaving" else f"{metric}_effect"
+    words = design.split(", ")  # experiment, metric, perhaps CUPED
+    metric = words[1]
+    return metric if words[0] == "interleaving" else f"{metric}_effect"
 
 
 def as_record(world: simulation.World) -> dict[str, float]:
-    """The world's numbers by name."""
+    """The assumptions of a world by name, as numbers."""
     return {name: float(value) for name, value in vars(world).items()}
 
 

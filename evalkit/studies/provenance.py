@@ -90,6 +90,7 @@ def _python_argument(value: object) -> str:
 
 def command(notebook: str, parameters: Mapping[str, object], segment: str = "") -> str:
     """The command line that makes the same page; for data in memory or a slice, the call in Python.
+    notebook: the name of the report. segment: the slice that the page is of, "" for all rows.
 
     >>> command("rating", {"preds": "a b.csv", "level": 0.9})
     "evalkit report rating -p preds 'a b.csv' -p level 0.9"
@@ -100,11 +101,10 @@ def command(notebook: str, parameters: Mapping[str, object], segment: str = "") 
         arguments = [f"{name}={_python_argument(value)}" for name, value in parameters.items()]
         call = f"ek.{notebook}({', '.join(arguments)})"
         return f"{call}.segment({segment!r})" if segment else call
-    options = [
-        f"-p {name} {shlex.quote(_shell_argument(value))}"
-        for name, value in printable(parameters).items()
-    ]
-    return " ".join([f"evalkit report {notebook}", *options])
+    words = [f"evalkit report {notebook}"]
+    for name, value in printable(parameters).items():
+        words.append(f"-p {name} {shlex.quote(_shell_argument(value))}")
+    return " ".join(words)
 
 
 def _shell_argument(value: object) -> str:
@@ -141,15 +141,16 @@ def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
     if settings_file:
         rows.append(("settings", settings_file))
     for chosen in metrics:
-        own = chosen.metric
-        if isinstance(own, OwnMetric):
-            where = "declared in Python, no file"
-            if own.file:
-                where = f"{own.file}, SHA-256 {own.sha256}"
-            rows.append((f"own metric {own.name}", where))
+        definition = chosen.metric
+        if isinstance(definition, OwnMetric):
+            source_text = "declared in Python, no file"
+            if definition.file:
+                source_text = f"{definition.file}, SHA-256 {definition.sha256}"
+            rows.append((f"own metric {definition.name}", source_text))
     rows += [(f"parameter {name}", str(value)) for name, value in printable(p.given).items()]
     for source in study.sources:
         sha256 = source.sha256 or "none: not a file"
         rows.append((source.name, f"{source.rows:,} rows, SHA-256 {sha256}"))
     packages = ", ".join(f"{name} {number}" for name, number in versions().items())
-    return [*rows, ("versions", packages)]
+    rows.append(("versions", packages))
+    return rows

@@ -22,7 +22,8 @@ UNBALANCED = 0.01  # below this p the means of a covariate differ more than chan
 
 
 class Check(NamedTuple):
-    """A check of the assignment. p: NaN if it cannot be made. words: the plan, or what was found.
+    """A check of the assignment. p: NaN if it cannot be made. words: the planned shares, or the
+    means that were found.
 
     obstacle: why no result of these users counts; "" if results count.
     """
@@ -65,7 +66,7 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
         words = f"the planned shares {stated}"
         broken = BROKEN
         shares = [plan[arm] for arm in sizes]
-    p = experiments.sample_ratio([*sizes.values()], shares)
+    p = experiments.sample_ratio(list(sizes.values()), shares)
     users = " and ".join(f"{arm} {size:,}" for arm, size in sizes.items())
     reason = obstacle("assignment", sizes=users, plan=words, p=p_value(p))
     return check(p, BROKEN, broken, words, reason)
@@ -86,7 +87,7 @@ def balance(column: str, values: Mapping[str, Floats]) -> Check:
     from scipy.special import betainc
 
     arms = {arm: centred(values_of_arm) for arm, values_of_arm in values.items()}
-    deviations = centred(np.concatenate([*values.values()])).deviations
+    deviations = centred(np.concatenate(list(values.values()))).deviations
     total_squares = deviations @ deviations
     squares_in_arms = sum(arm.deviations @ arm.deviations for arm in arms.values())
     freedom_of_means = len(arms) - 1

@@ -249,10 +249,10 @@ class Ranking(Shown, Study):
         """
         listed = self.listed(self.runs.query)
         retrieved = self.runs.retrieved
-        values = units.of_each(self, listed)
+        values = units.units_with_terms(self, listed)
         if retrieved is None:
             return values
-        lists = units.of_lists(
+        lists = units.blocks_of_lists(
             self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed
         )
         return replace(values, blocks=chain(values.blocks, lists))

@@ -5,8 +5,8 @@ training rows.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
-from typing import NamedTuple
+from itertools import chain, combinations, islice
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,14 @@ from evalkit.catalogue.lookup import MetricAtK
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
-from evalkit.offline.splits import ONE_HOLDOUT, OUT_OF_BAG, Folds, Setting, SplitMethod, Unfitted
+from evalkit.offline.splits import (
+    ONE_HOLDOUT,
+    OUT_OF_BAG as OUT_OF_BAG,
+    Folds,
+    Setting,
+    SplitMethod,
+    Unfitted as Unfitted,
+)
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.studies.study import Row, framed
@@ -107,27 +114,28 @@ def stretches(
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
     if axis == "row":  # rows of a table have no order within a bin
         place = bin_of_row.astype(float)
-    drawn = []
+    rows = []
     for fold in folds:
         test = _binned(bin_of_row[fold.test], place[fold.test], bins)
         train = _binned(bin_of_row[fold.train], place[fold.train], bins)
         kind = _kinds(test, train)
+        # a stretch starts at the first bin, and wherever the kind changes
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(starts[1:], bins)
         for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):
             if kind[start]:  # "" for bins without rows
                 width = edges[stop] - edges[start]
-                drawn.append((fold.name, kind[start], edges[start], width))
-    return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
+                rows.append((fold.name, kind[start], edges[start], width))
+    return pd.DataFrame(rows, columns=["fold", "kind", "start", "width"])
 
 
 def _kinds(test: BinnedRows, train: BinnedRows) -> np.ndarray:
-    """What each bin holds; both only where test and training rows lie between each other, else what
-    it has more of; "" for an empty bin.
+    """What each bin holds: "test", "training" or "both", "" for an empty bin. It is both only where
+    test and training rows lie between each other, else what it has more of.
     """
     has_test = test.count > 0
     has_train = train.count > 0
-    # where they do not, the bin is only too wide to part them
+    # where they are not mixed, the bin is only too wide to separate them
     are_mixed = (train.high >= test.low) & (test.high >= train.low)
     return np.select(
         [
@@ -143,15 +151,34 @@ def _kinds(test: BinnedRows, train: BinnedRows) -> np.ndarray:
 # Other splits -------------------------------------------------------------------------------------
 
 
+class HalfMeans(NamedTuple):
+    """The mean of a metric over holdouts in the first and in the second half of the rows, for each
+    split into halves.
+    """
+
+    first: Floats
+    second: Floats
+
+
+class SpreadRatios(NamedTuple):
+    """How many times as much a single holdout varies as each k-fold. single: the name of the
+    holdout, "" without one. times: by name of the k-fold.
+    """
+
+    single: str
+    times: dict[str, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Resplits:
-    """Results of fits on other splits than the chosen folds; frames have one row per point, way of
-    splitting or size.
+    """Results of fits on other splits than the chosen folds.
 
+    points: each estimate, with its way of splitting. summary: a row for each way, see `_summary`.
+    curve: the learning curve, see `_curve`.
     folds: the metric on each fold of the repeated k-fold. nested: the values around each fold of
     the draws whose models without two folds were fitted too; None unless they are of a mean over
-    rows. holdouts: the metric on each random holdout of rows. halves: the mean over holdouts in the
-    first and in the second half, for each split into halves. ignoring: out-of-fold rows of a split
+    rows. holdouts: the metric on each random holdout of rows. halves: holdouts in halves of the
+    rows. ignoring: out-of-fold rows of a split
     that ignores the group or the time. unfitted: what was skipped because of the time or the size.
     warned: an estimator's warning -> its fits.
     """
@@ -164,22 +191,21 @@ class Resplits:
     bootstrap: fitting.Bootstrap | None
     nested: NestedDraws | None
     holdouts: Floats
-    halves: tuple[Floats, Floats]
+    halves: HalfMeans
     unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
 
     @property
-    def spread_ratios(self) -> tuple[str, dict[str, float]]:
-        """The name of a single holdout, "" without one, and how many times as much it varies as
-        each k-fold.
-        """
+    def spread_ratios(self) -> SpreadRatios:
+        """How many times as much a single holdout varies as each k-fold, of the ways that vary."""
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
         for single in varying:
             if single.startswith("one holdout"):
-                folded = [name for name in varying if "-fold" in name]
-                return single, {name: float(spread[single] / spread[name]) for name in folded}
-        return "", {}
+                k_folds = [name for name in varying if "-fold" in name]
+                times = {name: float(spread[single] / spread[name]) for name in k_folds}
+                return SpreadRatios(single, times)
+        return SpreadRatios("", {})
 
 
 # Jobs
@@ -193,8 +219,8 @@ def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
 
 
 def curve_jobs(setting: Setting, system: str) -> list[Job]:
-    """Parts of each fold's training rows, the smaller within the larger, tested on the fold's test
-    rows.
+    """Fits for the learning curve: on shares of each fold's training rows, the smaller within the
+    larger, tested on the fold's test rows. The jobs of one share follow each other.
     """
     jobs = []
     for i, (train, test) in enumerate(setting.folds.pairs):
@@ -207,8 +233,8 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
 
 
 def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
-    """A fit without each two folds of a draw, for every draw of a way of k folds, tested on both
-    folds.
+    """For every draw of k folds, and each two folds of it, a fit without both, tested on both, the
+    first of them first. way: the way of splitting, by k folds.
     """
     jobs = list[Job]()
     for draw in _draws(way):
@@ -220,8 +246,8 @@ def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
 
 
 def half_jobs(setting: Setting, system: str) -> list[Job]:
-    """Holdouts in both halves of the rows, for several splits into halves: with as many test rows
-    as the holdouts of all rows have. Empty where a half is too small.
+    """`IN_HALF` holdouts in each half of the rows, for several splits into halves: with as many
+    test rows as the holdouts of all rows have. Empty where a half is too small.
     """
     n = len(setting.examples)
     label = setting.strata
@@ -282,53 +308,61 @@ NO_FITS = FitsOfPart((), ())
 Fits = Mapping[str, FitsOfPart]  # by the name of the part
 
 
+Element = TypeVar("Element")
+
+
+def _in_runs(elements: Sequence[Element], size: int) -> list[Sequence[Element]]:
+    """The elements in runs of this size, without those that do not fill the last one.
+
+    >>> _in_runs([1, 2, 3, 4, 5], 2)
+    [[1, 2], [3, 4]]
+    """
+    return [elements[end - size : end] for end in range(size, len(elements) + 1, size)]
+
+
 def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
-    """The estimates of a way of splitting for which all fits were made."""
-    tests = fits[way.name].tests
-    size = way.folds_per_value
-    values = [
-        metric.value(Rows.join(tests[start : start + size]))
-        for start in range(0, len(tests) - size + 1, size)
-    ]
-    per_estimate = way.values_per_estimate
-    complete = len(values) // per_estimate * per_estimate
-    return np.array(values[:complete]).reshape(-1, per_estimate).mean(axis=1).tolist()
+    """The estimates of a way of splitting for which all fits were made: a value of the metric is of
+    the rows of several folds together, an estimate the mean of several values.
+    """
+    tests_of_values = _in_runs(fits[way.name].tests, way.folds_per_value)
+    values = [metric.value(Rows.join(tests)) for tests in tests_of_values]
+    return [float(np.mean(run)) for run in _in_runs(values, way.values_per_estimate)]
 
 
 def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
-    """The values around each fold of those draws of n rows whose fits were all made; None if there
-    are none, or a fold has fewer than two values.
+    """The values around each fold of those draws of n rows whose fits were all made, those of
+    `nested_jobs` too; None if there are none, or a fold has fewer than two values.
     """
     k = way.folds_per_value
     pairs = list(combinations(range(k), 2))
-    of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
-    of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
-    folds = []
-    for draw in range(min(len(of_folds) // k, len(of_pairs) // len(pairs))):
-        outer = of_folds[draw * k : (draw + 1) * k]
+    values_of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
+    values_of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
+    draws = zip(_in_runs(values_of_folds, k), _in_runs(values_of_pairs, len(pairs)), strict=False)
+    folds = list[NestedFold]()
+    for outer, values_of_draw in draws:
+        # for each fold the values of all others, by the fits without it and without their own fold
         inner: list[list[Floats]] = [[] for _ in range(k)]
-        of_pairs_of_draw = of_pairs[draw * len(pairs) : (draw + 1) * len(pairs)]
-        for (first, second), values in zip(pairs, of_pairs_of_draw, strict=True):
-            # a fit without two folds was tested on both; around a fold are the values of the others
+        for (first, second), values in zip(pairs, values_of_draw, strict=True):
+            # the fit without two folds was tested on both, the first of them first
             of_first, of_second = np.split(values, [outer[first].size])
             inner[first].append(of_second)
             inner[second].append(of_first)
-        for values, around in zip(outer, inner, strict=True):
-            folds.append(NestedFold(defined(values), defined(np.concatenate(around))))
+        for values, values_of_others in zip(outer, inner, strict=True):
+            folds.append(NestedFold(defined(values), defined(np.concatenate(values_of_others))))
     if not folds or any(fold.outer.size < 2 for fold in folds):
         return None
     return NestedDraws(folds, k, n)
 
 
-def _halves(metric: MetricAtK, fits: Fits) -> tuple[Floats, Floats]:
+def _half_means(metric: MetricAtK, fits: Fits) -> HalfMeans:
     """The mean over the holdouts of each half, for each split into halves that was fitted in
     full.
     """
     values = np.array([metric.value(test) for test in fits.get(HALVES, NO_FITS).tests])
     complete = values.size // (2 * IN_HALF) * 2 * IN_HALF
-    means = values[:complete].reshape(-1, 2, IN_HALF).mean(axis=2)
+    means = values[:complete].reshape(-1, 2, IN_HALF).mean(axis=2)  # (splits, halves)
     means = means[~np.isnan(means).any(axis=1)]
-    return means[:, 0], means[:, 1]
+    return HalfMeans(first=means[:, 0], second=means[:, 1])
 
 
 def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
@@ -338,9 +372,12 @@ def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
 
 @framed
 def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> Iterator[Row]:
-    """How the estimates of each way of splitting vary; NaN without any. points: see `Resplits`."""
+    """How the estimates of each way of splitting vary: a row of way, fits and estimates (how many),
+    mean, sd, lowest and highest, NaN without estimates. points: see `Resplits`.
+    """
     for way in ways:
-        values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
+        estimates = points[points["way"] == way.name]["value"]
+        values = estimates.dropna().to_numpy(float)
         row = {"way": way.name, "fits": len(fits[way.name].fits), "estimates": values.size}
         row |= dict.fromkeys(["mean", "sd", "lowest", "highest"], np.nan)
         if values.size:
@@ -354,8 +391,9 @@ def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> I
 def _curve(
     setting: Setting, metric: MetricAtK, smaller: FitsOfPart, fold_fits: Sequence[Fit]
 ) -> pd.DataFrame:
-    """The learning curve: the mean over the folds by the number of training rows, on test and on
-    training rows, with the lowest and the highest fold as band.
+    """The learning curve: a row for each share of the training rows, on test and on training rows
+    (system). rows: the mean number of training rows. value, low, high: the mean over the n folds,
+    the lowest and the highest fold.
 
     smaller: the fits on parts of the training rows of each fold. fold_fits: those on all of them.
     """
@@ -368,20 +406,16 @@ def _curve(
     rows_of_share[ALL_TRAINING_ROWS] = [train.size for train, _ in setting.folds.pairs]
     curve = []
     for share, fits in fits_of_share.items():
-        trained = [fit.train for fit in fits if fit.train is not None]
-        for name, tables in ((TESTED, [fit.test for fit in fits]), (TRAINED, trained)):
-            values = defined(np.array([metric.value(rows) for rows in tables]))
+        tables = {
+            TESTED: [fit.test for fit in fits],
+            TRAINED: [fit.train for fit in fits if fit.train is not None],
+        }
+        for name, tables_of_folds in tables.items():
+            values = defined(np.array([metric.value(rows) for rows in tables_of_folds]))
             if values.size:
-                curve.append(
-                    {
-                        "system": name,
-                        "rows": round(np.mean(rows_of_share[share])),
-                        "n": values.size,
-                        "value": values.mean(),
-                        "low": values.min(),
-                        "high": values.max(),
-                    }
-                )
+                row: Row = {"system": name, "rows": round(np.mean(rows_of_share[share]))}
+                row |= {"n": values.size, "value": values.mean()}
+                curve.append(row | {"low": values.min(), "high": values.max()})
     return pd.DataFrame(curve).sort_values(["system", "rows"], kind="stable")
 
 
@@ -393,8 +427,8 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     all_rows = fits[APPARENT].tests
     if not samples.fits or not all_rows:
         return None
-    wrong = np.zeros(len(setting.examples))
-    tested = np.zeros(len(setting.examples))
+    wrong = np.zeros(len(setting.examples))  # in how many samples each row was decided wrongly
+    tested = np.zeros(len(setting.examples))  # in how many it was tested
     for job, test in zip(samples.jobs, samples.tests, strict=False):
         wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
@@ -402,24 +436,23 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     out_of_bag = float(np.nanmean(ratio(wrong, tested)))
     no_information = fitting.no_information(setting.examples.label, all_rows[0].predicted)
     return fitting.Bootstrap(
-        apparent,
-        out_of_bag,
-        no_information,
-        fitting.error_632(apparent, out_of_bag),
-        fitting.error_632_plus(apparent, out_of_bag, no_information),
+        apparent=apparent,
+        out_of_bag=out_of_bag,
+        no_information=no_information,
+        error_632=fitting.error_632(apparent, out_of_bag),
+        error_632_plus=fitting.error_632_plus(apparent, out_of_bag, no_information),
     )
 
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
     """The fits of every system on the chosen folds, without a time limit."""
-    folds = list(zip(setting.folds.labels, setting.folds.pairs, strict=True))
-    jobs = [
-        Job(system, train, test, f"fold {name}", on_train=True)
-        for system in systems
-        for name, (train, test) in folds
-    ]
+    folds = setting.folds
+    jobs = list[Job]()
+    for system in systems:
+        for name, (train, test) in zip(folds.labels, folds.pairs, strict=True):
+            jobs.append(Job(system, train, test, f"fold {name}", on_train=True))
     fits = iter(_fit_all(setting, learner, jobs))
-    return {system: list(islice(fits, len(folds))) for system in systems}
+    return {system: list(islice(fits, len(folds.pairs))) for system in systems}
 
 
 def _fit_all(setting: Setting, learner: Learner, jobs: Sequence[Job]) -> list[Fit]:
@@ -441,44 +474,65 @@ def fit_others(
     fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
-    """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits
-    come first.
+    """Fit a system on all other splits, within `seconds`, and measure it; the ways of splitting
+    with the fewest fits come first.
 
-    fold_fits: its fits on the chosen folds.
+    fold_fits: its fits on the chosen folds, which are made already.
     """
     ways, impossible = setting.ways()
-    n = len(setting.examples)
     nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)
     jobs = _jobs_of_parts(setting, ways, nesting, system)
     fits = _fits_in_time(setting, learner, jobs, seconds)
-    estimates = [(way.name, value) for way in ways for value in _estimates(way, metric, fits)]
-    points = pd.DataFrame(estimates, columns=["way", "value"])
-    ignoring = fits.get(setting.blind, NO_FITS).tests
+    points = _points(ways, metric, fits)
+    folds = _repeated_folds(setting, ways, fits, fold_fits)
     holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
-    warned = Counter[str]()
-    for fit in fold_fits:
-        warned.update(set(fit.warned))
-    unfitted = list(impossible)
-    for name, part in fits.items():
-        for fit in part.fits:
-            warned.update(set(fit.warned))
-        if len(part.fits) < len(part.jobs):
-            unfitted.append(Unfitted(name, len(part.fits), len(part.jobs)))
+    ignoring = None
+    tests_ignoring = fits.get(setting.blind, NO_FITS).tests
+    if len(tests_ignoring) == setting.k:
+        ignoring = Rows.join(tests_ignoring)
+    bootstrap = None
+    if setting.examples.classes:
+        bootstrap = _bootstrap(setting, fits)
+    nested = None
+    if nesting is not None:
+        nested = _nested(nesting, metric, fits, n=len(setting.examples))
     return Resplits(
         points=points,
         summary=_summary(points, ways, fits),
-        folds=np.array(
-            [metric.value(test) for test in _repeated_folds(setting, ways, fits, fold_fits)]
-        ),
+        folds=np.array([metric.value(test) for test in folds]),
         curve=_curve(setting, metric, fits[CURVE], fold_fits),
-        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
-        bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
-        nested=None if nesting is None else _nested(nesting, metric, fits, n),
+        ignoring=ignoring,
+        bootstrap=bootstrap,
+        nested=nested,
         holdouts=np.array([metric.value(test) for test in holdouts]),
-        halves=_halves(metric, fits),
-        unfitted=tuple(unfitted),
-        warned=dict(sorted(warned.items())),
+        halves=_half_means(metric, fits),
+        unfitted=(*impossible, *_unfinished(fits)),
+        warned=_count_warnings(fold_fits, fits),
     )
+
+
+def _points(ways: Sequence[SplitMethod], metric: MetricAtK, fits: Fits) -> pd.DataFrame:
+    """Every estimate of every way of splitting: way, value."""
+    points = []
+    for way in ways:
+        points += [(way.name, value) for value in _estimates(way, metric, fits)]
+    return pd.DataFrame(points, columns=["way", "value"])
+
+
+def _unfinished(fits: Fits) -> Iterator[Unfitted]:
+    """The parts of which not all fits could be made."""
+    for name, part in fits.items():
+        if len(part.fits) < len(part.jobs):
+            yield Unfitted(name, len(part.fits), len(part.jobs))
+
+
+def _count_warnings(fold_fits: Sequence[Fit], fits: Fits) -> dict[str, int]:
+    """Each warning of an estimator, and the number of fits that gave it, sorted by its text."""
+    counts = Counter[str]()
+    other_fits = chain.from_iterable(part.fits for part in fits.values())
+    for fit in chain(fold_fits, other_fits):
+        counts.update(set(fit.warned))
+    return dict(sorted(counts.items()))
 
 
 def _jobs_of_parts(
@@ -506,19 +560,22 @@ def _jobs_of_parts(
 def _fits_in_time(
     setting: Setting, learner: Learner, jobs: Mapping[str, Sequence[Job]], seconds: float
 ) -> dict[str, FitsOfPart]:
-    """The fits of each part that could be made within the time, part by part. jobs: of each."""
-    made = fitting.run(
+    """The fits of each part that could be made within the time, part by part. jobs: of each
+    part.
+    """
+    all_fits = fitting.run(
         learner,
-        [job for of_part in jobs.values() for job in of_part],
+        list(chain.from_iterable(jobs.values())),
         required=0,
         seconds=seconds,
         second_process=setting.limits.second_process,
     )
-    fits = iter(made)
-    return {
-        name: FitsOfPart(of_part, list(islice(fits, len(of_part))))
-        for name, of_part in jobs.items()
-    }
+    remaining = iter(all_fits)
+    fits = {}
+    for name, jobs_of_part in jobs.items():
+        fits_of_part = list(islice(remaining, len(jobs_of_part)))
+        fits[name] = FitsOfPart(jobs_of_part, fits_of_part)
+    return fits
 
 
 def _repeated_folds(

@@ -272,7 +272,9 @@ class RowStudy(Shown, Study):
         """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
-            blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
+            blocks = units.blocks_of_rows(
+                self.measured.rows, self.settings.metrics, listed, self.names
+            )
         else:
             blocks = self._read_again(self.blocks)
         named = "id" in self.account.columns
@@ -293,7 +295,7 @@ class RowStudy(Shown, Study):
                 for i, name in enumerate(self.systems)
             }
             listed = units.UnitNames(block.texts, block.units, slices)
-            yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
+            yield from units.blocks_of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities
 
@@ -354,7 +356,8 @@ class RowStudy(Shown, Study):
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.Statistic:
         """The metric of a system on the rows `member`."""
-        return self.measured.measure(chosen, system, member)
+        measured: statistic.Statistic = self.measured.measure(chosen, system, member)
+        return measured
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The difference that this many rows detect."""

@@ -108,7 +108,7 @@ def _recall_on_grid(table: Counts) -> Floats:
     roc = curves.roc_curve(table)
     # of points above each other the highest, which is the last
     is_highest = np.append(np.diff(roc.x) > 0, True)
-    return np.interp(BAND_GRID, roc.x[is_highest], roc.y[is_highest])
+    return np.asarray(np.interp(BAND_GRID, roc.x[is_highest], roc.y[is_highest]))
 
 
 def _precision_on_grid(table: Counts) -> Floats:

@@ -66,11 +66,11 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
     data: UnitValues | Trials
     with unit_kinds.opened(p, limits.reading) as unit_input:
         if unit_input.name == "ranking":
-            data, metrics = of_lists(unit_input.table.parts, p)
+            data, metrics = values_of_lists(unit_input.table.parts, p)
         else:
             data, metrics = unit_input.values(limits.reading)
     if isinstance(data, Trials):
-        return Shares.of(data, p)
+        return Shares.from_trials(data, p)
     if data.labels:
         return judges.JudgedOutputs.from_values(data, metrics, p, limits)
     return Significance.from_values(data, metrics, p, limits)
@@ -95,10 +95,17 @@ LIST_PARAMETERS = (
 )
 
 
-def of_lists(
-    parts: Sequence[InputPart], p: reports.SignificanceParameters
-) -> tuple[UnitValues, tuple[MetricAtK, ...]]:
-    """The values per query of ranked lists, and their metrics."""
+class ListValues(NamedTuple):
+    """The values of some metrics on each query of ranked lists."""
+
+    data: UnitValues
+    metrics: tuple[MetricAtK, ...]
+
+
+def values_of_lists(parts: Sequence[InputPart], p: reports.SignificanceParameters) -> ListValues:
+    """The values per query of ranked lists, as the ranking report computes them. parts: the lists;
+    their judgements are named by the parameter `qrels`.
+    """
     parameters = {name: getattr(p, name) for name in LIST_PARAMETERS}
     lists = ranking.read(list(parts), p.qrels, **parameters)
     runs = lists.runs
@@ -112,7 +119,7 @@ def of_lists(
     )
     if lists.unit is not None:
         data = data.in_clusters(lists.unit)
-    return data, lists.settings.metrics
+    return ListValues(data, lists.settings.metrics)
 
 
 # Successes of trials ------------------------------------------------------------------------------
@@ -120,8 +127,8 @@ def of_lists(
 
 @dataclass(frozen=True)
 class NullShares:
-    """The null distribution of numbers of successes k: the probability of each, and whether p is
-    the sum of it with others. observed: the observed k. step: from each k to the next.
+    """The distribution of the number of successes k under the null share: the probability of each
+    k, and whether p adds it up. observed: the observed k. step: from each k to the next.
     """
 
     k: Floats
@@ -131,10 +138,17 @@ class NullShares:
     step: int
 
 
+class TrialCounts(NamedTuple):
+    """The numbers of successes and of trials of a system."""
+
+    successes: int
+    trials: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares(Shown, Study):
     """The study of shares of successes. A null share is a further system, known exactly, and the
-    baseline.
+    baseline. null: this share; None without one.
     """
 
     report: ClassVar[str] = "significance"
@@ -146,16 +160,16 @@ class Shares(Shown, Study):
     value_is: ClassVar[str] = "Share"
 
     @classmethod
-    def of(cls, data: Trials, p: reports.SignificanceParameters) -> "Shares":
+    def from_trials(cls, data: Trials, p: reports.SignificanceParameters) -> "Shares":
         """The study of a table. Raises ParameterError for parameters that do not go together, or an
         unknown metric.
         """
         if p.null is not None and p.baseline:
             rule = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {rule}; set only one of the two")
-        # the user may name the metric, which is SHARE, by its column
-        lower = [SHARE if name == "successes" else name for name in p.lower_is_better]
-        p = replace(p, lower_is_better=tuple(lower))
+        labels = {"successes": SHARE}  # the user may name the metric by its column
+        lower = tuple(labels.get(name, name) for name in p.lower_is_better)
+        p = replace(p, lower_is_better=lower)
         best = lookup.direction(data.columns["successes"]) or "high"
         metric = replace(
             lookup.named(SHARE, best),
@@ -167,7 +181,7 @@ class Shares(Shown, Study):
         systems = data.systems
         if p.null is not None:
             null_system = cls.label(p.null)
-            systems = (*systems, null_system)
+            systems += (null_system,)
             p = replace(p, baseline=null_system)
         return cls(
             settings=study.settings(p, [MetricAtK(metric)]).checked(systems),
@@ -195,17 +209,18 @@ class Shares(Shown, Study):
         pairs = len(self.pairs)
         return f"{pairs} {plural('comparison', pairs)} on the {SHARE}; Holm"
 
-    def counts(self, system: str) -> tuple[int, int]:
-        """Successes and trials of a system."""
+    def counts(self, system: str) -> TrialCounts:
+        """The successes and trials of a system that was observed."""
         row = self.data.systems.index(system)
-        return int(self.data.successes[row]), int(self.data.trials[row])
+        return TrialCounts(int(self.data.successes[row]), int(self.data.trials[row]))
 
     def measure(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.Statistic:
         """The share of successes, or the null share, which is known."""
         if system in self.data.systems:
-            return statistic.SuccessShare(chosen, *self.counts(system))
+            successes, trials = self.counts(system)
+            return statistic.SuccessShare(chosen, successes, trials)
         assert self.null is not None
         n = int(self.data.trials.max())
         share = intervals.Estimate(self.null, np.nan, np.nan, self.settings.level, n, methods.GIVEN)
@@ -216,25 +231,26 @@ class Shares(Shown, Study):
         blocks = []
         for name in self.data.systems:
             successes, trials = self.counts(name)
-            blocks.append(units.known(name, self.primary, float(successes), float(trials)))
+            blocks.append(units.block_of_total(name, self.primary, float(successes), float(trials)))
         if self.null is not None:
-            blocks.append(units.known(self.label(self.null), self.primary, self.null))
+            blocks.append(units.block_of_total(self.label(self.null), self.primary, self.null))
         return units.Units(1, blocks)
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
-        fisher = proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1]))
+        first, second = (self.counts(name) for name in pair)
+        fisher = proportions.fisher(first.successes, first.trials, second.successes, second.trials)
         level = self.settings.level
         return {"p_fisher": fisher.answering(self.settings.alternative, level=level).p_value}
 
     def null_shares(self) -> NullShares | None:
-        """The null distribution around the observed number; None for so many trials that p is from
-        the score test.
+        """The null distribution around the observed number, to be drawn; None for so many trials
+        that p is from the score test.
 
-        All numbers of successes with a probability that counts, or if there are more than `DRAWN`,
-        some in equal steps from the observed one.
+        All numbers of successes with a probability that counts; of more than `DRAWN` some, in equal
+        steps from the observed one.
         """
         assert self.null is not None
         observed, n = self.counts(self.opponents[0])
@@ -242,8 +258,8 @@ class Shares(Shown, Study):
             return None
         low, high = proportions.likely(n, self.null)
         step = -(-(high - low + 1) // DRAWN)  # rounded up
-        first = low + (observed - low) % step
-        k = np.union1d(np.arange(first, high + 1, step), [observed]).astype(float)
+        lowest = low + (observed - low) % step  # from which steps arrive at the observed number
+        k = np.union1d(np.arange(lowest, high + 1, step), [observed]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
         if self.p.alternative == "greater":
             in_p = k >= observed
@@ -255,7 +271,7 @@ class Shares(Shown, Study):
         drawn_step = 1
         if len(k) > 1:
             drawn_step = int(np.median(np.diff(k)))
-        return NullShares(k, probability, np.asarray(in_p), observed, drawn_step)
+        return NullShares(k, probability, np.asarray(in_p), observed, step=drawn_step)
 
     @property
     def trials(self) -> int:
@@ -298,16 +314,17 @@ class Shares(Shown, Study):
 # Evaluations --------------------------------------------------------------------------------------
 
 
-def question(study: Significance) -> str:
-    """What has a value of its own, as a noun: the unit, or what lies in it where that is a
-    cluster.
+def question_noun(study: Significance) -> str:
+    """The noun for what has a value of its own, such as question: the unit, or where that is a
+    cluster what lies in it.
     """
     column = study.data.columns.get("unit", study.unit_name)
     return unit_noun(column.rpartition(" ")[2], "unit")
 
 
-def drawn(study: Significance) -> str:
-    """The name of the metric whose draws (repeated trials) the input holds; "" if there is none.
+def metric_with_draws(study: Significance) -> str:
+    """The name of the metric of which the input holds several draws (repeated trials) of a unit; ""
+    if there is none.
 
     It is the primary metric, or the one that the primary metric is computed from.
     """
@@ -324,17 +341,18 @@ def drawn(study: Significance) -> str:
 @framed
 def variation(study: Significance) -> Iterator[Row]:
     """How each system varies between units and within, and the headline's difference; what more of
-    both would buy.
+    both would buy. A row for each system and the difference; none without draws.
 
-    `error` is the standard error of the mean; then that of twice as many units (or clusters), of
-    twice as many draws of each, and of endless draws.
+    Columns: what (the system), units (how many), draws (of each), between and within (standard
+    deviations), error (the standard error of the mean); twice_units, twice_draws and endless_draws:
+    that of twice as many units (or clusters), of twice as many draws of each, and of endless draws.
     """
-    metric = drawn(study)
+    metric = metric_with_draws(study)
     if not metric:
         return
     draws = {name: study.data.draws[metric, name] for name in study.order}
-    for name, of_system in draws.items():
-        yield {"what": name} | _variation(study, of_system.mean, [of_system])
+    for name, draws_of_system in draws.items():
+        yield {"what": name} | _variation(study, draws_of_system.mean, [draws_of_system])
     if len(study.headline):
         first, second = (draws[name] for name in study.opponents)
         difference = first.mean - second.mean
@@ -343,29 +361,32 @@ def variation(study: Significance) -> Iterator[Row]:
 
 
 def _variation(study: Significance, values: Floats, draws: list[Draws]) -> Row:
-    """The row of values of units, which are means of the draws of a system, or differences of those
-    of two systems.
+    """A row of `variation`, without its name. values: of the units, the means of their draws of one
+    system, or the differences of those of two. draws: of this system, or of both.
     """
-    known = np.flatnonzero(~np.isnan(values))
-    n = len(known)
-    mean_noise = float(sum(of_system.noise[known].mean() for of_system in draws))
+    units = np.flatnonzero(~np.isnan(values))
+    n = len(units)
+    mean_noise = 0.0  # the mean over units of the variance of their value by its draws
+    harmonic_counts = []  # as a variance is divided by the number of draws
+    for draws_of_system in draws:
+        mean_noise += float(draws_of_system.noise[units].mean())
+        inverse_counts = 1 / draws_of_system.count[units]
+        harmonic_counts.append(ratio(n, inverse_counts.sum()))
     variance = mean_by(values, cluster=study.unit).error ** 2
     by_draws = mean_noise / n  # the part of this variance that more draws reduce
-    between = np.nan
+    variance_between = np.nan
     if n > 1:
-        between = np.maximum(values[known].var(ddof=1) - mean_noise, 0.0)
+        variance_between = np.maximum(values[units].var(ddof=1) - mean_noise, 0.0)
     variances = {
-        "between": between,
-        "within": sum(of_system.pooled for of_system in draws),
+        "between": variance_between,
+        "within": sum(draws_of_system.pooled for draws_of_system in draws),
         "error": variance,
         "twice_units": variance / 2,
         "twice_draws": max(variance - by_draws / 2, variance / 2),
         "endless_draws": max(variance - by_draws, 0.0),
     }
-    # the harmonic mean, as a variance is divided by the number of draws
-    draws_per_unit = [ratio(n, (1 / of_system.count[known]).sum()) for of_system in draws]
     deviations = {name: float(np.sqrt(value)) for name, value in variances.items()}
-    return {"units": n, "draws": float(np.mean(draws_per_unit))} | deviations
+    return {"units": n, "draws": float(np.mean(harmonic_counts))} | deviations
 
 
 # What a claim covers ------------------------------------------------------------------------------
@@ -375,11 +396,11 @@ MACRO = "macro"
 
 
 def coverage(study: Significance) -> dict[str, np.ndarray | None]:
-    """The claims that the input allows, the widest last, with the clusters that vary; one alone is
-    no choice.
+    """The claims that the input allows, the widest last, each with the cluster of every question
+    that varies; None where the questions themselves vary, or their draws alone.
     """
     claims: dict[str, np.ndarray | None] = {}
-    if drawn(study):
+    if metric_with_draws(study):
         claims[THESE] = None
     claims[SUCH] = None
     if study.unit is not None and not study.data.by_task:
@@ -412,31 +433,38 @@ def mean_by(
     the units themselves. tasks: of the macro mean the task of each unit, None for the pooled one.
     The error is CR1 with t on the number of clusters less 1 (Liang, Zeger 1986,
     doi:10.1093/biomet/73.1.13), or stratified by task where the tasks do not vary: see
-    `_of_strata`.
+    `_of_strata`. Values that are NaN are left out.
     """
-    known = ~np.isnan(values)
-    values = values[known]
+    is_defined = ~np.isnan(values)
+    values = values[is_defined]
     n = values.size
-    task = np.zeros(n, np.int64)
+    task = np.zeros(n, np.int64)  # one task for the pooled mean
     if tasks is not None:
-        task, _ = codes(tasks[known])
+        task, _ = codes(tasks[is_defined])
     units_of_task = np.bincount(task)
     weight = 1 / (len(units_of_task) * units_of_task[task])  # each task weighs the same
     value = float(weight @ values)
     if noise is not None:
-        error = float(np.sqrt(weight**2 @ noise[known]))
-        return ClaimedMean(value, error, n, np.inf, inference.BY_DRAWS, uncorrected=error)
+        error = float(np.sqrt(weight**2 @ noise[is_defined]))
+        return ClaimedMean(
+            value, error, n, freedom=np.inf, method=inference.BY_DRAWS, uncorrected=error
+        )
     group: Ints | None = None
     if cluster is not None:
-        group, _ = codes(cluster[known])
+        group, _ = codes(cluster[is_defined])
     if tasks is None or (group is not None and _lie_in_one(task, group)):
+        # one sample of units or clusters, which bring their tasks
         spread = Spread.from_influence(sum_by_unit(weight * (values - value), group))
         clusters = int(spread.n)
-        error = spread.error
-        uncorrected = float(np.sqrt(spread.square))
         return ClaimedMean(
-            value, error, clusters, clusters - 1, "cluster-robust", uncorrected=uncorrected
+            value,
+            spread.error,
+            clusters,
+            freedom=clusters - 1,
+            method="cluster-robust",
+            uncorrected=float(np.sqrt(spread.square)),
         )
+    # the tasks stay the same: units vary around the mean of their task
     task_mean = np.bincount(task, values) / units_of_task
     influence = weight * (values - task_mean[task])
     if group is None:
@@ -492,25 +520,25 @@ def _of_strata(
     """
     clusters = np.bincount(stratum)
     square = np.bincount(stratum, influence**2)
-    share = tasks / tasks.sum()
+    square_share = (tasks / tasks.sum()) ** 2  # of tasks, by stratum
     has_several = clusters > 1
     n = clusters[has_several]
     variance = square[has_several] * n / (n - 1)
     # the variance that strata of one cluster take from the others, as a factor of theirs: scaled by
     # the number of clusters and by the share of tasks
-    lone_share = float((share[~has_several] ** 2).sum())
-    factor = lone_share * ratio(n / share[has_several] ** 2, has_several.sum())
-    parts = variance * (1 + factor)
+    lone_share = float(square_share[~has_several].sum())
+    factor = lone_share * ratio(n / square_share[has_several], has_several.sum())
+    variance_of_strata = variance * (1 + factor)
     error = uncorrected = np.nan
     if n.size:
-        error = float(np.sqrt(parts.sum()))
+        error = float(np.sqrt(variance_of_strata.sum()))
         uncorrected = float(np.sqrt(square.sum()))
     return ClaimedMean(
         value,
         error,
-        int(clusters.sum()),
-        satterthwaite_of_few(parts, n - 1),
-        "stratified by task",
+        n=int(clusters.sum()),
+        freedom=satterthwaite_of_few(variance_of_strata, n - 1),
+        method="stratified by task",
         uncorrected=uncorrected,
     )
 
@@ -519,15 +547,16 @@ def single_tasks(study: Significance) -> int:
     """The number of tasks in which the leader has one value alone, and so no variance."""
     if study.data.tasks is None:
         return 0
-    known = study.values(study.primary, study.leader).defined
-    _, n_values = np.unique(study.data.tasks[known], return_counts=True)
+    is_defined = study.values(study.primary, study.leader).defined
+    _, n_values = np.unique(study.data.tasks[is_defined], return_counts=True)
     return int((n_values == 1).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationClaim:
-    """What a mean covers. cluster: what varies, None for the questions. tasks: of each question,
-    for the mean of the means of tasks; None for the pooled one.
+    """What a mean covers, such as "these questions". cluster: of each question, what varies; None
+    if the questions do. tasks: of each question, for the mean of the means of tasks; None for the
+    pooled one.
     """
 
     covers: str
@@ -536,8 +565,9 @@ class EvaluationClaim:
 
     @property
     def words(self) -> Row:
-        """The claim as the first columns of a frame."""
-        return {"mean": POOLED if self.tasks is None else MACRO, "claim": self.covers}
+        """The claim as the first columns of a frame: mean, claim."""
+        weighting = POOLED if self.tasks is None else MACRO
+        return {"mean": weighting, "claim": self.covers}
 
     def made_by(self, study: Significance) -> bool:
         """True if the page's own intervals and tests are of this claim."""
@@ -558,7 +588,9 @@ class EvaluationClaim:
         return self._mean_of(study, first - second, pair)
 
     def _mean_of(self, study: Significance, values: Floats, systems: Sequence[str]) -> ClaimedMean:
-        """The mean of values of questions, which the draws of these systems make noisy."""
+        """The mean of values of questions with its error by what the claim covers: by the noise of
+        these systems' draws if it covers the same questions, else by questions or clusters.
+        """
         noise = None
         if self.covers == THESE:
             noise = np.sum([study.data.noise(study.primary, name) for name in systems], axis=0)
@@ -572,38 +604,39 @@ def possible_claims(study: Significance) -> list[EvaluationClaim]:
     covered = coverage(study)
     if len(covered) < 2 or study.is_ratio(study.primary):
         return []
-    weightings = [None] if study.data.tasks is None else [None, study.data.tasks]
-    return [
-        EvaluationClaim(covers, cluster, tasks)
-        for tasks in weightings
-        for covers, cluster in covered.items()
-    ]
+    claims = [EvaluationClaim(covers, cluster, tasks=None) for covers, cluster in covered.items()]
+    if study.data.tasks is not None:
+        claims += [replace(claim, tasks=study.data.tasks) for claim in claims]
+    return claims
 
 
 @cached
 @framed
 def claim_means(study: Significance) -> Iterator[Row]:
-    """The primary metric of every system by what is claimed: pooled over questions, and macro, the
-    mean of the means of tasks.
+    """The primary metric of every system by what is claimed, a row for each claim and system.
+
+    Columns: mean (pooled over questions, or macro, the mean of the means of tasks), claim, made
+    (True for that of the page), system, those of `_limits_and_errors` of value, units.
     """
     level = study.settings.level
-    ends = study.primary.metric.ends
+    lowest, highest = study.primary.metric.ends
     for claim in possible_claims(study):
         for name in study.order:
             mean = claim.mean(study, name)
             place = claim.words | {"made": claim.made_by(study), "system": name}
-            limits = _limits_and_errors("value", mean, mean.interval(level), *ends)
+            limits = _limits_and_errors("value", mean, mean.interval(level), lowest, highest)
             yield place | limits | {"units": mean.n}
 
 
 @cached
 @framed
 def claims(study: Significance) -> Iterator[Row]:
-    """The primary metric of the leader and the headline's difference by what is claimed; pairs that
-    z finds different.
+    """The primary metric of the leader and the headline's difference by what is claimed, a row for
+    each claim; and how many pairs of systems a z-test finds different.
 
-    pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems
-    for ones with questions of their own, as a z-test of two means and their errors does.
+    Columns: mean, claim, made, system, value … as in `claim_means`; those of `_limits_and_errors`
+    of difference, p; apart and unpaired: of pairs, how many differ by z. `unpaired` takes the
+    systems for ones with questions of their own, as a z-test of two means and their errors does.
     """
     for claim in possible_claims(study):
         yield _claim(study, claim)
@@ -612,7 +645,7 @@ def claims(study: Significance) -> Iterator[Row]:
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     """The row of a claim in `claims`."""
     level = study.settings.level
-    ends = study.primary.metric.ends  # the lowest and the highest possible value
+    lowest, highest = study.primary.metric.ends
     alternative = study.settings.alternative
     z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
     means = {name: claim.mean(study, name) for name in study.order}
@@ -627,16 +660,16 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
         n_different_unpaired += bool(unpaired_evidence > z * unpaired_error)
     row = claim.words | {"made": claim.made_by(study), "system": study.leader}
     leader = means[study.leader]
-    row |= _limits_and_errors("value", leader, leader.interval(level), *ends)
+    row |= _limits_and_errors("value", leader, leader.interval(level), lowest, highest)
     row["units"] = leader.n
-    difference = ClaimedMean(np.nan, np.nan, 0, np.inf, claim.covers)
+    difference = ClaimedMean(np.nan, np.nan, n=0, freedom=np.inf, method=claim.covers)
     if len(study.headline):
         difference = claim.difference(study, study.opponents)
     two_sided = difference.comparison(
         level=alternative.two_sided_level(level), unit=study.unit_name
     )
     comparison = two_sided.answering(alternative, level=level)
-    widest = ends[1] - ends[0]
+    widest = highest - lowest
     row |= _limits_and_errors("difference", difference, comparison.difference, -widest, widest)
     counts = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
     return row | {"p": comparison.p_value} | counts
@@ -665,8 +698,9 @@ EQUAL = 1e-6  # by how much two equal numbers differ, one of which may have been
 @cached
 @framed
 def logged(study: Significance) -> Iterator[Row]:
-    """The means and standard errors that logs state, beside those of their rows, and why they
-    differ.
+    """The means and standard errors that logs state, beside those of their rows, a row for each
+    system, task and metric: stated, mean, stated_error, error, questions, stated_questions, and why
+    they differ, "" if they do not.
     """
     for (system, task, metric), stated in study.data.stated.items():
         draws = study.data.draws.get((metric, system))
@@ -704,17 +738,19 @@ class RowMeans(NamedTuple):
 def row_means(draws: Draws, member: Bools) -> RowMeans:
     """What the rows of a log say of its mean. member: which questions count."""
     keep = member & (draws.count > 0)
-    count = draws.count[keep]
+    count = draws.count[keep]  # of draws, of each question
     mean = draws.mean[keep]
-    within = np.nan_to_num(draws.variance[keep])
+    variance_within = np.nan_to_num(draws.variance[keep])
     n_draws = count.sum()
     mean_of_draws = ratio(count @ mean, n_draws)
-    squares = (count - 1) @ within + count @ (mean - mean_of_draws) ** 2
+    # of the deviations of all draws from their mean: within questions and between them
+    squares = (count - 1) @ variance_within + count @ (mean - mean_of_draws) ** 2
+    square_error = ratio(squares, (n_draws - 1) * n_draws)
     return RowMeans(
         questions=len(mean),
         mean=float(mean.mean()),
         error=standard_error(mean - mean.mean()),
-        error_of_draws=float(np.sqrt(ratio(squares, (n_draws - 1) * n_draws))),
+        error_of_draws=float(np.sqrt(square_error)),
     )
 
 

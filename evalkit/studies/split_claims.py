@@ -19,12 +19,16 @@ PARTS = 5  # of the test rows of a holdout, on each of which the system is chose
 @cached
 @framed
 def claims(study: Validation) -> Iterator[Row]:
-    """The subject's primary metric and its difference from each other system, by what is claimed.
+    """The subject's primary metric and its difference from each other system, a row for each claim
+    and system.
+
+    Columns: claim, decides (True for the claim of the verdict), system (the subject), value, low,
+    high, n, unit, method; against (the other system), difference with _low and _high, p, adjusted
+    (by Holm within the claim), verdict, test.
 
     this model: the fitted models are fixed, and rows (units) vary. such a learner: a model fitted
     to other rows, by Nadeau and Bengio's corrected t over folds; not for a holdout, whose one model
-    says nothing about others. p is adjusted by Holm within each claim. decides: True for the claim
-    of the verdict.
+    says nothing about others.
     """
     yield from _claim(study, MODELS)
     if not study.holdout:
@@ -87,16 +91,17 @@ def deciding(study: Validation) -> str:
 @framed
 def winner(study: Validation) -> Iterator[Row]:
     """The best of several systems, and its primary metric less the gain of being chosen on the same
-    rows, as far as the folds show it.
+    rows, as far as the folds show it: one row, or none unless two or more systems were evaluated
+    and two folds define the metric.
 
     In each fold the system that is best on the other units is chosen, and measured on the fold:
     chosen is the mean of these values. selection: by how much the mean of the winner's own values
     differs from it. value, low, high: the winner's answer less the selection, if that is a gain.
     The models of the other folds were trained on the fold, so that a part of the gain remains: of
     six equal learners half of it with 100 rows, a quarter with 500, in simulations.
-    of: the number of systems. changed: in how many folds another system is chosen. Empty unless two
-    or more were evaluated, or where fewer than two folds define the metric. Of a holdout, five
-    parts of its test units are the folds.
+    of: the number of systems. apparent: the winner's answer. folds: how many define the metric.
+    changed: in how many another system is chosen. Of a holdout, five parts of its test units are
+    the folds.
     """
     names = [name for name in study.order if name != study.baseline]
     if study.fitted or len(names) < 2:
@@ -152,8 +157,9 @@ def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
     """The folds without which a system is chosen; of a holdout five random parts of its units."""
     unit = np.arange(len(study.rows)) if study.unit is None else study.unit
     if study.holdout:
-        part_of_unit = study.rng(11).permutation(int(unit.max()) + 1) % PARTS
-        tests = [np.flatnonzero(part_of_unit[unit] == part) for part in range(PARTS)]
+        units = int(unit.max()) + 1
+        part_of_row = (study.rng(11).permutation(units) % PARTS)[unit]
+        tests = [np.flatnonzero(part_of_row == number) for number in range(PARTS)]
     else:
         tests = [fold.member for fold in study.tests]
     for tested in tests:

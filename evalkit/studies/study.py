@@ -916,7 +916,7 @@ class Study(ABC):
         """
         if self.settings.units is False:
             raise InputError("units: left out by units=False; read the report without it")
-        return units.held(self.report, {"": self})
+        return units.frame_of_units(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> UnitNames:
         """The names of the units: their ids, the column of the parameter `unit`, and the slices."""

@@ -4,6 +4,7 @@ forecasts of skill.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -38,8 +39,8 @@ class Timing:
     @property
     def unit(self) -> str | None:
         """The column of series, if there are enough of them to be the units."""
-        many = self.ordered is not None and self.ordered.series_count >= FEW_SERIES
-        return self.columns.series if many else None
+        has_enough = self.ordered is not None and self.ordered.series_count >= FEW_SERIES
+        return self.columns.series if has_enough else None
 
     @property
     def horizon(self) -> str:
@@ -52,7 +53,9 @@ class Timing:
         return self.ordered is not None and 1 < len(self.ordered.horizons) <= MOST_HORIZONS
 
     def in_order(self, rows: Rows) -> Rows:
-        """The rows in time order, if no unit is named."""
+        """The rows with their step in time as unit and their horizon; as they are if they have no
+        order. For a table in which no unit is named.
+        """
         if self.ordered is None:
             return rows
         order = self.ordered
@@ -74,11 +77,11 @@ class TimedOutcomes(NamedTuple):
         """
         columns = table.time_columns
         if columns is None:
-            return cls(outcomes.forecasts_of(table.rows()), None)
-        attributes = dict.fromkeys([*table.attributes, *columns.names])
+            return cls(outcomes.forecasts_of(table.rows()), timing=None)
+        attributes = dict.fromkeys(chain(table.attributes, columns.names))
         try:
-            rows = replace(table, attributes=[*attributes]).rows()
-        except InputError:
+            rows = replace(table, attributes=list(attributes)).rows()
+        except InputError:  # systems have different times
             differ = Unordered("differ", ", ".join(columns.names))
             return cls(outcomes.forecasts_of(table.rows()), Timing(columns, differ))
         timing = Timing(columns, order_of(rows, columns))
@@ -87,7 +90,8 @@ class TimedOutcomes(NamedTuple):
             timing = replace(timing, order=Unordered("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
             steps = timing.ordered.steps_ahead
-            horizon = Coded.from_texts([str(i) for i in range(steps.max() + 1)], steps)
+            texts = [str(step) for step in range(steps.max() + 1)]
+            horizon = Coded.from_texts(texts, steps)
             values = {**rows.shared_values, f"attribute {HORIZON}": horizon}
             rows = replace(rows, shared_values=values)
         return cls(outcomes.forecasts_of(rows), timing)
@@ -95,9 +99,10 @@ class TimedOutcomes(NamedTuple):
     def with_reference(self, reference: str | None, wanted: Mapping[str, str]) -> Self:
         """The same forecasts with the columns that metrics of skill need and the table lacks.
 
-        wanted: the columns that metrics need -> the parameter that names each. Raises
-        ParameterError for a naive reference without rows in time order, for a scale that the mean
-        does not have, and for a column of references that holds ids.
+        reference: "naive", "mean" …; None to take the columns of the table. wanted: column -> the
+        metric that needs it. Raises ParameterError for a naive reference without rows in time
+        order, for a column that neither the table has nor the reference gives, and for a column of
+        references that holds ids.
         """
         rows = self.data.rows
         if reference is None:
@@ -121,17 +126,20 @@ class TimedOutcomes(NamedTuple):
         forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")
         if forecast is None:
             return
-        known = forecast[~np.isnan(forecast)]
-        is_counter = len(known) > 2 and bool((np.diff(np.sort(known)) == 1).all())
-        is_near = not len(known) or actual.min() <= np.median(known) <= actual.max()
+        defined = forecast[~np.isnan(forecast)]
+        steps = np.diff(np.sort(defined))
+        is_counter = len(defined) > 2 and bool((steps == 1).all())
+        is_near = not len(defined) or actual.min() <= np.median(defined) <= actual.max()
         if is_counter or not is_near:
             raise ParameterError(
                 f"metrics of skill need forecasts in the column {REFERENCE!r}, which holds "
-                f"{known[0]:g}, {known[1]:g}, …; rename it, or set reference=naive"
+                f"{defined[0]:g}, {defined[1]:g}, …; rename it, or set reference=naive"
             )
 
     def _reference_columns(self, reference: str) -> dict[str, Floats]:
-        """The reference forecast, and the scales of MASE and RMSSE that go with a naive one."""
+        """The reference forecast of each row, and the scales of MASE and RMSSE that go with a naive
+        one; by name of the column. Raises ParameterError for a naive one of rows without order.
+        """
         actual = self.data.actual
         order = None if self.timing is None else self.timing.ordered
         if reference == MEAN_OF_ACTUAL:
@@ -139,7 +147,7 @@ class TimedOutcomes(NamedTuple):
             series = np.zeros(len(actual), np.int64) if order is None else order.series
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
-            raise self._no_naive(reference)
+            raise self._unordered_error(reference)
         season = season_of(reference)
         scales = order.naive_scales(actual, season)
         return {
@@ -148,8 +156,8 @@ class TimedOutcomes(NamedTuple):
             NAIVE_MSE: scales.squared,
         }
 
-    def _no_naive(self, reference: str) -> ParameterError:
-        """The refusal of a naive forecast of rows that have no order in time."""
+    def _unordered_error(self, reference: str) -> ParameterError:
+        """The error for a naive forecast of rows that have no order in time."""
         order = None if self.timing is None else self.timing.order
         advice = "reference=mean needs none"
         if isinstance(order, Unordered) and order.form == "shared":
@@ -177,8 +185,9 @@ def autocorrelation(values: Floats, lag: int) -> Autocorrelation:
     0.25
     """
     deviation = values - values.mean()
-    square = deviation @ deviation
     lags: Ints = np.arange(1, lag + 1)
-    r = ratio(np.array([deviation[k:] @ deviation[:-k] for k in lags]), square)
-    error = np.sqrt((1 + 2 * r[:-1] @ r[:-1]) / len(values))
+    products = np.array([deviation[k:] @ deviation[:-k] for k in lags])
+    r = ratio(products, deviation @ deviation)
+    smaller_lags = r[:-1]
+    error = np.sqrt((1 + 2 * smaller_lags @ smaller_lags) / len(values))
     return Autocorrelation(lag, float(r[-1]), SURE * float(error))

@@ -82,7 +82,7 @@ class UnitFile:
     @cached_property
     def clustered(self) -> Bools:
         """A mask: the rows that have a cluster."""
-        return pc.is_valid(self.table["cluster"]).to_numpy()
+        return np.asarray(pc.is_valid(self.table["cluster"]).to_numpy())
 
     @cached_property
     def metrics(self) -> dict[str, Metadata]:
@@ -174,10 +174,10 @@ class UnitFile:
         """A mask: the rows with this value in a column; None: the rows that are empty there."""
         code = self.code[column]
         if word is None:
-            return code == NO_NAME
+            return np.asarray(code == NO_NAME)
         if word not in self.words[column]:
             return np.zeros(code.size, bool)
-        return code == self.words[column].index(word)
+        return np.asarray(code == self.words[column].index(word))
 
     def lists(self, system: str) -> dict[int, list[str]]:
         """The first items of each list of a system, by the number of its id; empty if the file has
@@ -876,7 +876,7 @@ class Recomputed(study.Study):
         return str(self.file.about["unit"][self.table])
 
     @cached_property
-    def broken_design(self) -> str:  # type: ignore[override]
+    def broken_design(self) -> str:
         """Why no result counts, as the file of units says."""
         return self.file.broken_design(self.primary.label)
 
@@ -927,7 +927,7 @@ class Recomputed(study.Study):
         return values
 
     @property
-    def slices(self) -> list[Slice]:  # type: ignore[override]
+    def slices(self) -> list[Slice]:
         """The slices of the columns of segments."""
         slices = []
         for name, column in self.file.segments.items():
@@ -941,7 +941,7 @@ class Recomputed(study.Study):
         return "" if column in compared else "the report that was stored did not compare them"
 
     @property
-    def slices_against_rest(self) -> pd.DataFrame:  # type: ignore[override]
+    def slices_against_rest(self) -> pd.DataFrame:
         """The comparisons of slices that the report has, at its level."""
         return pd.DataFrame(self.results["slices_against_rest"])
 

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evalkit.arrays import Bools, Floats, InputError, Ints
+from evalkit.arrays import Bools, Floats, InputError, Ints, Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.machine.kernels import UNITS
 from evalkit.metrics.rows import Rows, Sums
@@ -63,38 +63,38 @@ class UnitNames:
         id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()
     ) -> UnitNames:
         """The names of units. slices: each unit lies in one slice of every column."""
-        by_column: dict[str, list[Slice]] = {}
-        for part in slices:
-            by_column.setdefault(part.column, []).append(part)
-        coded = {column: _coded_slices(parts, len(id)) for column, parts in by_column.items()}
+        slices_of_column: dict[str, list[Slice]] = {}
+        for one_slice in slices:
+            slices_of_column.setdefault(one_slice.column, []).append(one_slice)
+        coded = {name: _coded_slices(s, len(id)) for name, s in slices_of_column.items()}
         return UnitNames(id, cluster, coded)
 
     def __len__(self) -> int:
         return len(self.id)
 
-    def parts(self, rows_per_unit: int) -> Iterator[NamedPart]:
-        """The units part by part. rows_per_unit: the number of rows per unit in the file.
+    def pieces(self, rows_per_unit: int) -> Iterator[NamedPiece]:
+        """The units piece by piece. rows_per_unit: the number of rows per unit in the file.
 
         The rows of all systems and metrics of some units are neighbours, so that the file stores
         their names about once.
         """
         step = max(1, PIECE // max(1, rows_per_unit))
         if step > RUN:
-            step -= step % RUN
+            step -= step % RUN  # whole runs, which compress
         for start in range(0, len(self), step):
             units = slice(start, start + step)
-            yield NamedPart(units, self.take(units))
+            yield NamedPiece(units, self.take(units))
 
     def take(self, units: Bools | Ints | slice) -> UnitNames:
         """The names of some units, by a mask, by number or by a slice."""
         cluster = None
         if self.cluster is not None:
-            cluster = _taken(self.cluster, units)
+            cluster = _take(self.cluster, units)
         slices = {
             column: CodedSlices(coded.labels, coded.code[units])
             for column, coded in self.slices.items()
         }
-        return UnitNames(_taken(self.id, units), cluster, slices)
+        return UnitNames(_take(self.id, units), cluster, slices)
 
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
@@ -107,7 +107,7 @@ class UnitNames:
         return columns
 
 
-class NamedPart(NamedTuple):
+class NamedPiece(NamedTuple):
     """Some units: their places among all, and their names."""
 
     units: slice
@@ -119,13 +119,13 @@ def segment(column: str) -> str:
     return f"segment_{column}"
 
 
-def _taken(values: Texts, units: Bools | Ints | slice) -> Texts:
+def _take(values: Texts, units: Bools | Ints | slice) -> Texts:
     """The values of some units, by a mask, by number or by a slice."""
     if isinstance(values, np.ndarray) or isinstance(units, slice):
         return values[units]
     if units.dtype == bool:
         units = np.flatnonzero(units)
-    return values.take(units)  # which of Arrow takes numbers alone
+    return values.take(units)  # an array of Arrow takes numbers alone
 
 
 def _decoded(code: Ints, names: Sequence[str]) -> pa.Array:
@@ -142,12 +142,12 @@ def _texts(values: Texts) -> pa.Array:
     return pa.array(values, pa.string())
 
 
-def _coded_slices(parts: Sequence[Slice], n: int) -> CodedSlices:
+def _coded_slices(slices: Sequence[Slice], n: int) -> CodedSlices:
     """The slices of a column of n units, each of which lies in one of them."""
     code = np.zeros(n, np.int64)
-    for number, part in enumerate(parts):
-        code[part.member] = number
-    return CodedSlices([part.label for part in parts], code)
+    for number, one_slice in enumerate(slices):
+        code[one_slice.member] = number
+    return CodedSlices([one_slice.label for one_slice in slices], code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,8 @@ class FileBlock:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
+    """The units of a study, as they are written. size: units per system. blocks: the rows of the
+    file, which may be an iterator, and so be read once.
 
     segments: the segment columns. labels: all classes or labels. named: True if units have ids,
     False if they are numbered.
@@ -193,9 +194,9 @@ class SystemTerms(NamedTuple):
     sums: Sums
 
 
-def of_each(study: Study, names: UnitNames) -> Units:
-    """The terms of the units of a study in which every unit has a value of every metric and
-    system.
+def units_with_terms(study: Study, names: UnitNames) -> Units:
+    """The units of a study in which every unit has a value of every metric and system, with their
+    terms: the numerator and the denominator whose sums give the metric.
     """
     terms = []
     for system in study.systems:
@@ -203,14 +204,14 @@ def of_each(study: Study, names: UnitNames) -> Units:
             statistic = study.measure(chosen, system)
             assert isinstance(statistic, TermStatistic)
             terms.append(SystemTerms(system, chosen, statistic.sums))
-    return Units(len(names), of_terms(terms, names), tuple(names.slices))
+    return Units(len(names), blocks_of_terms(terms, names), tuple(names.slices))
 
 
-def of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[FileBlock]:
+def blocks_of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[FileBlock]:
     """The terms of each unit, by system and metric; NaN for a unit without a value."""
-    for part in names.parts(len(terms)):
+    for piece in names.pieces(len(terms)):
         for system, chosen, sums in terms:
-            yield _block_of_terms(system, chosen, sums.take(part.units), part.names)
+            yield _block_of_terms(system, chosen, sums.take(piece.units), piece.names)
 
 
 def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames) -> FileBlock:
@@ -220,43 +221,54 @@ def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames
     return FileBlock(system, chosen.label, len(denominator), names.columns, numbers)
 
 
-def of_arms(
-    systems: Sequence[str], arm: Ints, sums: Sequence[tuple[MetricAtK, Sums]], names: UnitNames
+def blocks_of_arms(
+    systems: Sequence[str], arm: Ints, sums: Mapping[MetricAtK, Sums], names: UnitNames
 ) -> Iterator[FileBlock]:
-    """The terms of units that belong to one system each. arm: the number of each unit's system.
-    sums: of each metric, over all units.
+    """The terms of units that belong to one system each, such as the users of arms. arm: the number
+    of each unit's system. sums: the terms of all units, by metric.
     """
     for number, system in enumerate(systems):
         in_arm = arm == number
-        terms = [SystemTerms(system, chosen, all_sums.take(in_arm)) for chosen, all_sums in sums]
-        yield from of_terms(terms, names.take(in_arm))
+        terms = []
+        for chosen, terms_of_units in sums.items():
+            terms.append(SystemTerms(system, chosen, terms_of_units.take(in_arm)))
+        yield from blocks_of_terms(terms, names.take(in_arm))
 
 
-def of_credit(systems: Sequence[str], credit: Floats, names: UnitNames) -> Iterator[FileBlock]:
-    """The credit of each session. credit: (sessions, systems)."""
+def blocks_of_credit(
+    systems: Sequence[str], credit: Floats, names: UnitNames
+) -> Iterator[FileBlock]:
+    """The credit of each session, as scores. credit: (sessions, systems). names: of the
+    sessions.
+    """
     for system, column in zip(systems, credit.T, strict=True):
-        yield FileBlock(system, None, len(credit), names.columns, {"score": column})
+        numbers = {"score": column}
+        yield FileBlock(
+            system, metric=None, rows=len(credit), columns=names.columns, numbers=numbers
+        )
 
 
-def of_lists(
+def blocks_of_lists(
     systems: Sequence[str], first_items: Callable[[str, int], Iterable[str]], names: UnitNames
 ) -> Iterator[FileBlock]:
-    """The first items of each query's list, by system. first_items: (system, number of the query)
-    -> the items.
+    """The first items of each query's list, by system, as one text with an item on each line.
+    first_items: (system, number of the query) -> the items. names: of the queries.
     """
     for system in systems:
         texts = ["\n".join(first_items(system, query)) for query in range(len(names))]
-        columns = {**names.columns, "items": pa.array(texts, pa.string())}
-        yield FileBlock(system, None, len(names), columns, {})
+        columns = names.columns | {"items": pa.array(texts, pa.string())}
+        yield FileBlock(system, metric=None, rows=len(names), columns=columns, numbers={})
 
 
-def known(system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0) -> FileBlock:
-    """A share or a number that is known for the whole only: one row without a unit."""
+def block_of_total(
+    system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0
+) -> FileBlock:
+    """A share or a number that is known of all units together only: one row without a unit."""
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
     return FileBlock(system, chosen.label, 1, {}, terms)
 
 
-def of_rows(
+def blocks_of_rows(
     rows: Mapping[str, Rows],
     metrics: Sequence[MetricAtK],
     names: UnitNames,
@@ -266,41 +278,45 @@ def of_rows(
     a metric or the test of one needs them, as those of weighted rows do. rows: by system. labels:
     the classes or labels, if rows have several.
     """
-    weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
+    is_weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
     with_terms = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
-    need_rows = [chosen for chosen in metrics if weighted or chosen.metric.kind.needs_rows]
-    decided = any(chosen.uses_decisions for chosen in need_rows)
+    need_rows = [chosen for chosen in metrics if is_weighted or chosen.metric.kind.needs_rows]
+    with_decisions = any(chosen.uses_decisions for chosen in need_rows)
     rows_per_unit = len(with_terms)
     if need_rows:
         rows_per_unit += max(1, len(labels))
     block_of_rows = _block_by_label if labels else _block_by_row
-    for part in names.parts(len(rows) * rows_per_unit):
+    for piece in names.pieces(len(rows) * rows_per_unit):
         for system, rows_of_system in rows.items():
-            rows_of_part = rows_of_system.take(part.units)
+            rows_of_piece = rows_of_system.take(piece.units)
             for chosen in with_terms:
-                yield _block_of_terms(system, chosen, chosen.sums(rows_of_part), part.names)
+                yield _block_of_terms(system, chosen, chosen.sums(rows_of_piece), piece.names)
             if need_rows:
-                yield block_of_rows(system, rows_of_part, part.names, decided=decided)
+                yield block_of_rows(
+                    system, rows_of_piece, piece.names, with_decisions=with_decisions
+                )
 
 
-def _block_by_row(system: str, rows: Rows, names: UnitNames, *, decided: bool) -> FileBlock:
-    """Actual value, score, weight and, if decided, prediction of each row."""
+def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: bool) -> FileBlock:
+    """Actual value, score, weight and, with decisions, prediction of each row."""
     columns = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
-    if decided:
+    if with_decisions:
         columns["predicted"] = rows.predicted
     numbers = {
         name: column.astype(np.float64) for name, column in columns.items() if column is not None
     }
-    return FileBlock(system, None, len(rows), names.columns, numbers)
+    return FileBlock(system, metric=None, rows=len(rows), columns=names.columns, numbers=numbers)
 
 
-def _block_by_label(system: str, rows: Rows, names: UnitNames, *, decided: bool) -> FileBlock:
-    """Actual value, score, weight and, if decided, prediction of each row and class or label, as
-    columns of 0 and 1; of rows without scores only the classes that are actual or predicted.
+def _block_by_label(
+    system: str, rows: Rows, names: UnitNames, *, with_decisions: bool
+) -> FileBlock:
+    """Actual value, score, weight and, with decisions, prediction of each row and class or label,
+    as columns of 0 and 1; of rows without scores only the classes that are actual or predicted.
     """
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
     columns = {"actual": _by_label(rows.actual, count)}
-    if decided:
+    if with_decisions:
         columns["predicted"] = _by_label(rows.predicted, count)
     if rows.score is None:
         place = np.flatnonzero(sum(columns.values()))
@@ -309,10 +325,12 @@ def _block_by_label(system: str, rows: Rows, names: UnitNames, *, decided: bool)
         place = np.arange(len(rows) * count)
     if rows.weight is not None:
         columns["weight"] = np.repeat(rows.weight, count)
-    row, label = np.divmod(place, count)
+    row, label = np.divmod(place, count)  # place: row by row, label by label
     texts = {name: column.take(row) for name, column in names.columns.items()}
     numbers = {name: column[place] for name, column in columns.items()}
-    return FileBlock(system, None, len(place), texts, numbers, label)
+    return FileBlock(
+        system, metric=None, rows=len(place), columns=texts, numbers=numbers, label=label
+    )
 
 
 def _by_label(values: np.ndarray, count: int) -> Floats:
@@ -356,7 +374,7 @@ COLUMNS = [Column(**row) for row in _FILE["columns"]]
 SEGMENTS = Column(**_FILE["segments"])
 
 
-def leave(report: str, studies: Mapping[str, Study]) -> None:
+def write_if_asked(report: str, studies: Mapping[str, Study]) -> None:
     """Write the file to where `evalkit report` expects it; a notebook that is run in another way
     writes none.
 
@@ -368,7 +386,7 @@ def leave(report: str, studies: Mapping[str, Study]) -> None:
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     """Write the file, which is the same for the same input; no file if there are no units to
-    write. studies: as of `leave`.
+    write. studies: by the name of their table, "" if there is only one.
     """
     contents = _contents(report, studies)
     if contents is None:
@@ -392,7 +410,7 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
         raise
 
 
-def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
+def frame_of_units(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
     """The content of the file that `write` writes, as a data frame.
 
     Raises InputError if there are no units to write.
@@ -434,7 +452,7 @@ class WrittenStudy(NamedTuple):
 class _Contents:
     """What a file holds: its schema, with what it says of itself, and its studies.
 
-    names: the words of each column of names, whose numbers are stored.
+    names: the words of each column of words, such as the systems; rows store their numbers.
     """
 
     schema: pa.Schema
@@ -449,7 +467,7 @@ class _Contents:
 
     def _table(self, table: str, block: FileBlock) -> pa.Table:
         """The rows of a block of a study. table: as in `WrittenStudy`."""
-        code = {}
+        code = {}  # column -> the number of the word of each row
         for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
             if name:
                 code[column] = np.full(block.rows, self.names[column].index(name))
@@ -474,7 +492,7 @@ def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
             written.append(WrittenStudy(table, study, units))
     if not written:
         return None
-    # in the order of their first occurrence, without duplicates
+    # dicts without values: the names in the order of their first occurrence, without duplicates
     names = {name: dict[str, None]() for name in ("table", "system", "metric", "class", "segment")}
     for table, study, units in written:
         if table:
@@ -486,14 +504,15 @@ def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
     segments = [Column(segment(name), CATEGORY, SEGMENTS.holds) for name in names.pop("segment")]
     fields = [
         pa.field(column.name, ARROW_TYPES[column.type], metadata={"holds": column.holds})
-        for column in [*COLUMNS, *segments]
+        for column in COLUMNS + segments
     ]
-    about = _about(report, written, classes=[*names["class"]])
-    schema = pa.schema(fields, {"evalkit": json.dumps(about)})
-    return _Contents(schema, {column: [*words] for column, words in names.items()}, written)
+    words = {column: list(words_of_column) for column, words_of_column in names.items()}
+    metadata = _metadata(report, written, classes=words["class"])
+    schema = pa.schema(fields, {"evalkit": json.dumps(metadata)})
+    return _Contents(schema, words, written)
 
 
-def _about(report: str, written: Sequence[WrittenStudy], classes: Sequence[str]) -> dict[str, Any]:
+def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[str]) -> Record:
     """What the file says of itself: the report, its metrics in order, what a unit is, all classes
     in order.
 
@@ -505,7 +524,7 @@ def _about(report: str, written: Sequence[WrittenStudy], classes: Sequence[str])
     for table, study, _ in written:
         sources |= dict.fromkeys(study.sources)
         for chosen in study.settings.metrics:
-            metadata = {"table": table} | _metadata(chosen)
+            metadata = {"table": table} | _metadata_of_metric(chosen)
             if study.repeats(chosen):
                 metadata["repeated"] = True
             metrics.append(metadata)
@@ -526,7 +545,7 @@ def _about(report: str, written: Sequence[WrittenStudy], classes: Sequence[str])
     }
 
 
-def _metadata(chosen: MetricAtK) -> dict[str, Any]:
+def _metadata_of_metric(chosen: MetricAtK) -> dict[str, object]:
     """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
     it.
     """

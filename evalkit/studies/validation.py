@@ -68,24 +68,25 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
 read = reports.reader(reports.ValidationParameters)(study_of)
 
 
-def _refuse_idle(given: Collection[str]) -> None:
+def _refuse_idle(names: Collection[str]) -> None:
     """Raise ParameterError for a parameter that could change nothing with the input that is given,
-    and for two inputs. given: the names of the parameters that the user has
-    set.
+    and for two inputs. names: of the parameters that the user has set.
     """
-    if "features" in given and "preds" in given:
+    if "features" in names and "preds" in names:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
-    if "features" in given:
-        needed = "preds"
-        about = "predictions that are read"
+    if "features" in names:
+        needed_input = "preds"
+        content = "predictions that are read"
         idle: tuple[str, ...] = FOR_PREDICTIONS
     else:
-        needed = "features"
-        about = "a table to fit on"
+        needed_input = "features"
+        content = "a table to fit on"
         idle = FOR_FITS
     for name in idle:
-        if name in given:
-            raise ParameterError(f"{name}: needs {needed}, {about}; set {needed}='FILE'")
+        if name in names:
+            raise ParameterError(
+                f"{name}: needs {needed_input}, {content}; set {needed_input}='FILE'"
+            )
 
 
 def _settings(
@@ -138,14 +139,15 @@ def _of_predictions(
     if split.holdout:
         train, _ = split.pairs[0]
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
+    class_threshold = p.threshold if examples.classes else None
     return Validation(
-        _against_no_feature(shared, list(systems)),
-        tuple(systems),
-        {},
-        p,
-        examples.sources,
+        settings=_against_no_feature(shared, list(systems)),
+        systems=tuple(systems),
+        attributes={},
+        p=p,
+        sources=examples.sources,
         described=(),
-        threshold=p.threshold if examples.classes else None,
+        threshold=class_threshold,
         examples=examples,
         split=split,
         scored=scored,
@@ -189,8 +191,8 @@ def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study
 def _of_fits(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline,
-    then on others.
+    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline;
+    the study fits it on other splits when these are first needed.
     """
     assert examples.features is not None
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -200,7 +202,7 @@ def _of_fits(
         for name, estimator in estimators.items()
     }
     models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
-    shared = replace(shared, metrics=_possible(shared, models, asked="metrics" in p.given))
+    shared = replace(shared, metrics=_possible(shared, models, are_named="metrics" in p.given))
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
     first = next(iter(models))
     start = time.monotonic()
@@ -217,22 +219,22 @@ def _of_fits(
     for name, fits_of_folds in fits_by_name.items():
         rows = Rows.join([fit.test for fit in fits_of_folds])
         scored[name] = rows.take(order)
+    trained = {}
+    for name, fits_of_folds in fits.items():
+        trained[name] = [fit.train for fit in fits_of_folds if fit.train]
     steps = {name: " → ".join(fitting.steps(model)) for name, model in models.items()}
     return Validation(
-        _against_no_feature(shared, list(models)),
-        tuple(models),
-        {},
-        p,
-        examples.sources,
+        settings=_against_no_feature(shared, list(models)),
+        systems=tuple(models),
+        attributes={},
+        p=p,
+        sources=examples.sources,
         described=tuple(f"{name}: {text}" for name, text in steps.items()),
         threshold=None,
         examples=examples,
         split=setting.folds,
         scored=scored,
-        trained={
-            name: [fit.train for fit in fits_of_folds if fit.train]
-            for name, fits_of_folds in fits.items()
-        },
+        trained=trained,
         refit=partial(
             resplits.fit_others,
             setting,
@@ -274,27 +276,28 @@ def _class_name(path: str) -> str:
 
 
 def _possible(
-    shared: study.Settings, models: Mapping[str, fitting.Estimator], *, asked: bool
+    shared: study.Settings, models: Mapping[str, fitting.Estimator], *, are_named: bool
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics that every estimator has the predictions for; raises InputError if one was asked
-    for in vain. asked: True if the user named the metrics.
+    """The metrics that every estimator makes the predictions for. are_named: True if the user named
+    the metrics; then raises InputError for one that is not possible, in place of leaving it out.
     """
     possible = []
     for chosen in shared.metrics:
         methods = _methods_for(chosen)
-        lacking = [
-            name
-            for name, model in models.items()
-            if not any(hasattr(model, method) for method in methods)
-        ]
+        lacking = [name for name, model in models.items() if not _has_any(model, methods)]
         if not lacking:
             possible.append(chosen)
-        elif asked:
+        elif are_named:
             raise InputError(
                 f"metrics: {chosen.label} needs {' or '.join(methods)}, which estimator "
                 f"{lacking[0]} lacks"
             )
     return tuple(possible)
+
+
+def _has_any(model: fitting.Estimator, methods: Sequence[str]) -> bool:
+    """True if an estimator has one of these methods."""
+    return any(hasattr(model, method) for method in methods)
 
 
 def _methods_for(chosen: lookup.MetricAtK) -> list[str]:

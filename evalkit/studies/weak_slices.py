@@ -64,7 +64,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class SearchedMetric:
-    """What is searched: a metric of a system, or the difference of two. name: as frames have it."""
+    """What is searched for slices: a metric of a system, or its difference between two."""
 
     study: Study
     chosen: MetricAtK
@@ -72,7 +72,7 @@ class SearchedMetric:
 
     @property
     def name(self) -> str:
-        """The system, or "first − second"."""
+        """The name that frames have of it: the system, or "first − second"."""
         return " − ".join(self.systems)
 
     @property
@@ -86,27 +86,37 @@ class SearchedMetric:
         statistics = [self.study.measure(self.chosen, name) for name in self.systems]
         terms = [s for s in statistics if isinstance(s, TermStatistic)]
         first = terms[0]
-        sums = first.term_differences(terms[1]) if len(terms) > 1 else first.sums
+        sums = first.sums
+        if len(terms) > 1:
+            sums = first.term_differences(terms[1])
         sign = -self.chosen.metric.sign if self.is_directed else 1
         value = sign * np.where(sums.defined, sums.numerator, np.nan)
         return Response.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
 
-    def verdict(self, find: Find, found_on: Response, mask: Bools) -> str:
-        """Whether the slice is worse, or higher or lower, than the rest."""
+    def verdict(self, response: Response, mask: Bools) -> str:
+        """Whether a slice is worse, or higher or lower, than the rest. response: of the rows on
+        which it was found. mask: of these rows, True in the slice.
+        """
         if self.is_directed:
             return WORSE
-        return HIGHER if found_on.centred[mask].sum() > 0 else LOWER
+        return HIGHER if response.centred[mask].sum() > 0 else LOWER
 
-    def effect(self, mask: Bools, others: Bools) -> Row:
-        """The value in the slice and in the other rows, and their difference with its interval."""
-        parts = [Slice("", "slice", mask), Slice("", "rest", others)]
+    def effect(self, mask: Bools, rest_mask: Bools) -> Row:
+        """The value in a slice and in the rest, and their difference with its interval: the columns
+        n (units of the slice), value, rest, difference, low, high. mask, rest_mask: of the rows of
+        both, which may leave out others.
+        """
         level = self.study.settings.level
         if len(self.systems) == 1:
-            grouped = GroupedMetric(self.study, self.chosen, self.systems[0], parts, 1, None)
+            slice_and_rest = [Slice("", "slice", mask), Slice("", "rest", rest_mask)]
+            (system,) = self.systems
+            grouped = GroupedMetric(
+                self.study, self.chosen, system, slice_and_rest, reference=1, margin=None
+            )
             values = grouped.values
             n = grouped.statistics[0].n
         else:
-            estimates = [self._difference(part.member) for part in parts]
+            estimates = [self._difference(mask), self._difference(rest_mask)]
             values = GroupEstimates(lambda group, _: estimates[group], np.eye(2))
             n = estimates[0].n
         value, rest = values.values.tolist()
@@ -115,7 +125,7 @@ class SearchedMetric:
         return row | {"low": float(limits.low[0, 1]), "high": float(limits.high[0, 1])}
 
     def _difference(self, mask: Bools) -> Estimate:
-        """The difference of the pair on the rows of a mask."""
+        """The difference of the pair on the rows of a mask; NaN where it is not defined."""
         first, second = self.systems
         with suppress(InputError):
             return self.study.two_sided.compare(self.chosen, (first, second), mask).difference
@@ -157,7 +167,9 @@ class WeakSlices:
             yield self._row(find)
 
     def _row(self, find: Find) -> Row:
-        """The row of a find: its conditions after they are refined, and its effect."""
+        """The row of a find, with the columns `COLUMNS`: its conditions after they are refined, and
+        its effect. share: of all rows that lie in it.
+        """
         searched = self.searched[find.response]
         response = self._responses[find.response]
         level = self.study.test_level
@@ -168,7 +180,7 @@ class WeakSlices:
         row |= {"share": float(mask.mean())}
         row |= searched.effect(mask & ~self.finding, ~mask & ~self.finding)
         row |= {"adjusted": refined.adjusted_p, "merged": refined.merged}
-        return row | {"verdict": searched.verdict(refined, response, mask[self.finding])}
+        return row | {"verdict": searched.verdict(response, mask[self.finding])}
 
     def _label(self, conditions: Conditions) -> str:
         """The conditions as text."""
@@ -204,8 +216,8 @@ def of_study(study: Study) -> WeakSlices:
     unit = searched[0].response.unit
     units = int(unit.max(initial=-1)) + 1
     order = study.rng(11).permutation(units)
-    finding = (order < FINDING_SHARE * units)[unit]
-    return WeakSlices(study, searched, _attributes(study), finding)
+    is_finding_unit = order < FINDING_SHARE * units  # so that no unit is on both sides
+    return WeakSlices(study, searched, _attributes(study), finding=is_finding_unit[unit])
 
 
 def _pair(study: Study) -> tuple[str, str]:
@@ -244,9 +256,12 @@ def _attributes(study: Study) -> list[Attribute]:
 
 def _attribute(name: str, values: Sequence[str]) -> Attribute:
     """A column as the numbers of its groups; the rarest texts together are no slice."""
-    groups = slices(name, values)
-    named = [part for part in groups if len(part.texts) == 1 or not part.label.endswith("values)")]
-    code = np.full(len(values), len(named), np.int64)
-    for number, part in enumerate(named):
-        code[part.member] = number
-    return Attribute(name, [part.label for part in named], code)
+    groups = list[Slice]()
+    for group in slices(name, values):
+        is_of_rarest = len(group.texts) > 1 and group.label.endswith("values)")
+        if not is_of_rarest:
+            groups.append(group)
+    code = np.full(len(values), len(groups), np.int64)  # this number: in none of them
+    for number, group in enumerate(groups):
+        code[group.member] = number
+    return Attribute(name, [group.label for group in groups], code)

@@ -5,7 +5,7 @@ value corrected for having been picked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,15 +38,17 @@ class SliceFamily:
     frame: pd.DataFrame
 
     @property
-    def known(self) -> pd.DataFrame:
+    def estimated(self) -> pd.DataFrame:
         """The slices whose value and limits are known."""
         numbers = self.frame[["value", "low", "high"]].to_numpy(float)
         width = numbers[:, 2] - numbers[:, 1]
         return self.frame[np.isfinite(numbers).all(axis=1) & (width > 0)]
 
     def errors(self, level: float) -> np.ndarray:
-        """The standard errors of the known slices, from the width of their intervals."""
-        width: np.ndarray = (self.known["high"] - self.known["low"]).to_numpy(float)
+        """The standard errors of the slices `estimated`, from the width of their intervals, which
+        have this level.
+        """
+        width: np.ndarray = (self.estimated["high"] - self.estimated["low"]).to_numpy(float)
         return width / (2 * normal_quantile(level))
 
 
@@ -56,16 +58,18 @@ def obstacle(study: Study, column: str) -> str:
     """
     if study.design.layout is Layout.SERIES:
         return "rows of a time series are correlated"
-    are_of_blocks = any(not isinstance(part.member, np.ndarray) for part in study.slices)
+    # the member of a slice is a mask; a number if rows are read in blocks
+    members = [one_slice.member for one_slice in study.slices]
+    are_of_blocks = any(not isinstance(member, np.ndarray) for member in members)
     if study.settings.unit and are_of_blocks:
         return "units of blocks may have rows in several"
     if study.unit is None:
         return ""
     number, names = codes(study.unit)
     slices_of_unit = np.zeros(len(names), np.int64)
-    for part in study.slices:
-        if part.column == column:
-            slices_of_unit[np.unique(number[part.member])] += 1
+    for one_slice in study.slices:
+        if one_slice.column == column:
+            slices_of_unit[np.unique(number[one_slice.member])] += 1
     if (slices_of_unit > 1).any():
         return f"units have rows in several of them; study.gaps({column!r}) allows for that"
     return ""
@@ -74,7 +78,7 @@ def obstacle(study: Study, column: str) -> str:
 def left_out_columns(study: Study) -> dict[str, str]:
     """The columns whose slices cannot be compared with each other, and why."""
     left_out = {}
-    for column in dict.fromkeys(part.column for part in study.slices):
+    for column in dict.fromkeys(one_slice.column for one_slice in study.slices):
         if reason := study.slices_obstacle(column):
             left_out[column] = _not_compared(column, reason)
     return left_out
@@ -93,26 +97,31 @@ def families(study: Study) -> Iterator[SliceFamily]:
     for column, rows in frame.groupby("segment", sort=False):
         if column in left_out:
             continue
-        for system, part in rows.groupby("system", sort=False):
-            frame_of_system = part[["slice", "n", "value", "low", "high"]]
+        for system, rows_of_system in rows.groupby("system", sort=False):
+            frame_of_system = rows_of_system[["slice", "n", "value", "low", "high"]]
             yield SliceFamily(str(column), str(system), frame_of_system)
-        if "difference" in rows:
+        if "difference" in rows:  # the same in the rows of both systems
             pair = " − ".join(study.opponents)
             differences = rows.drop_duplicates("slice")[["slice", "n", *PAIR]]
             yield SliceFamily(str(column), pair, differences.rename(columns=PAIR))
 
 
 def against_rest(study: Study) -> Iterator[Row]:
-    """A row for each slice: its value beside the mean of the others of its column."""
+    """A row for each slice: its value beside the mean of the others of its column (rest).
+
+    Columns: segment (the column), slice, system, n, value, rest, difference with low and high,
+    adjusted (p over the slices of the column), verdict (higher, lower or cannot tell).
+    """
     level = study.settings.level
     for family in families(study):
-        rows = family.known
+        rows = family.estimated
         if len(rows) < 2:
             continue
         values = rows["value"].to_numpy(float)
         weights = rows["n"].to_numpy(float)
         # Wilson's interval of a share of one half is narrower than normal limits by this factor
-        wilson_factor = np.sqrt(1 + normal_quantile(level) ** 2 / weights)
+        square_quantile = normal_quantile(level) ** 2
+        wilson_factor = np.sqrt(1 + square_quantile / weights)
         errors = family.errors(level) * wilson_factor
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         reach = normal_quantile(level) * compared.error
@@ -128,32 +137,33 @@ def against_rest(study: Study) -> Iterator[Row]:
 
 
 def picked(study: Study) -> Iterator[Row]:
-    """The highest and the lowest slice of each column, with its value corrected for having been
-    picked.
+    """The highest and the lowest slice of each column and system, with its value corrected for
+    having been picked: segment, system, place (highest or lowest), slice, slices (how many),
+    value, corrected with low and high.
     """
     level = study.settings.level
     for family in families(study):
-        rows = family.known
+        rows = family.estimated
         if len(rows) < 2:
             continue
         values = rows["value"].to_numpy(float)
         errors = family.errors(level)
-        high = winners.highest(values, errors, level=level)
-        low = winners.highest(-values, errors, level=level)
-        low = Estimate(-low.value, -low.high, -low.low, level, low.n, low.method)
-        highest = int(values.argmax())
-        lowest = int(values.argmin())
-        for place, number, estimate in (
-            ("highest", highest, high),
-            ("lowest", lowest, low),
-        ):
+        estimates = {
+            "highest": winners.highest(values, errors, level=level),
+            "lowest": _negated(winners.highest(-values, errors, level=level)),
+        }
+        numbers = {"highest": int(values.argmax()), "lowest": int(values.argmin())}
+        for place, estimate in estimates.items():
+            number = numbers[place]  # of the slice
             row: Row = {"segment": family.column, "system": family.system, "place": place}
-            row |= {
-                "slice": rows["slice"].iloc[number],
-                "slices": estimate.n,
-                "value": values[number],
-            }
-            yield row | {"corrected": estimate.value, "low": estimate.low, "high": estimate.high}
+            row |= {"slice": rows["slice"].iloc[number], "slices": estimate.n}
+            row |= {"value": values[number], "corrected": estimate.value}
+            yield row | {"low": estimate.low, "high": estimate.high}
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    """The estimate of a value with the other sign."""
+    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
 
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
@@ -171,8 +181,8 @@ def picked_estimate(study: Study, column: str, system: str, place: str) -> Estim
 
 
 def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
-    """The slices of a column that are worse than the others, as "system column slice". Raises
-    ParameterError for a metric without a better direction.
+    """The slices of a column in which one of these systems is worse than in the others, as "system
+    column slice". Raises ParameterError for a metric without a better direction.
     """
     direction = study.primary.metric.direction
     if direction == 0:
@@ -189,7 +199,7 @@ def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
 
 def check_column(study: Study, column: str) -> None:
     """Raise ParameterError for a column without slices, or whose slices are not independent."""
-    columns = list(dict.fromkeys(part.column for part in study.divisions()))
+    columns = list(dict.fromkeys(one_slice.column for one_slice in study.divisions()))
     if column not in columns:
         near = did_you_mean(column, columns)
         raise ParameterError(
@@ -201,4 +211,5 @@ def check_column(study: Study, column: str) -> None:
 
 
 def _not_compared(column: str, reason: str) -> str:
+    """The sentence that the slices of a column are not compared, and why."""
     return f"the slices of {column!r} cannot be compared with each other: {reason}"
