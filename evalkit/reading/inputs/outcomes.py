@@ -27,8 +27,18 @@ from evalkit.reading.inputs.aligned import (
     ColumnLayout,
     PredictionTable,
 )
-from evalkit.reading.matching.column_names import columns_of_systems, comparable, snake_case
-from evalkit.reading.matching.proposal import Proposal, classification, probabilities_of_classes
+from evalkit.reading.matching.column_names import (
+    columns_of_systems,
+    comparable,
+    says_prediction,
+    snake_case,
+)
+from evalkit.reading.matching.proposal import (
+    LEAST_CLASSES,
+    Proposal,
+    classification,
+    probabilities_of_classes,
+)
 from evalkit.reading.matching.samples import (
     ANSWER_WORDS,
     FEW,
@@ -286,8 +296,12 @@ class OutcomeTable(PredictionTable):
         """Raise InputError for columns that hold probabilities of classes, but are not called after
         the labels.
         """
-        probabilities = probabilities_of_classes(self.sample_of(part))
-        labels = self.sample_of(part).named("label")
+        predictions = [name for name in part.columns if says_prediction(snake_case(name))]
+        if len(predictions) < LEAST_CLASSES:  # so that no cell need be looked at
+            return
+        sample = self.sample_of(part)
+        probabilities = probabilities_of_classes(sample)
+        labels = sample.named("label")
         if not probabilities or len(labels) != 1:
             return
         names = [column.name for column in probabilities]
@@ -339,13 +353,14 @@ class OutcomeTable(PredictionTable):
         chosen = self.columns.get("predicted")
         # only a column that the user names must have no empty cell
         content = rules.NAME if chosen else rules.NAME_OR_EMPTY
+        systems = layout.systems or ("",)  # a long table has one column for all of its systems
         decisions = []
-        for i, system in enumerate(layout.systems or [""]):  # "": the system of a long table
+        for number, system in enumerate(systems):
             columns = [chosen] if chosen else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
             decision = Field(columns[0], content, canonical_label)
-            decisions.append(RoleColumn("predicted", decision, i))
+            decisions.append(RoleColumn("predicted", decision, number))
         return replace(layout, columns=(*layout.columns, *decisions))
 
     def read(self) -> Outcomes:

@@ -48,6 +48,9 @@ LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
 DISTANCES = frozenset(usual("distances")["words"])
+RANK_NAMES = frozenset(roles_of.SYNONYMS["rank"]) | frozenset(
+    roles_of.facts("roles")["rank"]["usual"].split()
+)
 NO_SCORE: Mapping[str | None, str] = {None: ""}
 ALL_RELEVANT = "1 in every row"  # the column of grades of judgements that have none
 
@@ -610,7 +613,8 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
-    if part.layout or score not in part.columns:
+    names = map(snake_case, part.columns)
+    if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
         return
     sampled = SampledTable.of(part, {})
     ranks = [column.numbers for column in sampled.named("rank")]

@@ -25,18 +25,23 @@ from evalkit.reading.inputs.unit_columns import (
     measure_of,
     tracked,
 )
-from evalkit.reading.matching.column_names import NAMES, USES, is_bookkeeping, uses_of
+from evalkit.reading.matching.column_names import (
+    NAMES,
+    PREDICTION_WORDS,
+    USES,
+    is_bookkeeping,
+    snake_case,
+    uses_of,
+)
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
 from evalkit.reading.matching.samples import (
     ACTUALS,
     ANSWERS,
-    WORDS,
     ColumnSample,
     SampledTable,
     differing,
     samples_of,
-    snake_case,
 )
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
@@ -577,7 +582,7 @@ def refuse_transposed(column: UnitColumn, part: InputPart) -> None:
     """
     names = {snake_case(text) for text in part.head.get(column.name, ()) if text is not None}
     answers = sorted(names & (ANSWERS | ACTUALS))
-    if answers and any({*name.split("_")} & WORDS for name in names):
+    if answers and any(PREDICTION_WORDS.intersection(name.split("_")) for name in names):
         raise refused(part.name, "transposed", column=column.name, answer=answers[0])
 
 

@@ -19,6 +19,7 @@ SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items(
 METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 AMOUNTS = usual("bookkeeping")["amounts"]
+PREDICTION_WORDS = frozenset(usual("predictions")["words"])  # such as score and forecast
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 # the uses of columns that hold neither answers nor predictions
 USES_OF_BOOKKEEPING = frozenset(
@@ -106,6 +107,17 @@ def is_bookkeeping(name: str) -> bool:
     [True, True, True, True, False]
     """
     return bool(uses_of(name) & USES_OF_BOOKKEEPING) or is_like(snake_case(name), BOOKKEEPING)
+
+
+def says_prediction(snake_case_name: str) -> bool:
+    """True if a word of a column's name says that it holds predictions, unless the name is that of
+    a metric. snake_case_name: the name as `snake_case` returns it.
+
+    >>> says_prediction("rf_score"), says_prediction("age"), says_prediction("f1_score")
+    (True, False, False)
+    """
+    is_metric = snake_case_name in METRICS - PREDICTION_WORDS
+    return not is_metric and not PREDICTION_WORDS.isdisjoint(snake_case_name.split("_"))
 
 
 # Wide tables --------------------------------------------------------------------------------------

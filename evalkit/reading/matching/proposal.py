@@ -20,6 +20,7 @@ from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.matching.column_names import (
     AMOUNTS,
     NAMES,
+    PREDICTION_WORDS,
     is_like,
     names_with_system,
     snake_case,
@@ -45,7 +46,6 @@ from evalkit.reading.matching.samples import (
     NO_METRICS,
     PLAIN_ANSWERS,
     POSITIVE_OF,
-    WORDS,
     ColumnSample,
     SampledTable,
     differing,
@@ -694,13 +694,16 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     return bool(np.mean(np.abs(sums - 1) <= TOTAL) >= 0.95)
 
 
+LEAST_CLASSES = 3  # with a column of probabilities each; two could be those of two systems
+
+
 def probabilities_of_classes(table: SampledTable) -> list[ColumnSample]:
     """The columns of three shares or more, called predictions, that sum to 1 in nearly every row,
     as the probabilities of classes do; empty without such columns.
     """
     # classes may be called low and high, which elsewhere are bounds
     shares = [column for column in table.columns if column.is_share and column.says_prediction]
-    return shares if len(shares) > 2 and sum_to_one(shares) else []
+    return shares if len(shares) >= LEAST_CLASSES and sum_to_one(shares) else []
 
 
 def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
@@ -799,7 +802,7 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
         groups: dict[str, list[str]] = {}  # word -> columns
         for column in columns:
             words = column.snake_case_name.split("_")
-            if len(words) > 1 and words[position] in WORDS:
+            if len(words) > 1 and words[position] in PREDICTION_WORDS:
                 groups.setdefault(words[position], []).append(column.name)
         for names in groups.values():
             systems = predictions_by_system(role, names)

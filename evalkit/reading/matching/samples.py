@@ -11,10 +11,11 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.names import usual
 from evalkit.reading.matching.column_names import (
-    METRICS,
     NAMES,
+    PREDICTION_WORDS,
     is_bookkeeping,
     is_like,
+    says_prediction,
     snake_case,
     uses_of,
 )
@@ -27,7 +28,6 @@ FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 NO_NUMBER = "nan"
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
-WORDS = frozenset(usual("predictions")["words"])  # of names of columns that hold predictions
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
@@ -147,7 +147,9 @@ class ColumnSample:
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
         # p and lr also name bookkeeping
-        may_predict = self.snake_case_name in WORDS or (self.names_model and not self.is_setting)
+        may_predict = self.snake_case_name in PREDICTION_WORDS or (
+            self.names_model and not self.is_setting
+        )
         return self.numbers_rows or (not may_predict and is_bookkeeping(self.name))
 
     @property
@@ -170,11 +172,8 @@ class ColumnSample:
 
     @property
     def says_prediction(self) -> bool:
-        """True if a word of the name says that it holds predictions, unless the name is that of a
-        metric, such as f1_score.
-        """
-        is_metric = self.snake_case_name in METRICS - WORDS
-        return bool(self.words & WORDS) and not is_metric
+        """True if a word of the name says that it holds predictions."""
+        return says_prediction(self.snake_case_name)
 
     @property
     def names_forecaster(self) -> bool:
@@ -219,7 +218,7 @@ class ColumnSample:
         name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
         completed = f"_{other.snake_case_name}_"
         added = completed.replace(f"_{name}_", "_", 1)
-        return added != completed and bool(WORDS & {*added.split("_")})
+        return added != completed and not PREDICTION_WORDS.isdisjoint(added.split("_"))
 
     @property
     def measures_users(self) -> bool:
