@@ -17,7 +17,7 @@ from evalkit.drawing.shown import findings
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import FindingKind
 from evalkit.numbers import decimals, number
-from evalkit.reading.tables.formats import FORMATS, shown
+from evalkit.reading.tables.formats import FORMATS, printed_path
 from evalkit.reading.tables.parts import File, stamp
 from evalkit.report import plain
 
@@ -36,7 +36,7 @@ class Feather(File):
 
 def opened(path, header):
     names = tuple(pyarrow.feather.read_table(path).column_names)
-    return Feather(name=shown(path), columns=names, path=path, stamp=stamp(path))
+    return Feather(name=printed_path(path), columns=names, path=path, stamp=stamp(path))
 
 
 @pytest.fixture

@@ -238,7 +238,7 @@ def counted(table, most=2**20):
 def grids(folder, memory, size, most=2**20, **more):
     with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
         made = scores.read(
-            engine, OutcomeTable.of(str(folder), attributes=["country"], **more), ["country"]
+            engine, OutcomeTable.from_data(str(folder), attributes=["country"], **more), ["country"]
         )
         return counted(made, most)
 

@@ -61,7 +61,7 @@ def is_of_users(part: InputPart, p: InterleavingParameters) -> bool:
     """
     roles = {*roles_of.match(part.columns, ("team", "session", "arm"), {}, "").resolve()}
     roles |= {*p.columns}
-    roles |= {*proposal_of_users(SampledTable.of(part, {})).columns}
+    roles |= {*proposal_of_users(SampledTable.from_part(part, {})).columns}
     is_log = "team" in roles or ("session" in roles and "arm" not in roles)
     return bool(p.metrics) or not is_log
 
@@ -147,7 +147,7 @@ def _selections(
         for part, part_fields, frame in zip(parts, fields, frames, strict=True)
     ]
     return [
-        engine.kept(selection, frame) for selection, frame in zip(selections, frames, strict=True)
+        engine.cached(selection, frame) for selection, frame in zip(selections, frames, strict=True)
     ]
 
 
@@ -493,7 +493,7 @@ def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
     such as revenue with "5 €", which is why the column is not taken as a metric. used: columns that
     have another use.
     """
-    for column in SampledTable.of(part, {}, used=used).columns:
+    for column in SampledTable.from_part(part, {}, used=used).columns:
         number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
         looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
         if column.is_bookkeeping or not looks_like_numbers:
@@ -582,7 +582,7 @@ def user_fields(
     """
     for part in parts:
         if not _has_column_of("user", part, columns):
-            refuse_totals(part, proposal_of_users(SampledTable.of(part, columns)))
+            refuse_totals(part, proposal_of_users(SampledTable.from_part(part, columns)))
     fields = [_fields(part, USERS, columns, attributes, numbers) for part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
@@ -671,7 +671,7 @@ def _fields(
     if required == ["arm"] and mapping.missing_roles(required):
         # no column is called like an arm: take the one that holds arms by its content
         used = [*attributes, *numbers]
-        proposal = proposal_of_users(SampledTable.of(part, chosen, used=used))
+        proposal = proposal_of_users(SampledTable.from_part(part, chosen, used=used))
         if proposal.is_complete:
             mapping = match(chosen={**proposal.columns, **chosen})
     try:

@@ -125,7 +125,7 @@ def of_blocks(
         read=sum(table.counts),
         used=rows,
         alone=alone,
-        others=table.others,
+        others=table.unused_columns,
         by_content=table.pieces[0].layout.by_content,
     )
     return {

@@ -445,7 +445,7 @@ def test_a_file_beside_a_table_is_sent_to_the_session(session):
     (part,) = sources.parts(str(qrels))
     chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
     n = len(qrels.read_text(encoding="utf-8").splitlines())
-    found = engine.table(Query.of(chosen, "count(`grade`) AS n"))
+    found = engine.table(Query.from_selection(chosen, "count(`grade`) AS n"))
     assert found["n"].to_pylist() == [n]
 
 

@@ -128,7 +128,7 @@ def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
 def _count(engine: Engine, part: InputPart) -> int:
     """The number of rows of a part, by a query."""
     selection = part.select({"first": part.columns[0]}, {})
-    table = engine.table(Query.of(selection, "count(*) AS n"))
+    table = engine.table(Query.from_selection(selection, "count(*) AS n"))
     return int(table["n"][0].as_py())
 
 
@@ -168,7 +168,7 @@ class DuckDB(Engine):
 
     def table(self, query: Query) -> Any:
         """The result as one Arrow table."""
-        with self._asked(query) as relation:
+        with self._result_of(query) as relation:
             return relation.to_arrow_table()
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
@@ -197,7 +197,7 @@ class DuckDB(Engine):
     def _batches(self, query: Query) -> Iterator[Any]:
         """The result as Arrow tables of the rows of a shard, in order."""
         size = self.budget.shard
-        with self._asked(query) as relation:
+        with self._result_of(query) as relation:
             yield from base.tables(relation.to_arrow_reader(size), size)
 
     def again(self) -> AbstractContextManager[Engine]:
@@ -210,10 +210,10 @@ class DuckDB(Engine):
         """As `Engine.where`, by the connection of this process."""
         return selection.where(condition, cells, most)
 
-    def _asked(self, query: Query) -> AbstractContextManager[Any]:
+    def _result_of(self, query: Query) -> AbstractContextManager[Any]:
         """A context in which the query's result, a relation of DuckDB, is used."""
         refused = partial(self._refused, where=query.where)
-        return duck.asked(self.connection, query.sql, query.frames, refused)
+        return duck.query_result(self.connection, query.sql, query.frames, refused)
 
     def _refused(self, message: str, where: str) -> InputError:
         """The error for a message of DuckDB."""
@@ -244,12 +244,12 @@ class AtHand(DuckDB):
         """The connection of this process."""
         return duck.connection()
 
-    def kept(self, selection: Selection, frame: str) -> Selection:
+    def cached(self, selection: Selection, frame: str) -> Selection:
         """The selection; for a text file, which takes long to read again, the result of it."""
         if not isinstance(selection.part, formats.TextFile):
             return selection
         with explained(selection):
-            result = self.table(Query.of(selection, "*"))
+            result = self.table(Query.from_selection(selection, "*"))
         return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: result})
 
     def stream(self, query: Query) -> Iterator[Any]:
@@ -330,7 +330,7 @@ class Spark(Engine):
 
     def table(self, query: Query) -> Any:
         """The result as one Arrow table."""
-        with self._asked(query) as rows:
+        with self._result_of(query) as rows:
             return rows.toArrow()
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
@@ -340,7 +340,7 @@ class Spark(Engine):
         the table may be long because its rows are not known. Raises InputError if the query returns
         no row.
         """
-        with self._asked(query) as rows:
+        with self._result_of(query) as rows:
             summed = self._worked(rows, query.by, of, added)
             fold = _sent(spark_worker.folded, added)
             for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
@@ -353,7 +353,7 @@ class Spark(Engine):
 
     def stream(self, query: Query) -> Iterator[Any]:
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
-        with self._asked(query) as rows:
+        with self._result_of(query) as rows:
             cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
             yield from map(
                 spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells)))
@@ -380,16 +380,18 @@ class Spark(Engine):
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
-        query = Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
+        query = Query.from_selection(
+            selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}"
+        )
         rows: list[dict[str, Any]] = self.table(query).to_pylist()
         return rows
 
     @contextmanager
-    def _asked(self, query: Query) -> Iterator[Any]:
+    def _result_of(self, query: Query) -> Iterator[Any]:
         """A context with the query's data frame, in which its frames have names and batches are
         large.
         """
-        with spark_tables.asked(query.where), self._large_batches():
+        with spark_tables.spark_errors(query.where), self._large_batches():
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
                 for name, frame in query.frames.items():

@@ -35,7 +35,7 @@ class Query:
     then: Sequence[str] = ()
 
     @classmethod
-    def of(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
+    def from_selection(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
         """A query of cells (SQL) from a selection. rest: what follows the FROM clause."""
         return cls(
             f"SELECT {cells} FROM ({selection.query}) AS s {rest}",
@@ -98,7 +98,7 @@ class Engine(Protocol):
     def again(self) -> AbstractContextManager["Engine"]:
         """An engine like this one, which may be closed by now, for another reading."""
 
-    def kept(self, selection: Selection, frame: str) -> Selection:
+    def cached(self, selection: Selection, frame: str) -> Selection:
         """The selection, stored if it will be queried repeatedly. frame: the name of the table that
         it then reads.
         """
@@ -134,7 +134,7 @@ def profile(
     rest: what follows the FROM clause. Raises InputError if there is no row.
     """
     with explained(selection):
-        query = Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
+        query = Query.from_selection(selection, ", ".join(["count(*) AS n", *cells]), rest)
         groups = engine.table(query).to_pylist()
     with_rows = [group for group in groups if group["n"]]
     if not with_rows:

@@ -196,7 +196,7 @@ class ColumnLayout:
             if role in columns:
                 return columns[role]
         letters = zip(*columns.values(), strict=False)
-        shared = takewhile(lambda same: len({*same}) == 1, letters)
+        shared = takewhile(lambda same: len(set(same)) == 1, letters)
         return "".join(same[0] for same in shared).rstrip(" _-.(") or PROBABILITIES
 
 
@@ -352,7 +352,7 @@ def read(
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:  # the systems of a wide table share each row
-        paired = [*system_rows.values()]
+        paired = list(system_rows.values())
         layout = _without_disagreements(layout, columns, paired, optional)
         refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
@@ -427,7 +427,7 @@ class PredictionTable:
     optional: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
-    def of(cls, data: Any, **chosen: Any) -> Self:
+    def from_data(cls, data: Any, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
         return cls(folders.parts(data), **chosen)
 
@@ -493,7 +493,7 @@ class PredictionTable:
     def sample_of(self, part: InputPart) -> SampledTable:
         """The first rows of a part."""
         uses = [*self.attributes, *self.metric_columns]
-        return SampledTable.of(part, self.columns, self.systems, uses)
+        return SampledTable.from_part(part, self.columns, self.systems, uses)
 
     def propose(self, table: SampledTable) -> Proposal:
         """The proposal of the report."""
@@ -526,7 +526,7 @@ class PredictionTable:
             return
         if snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
             return
-        samples = {column.name: column for column in SampledTable.of(part, {}).columns}
+        samples = {column.name: column for column in SampledTable.from_part(part, {}).columns}
         counts = samples[unused[0]]
         holds_counts = counts.is_whole and counts.finite.min() >= 0
         if holds_counts and are_distinct(*(samples[name] for name in used)):
@@ -546,7 +546,7 @@ class PredictionTable:
                     predictions.append(RoleColumn(role, Field(column, self.rules_of(role)), i))
         used = [column.field.column for column in predictions]
         shared = {role: name for role, name in proposal.columns.items() if name not in used}
-        lacking = {*shared.values(), *used} - {*part.columns}
+        lacking = {*shared.values(), *used} - set(part.columns)
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
@@ -611,7 +611,7 @@ class PredictionTable:
             if role is predicted or not role.per_system:
                 continue
             names = [f"{role.name}_{system}" for system in wide_columns]
-            if {*names} <= {*part.columns}:  # every system has a column of this further role
+            if set(names) <= set(part.columns):  # every system has a column of this further role
                 chosen += [role.column(name, i) for i, name in enumerate(names)]
         return ColumnLayout(tuple(chosen), tuple(wide_columns))
 
@@ -657,7 +657,7 @@ class PredictionTable:
         """
         named = dict.fromkeys(self.attributes)
         optional = [name for name in columns if name not in named] if slices == AUTO else []
-        return replace(self, attributes=[*named | dict.fromkeys(columns)], optional=optional)
+        return replace(self, attributes=list(named | dict.fromkeys(columns)), optional=optional)
 
 
 def shared_columns(
@@ -684,7 +684,7 @@ def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLay
     columns.
     """
     for part, layout in zip(parts[1:], layouts[1:], strict=True):
-        if {*layout.systems} != {*layouts[0].systems}:
+        if set(layout.systems) != set(layouts[0].systems):
             raise InputError(
                 f"{parts[0].name} and {part.name} must name the same systems in their columns"
             )
@@ -713,7 +713,7 @@ def _rows_of_systems(
     names, code = _systems(rows, layout)
     chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
     rows_of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
-    paired_rows = [*rows_of_system.values()]
+    paired_rows = list(rows_of_system.values())
     if id is not None:
         paired_rows = _paired_by_id(rows, layout, id, rows_of_system)
     return {
@@ -745,19 +745,19 @@ def _paired_by_id(
     folds = [rows.coded(role) for role in layout.unique_within]
     for fold in folds:  # one number per id and fold, renumbered from 0 on so that it stays small
         key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
-    rows_by_system = np.concatenate([*systems.values()])
+    rows_by_system = np.concatenate(list(systems.values()))
     rows_per_system = [len(rows_of_system) for rows_of_system in systems.values()]
     system = np.repeat(np.arange(len(systems)), rows_per_system)
     pairing = pair_rows(key[rows_by_system], system, len(systems))
     if pairing.repeated_row is not None:
         row = int(rows_by_system[pairing.repeated_row])
-        name = [*systems][system[pairing.repeated_row]]
+        name = list(systems)[system[pairing.repeated_row]]
         raise repeated_id(rows.place(row), id.name(row), name)
-    pairs = [*rows_by_system[pairing.rows].T]
+    pairs = list(rows_by_system[pairing.rows].T)
     if folds:
         _refuse_other_folds(rows, id, folds, systems, pairs)
     if not len(pairs[0]):
-        raise no_common_ids([*systems])
+        raise no_common_ids(list(systems))
     return pairs
 
 
@@ -819,7 +819,7 @@ def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]
     """
     if "system" in layout.fields:
         column = rows.coded("system")
-        return [*column.names], column.code
+        return list(column.names), column.code
     system_of_part = system_names([block.part for block in rows.blocks], layout)
     names, number = np.unique(np.array(system_of_part, dtype=object), return_inverse=True)
     code = np.repeat(number, [block.rows for block in rows.blocks])
@@ -836,7 +836,7 @@ def system_names(parts: Sequence[InputPart], layout: ColumnLayout) -> list[str]:
         return [layout.only_system]
     stems = [stem(part) for part in parts]
     undated = [DATE.sub("", stem) for stem in stems]
-    are_distinct_undated = len({*undated}) == len({*stems})
+    are_distinct_undated = len(set(undated)) == len(set(stems))
     are_one_system = "id" not in layout.fields and all(undated)
     if are_distinct_undated or are_one_system:
         return [name or stem for name, stem in zip(undated, stems, strict=True)]

@@ -300,7 +300,7 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     rarest = len(count) - 1 - int(count[::-1].argmin())
     row = int((examples.label == rarest).argmax())
     got = f"{examples.classes[rarest]!r} as one of {len(count)}"
-    return TWO.of(rows.locate, rows.columns["label"], row, got)
+    return TWO.located_error(rows.locate, rows.columns["label"], row, got)
 
 
 def _two_classes(rows: aligned.Aligned, label: Coded) -> Target:
@@ -341,7 +341,7 @@ def layouts_of(
 
 def _holds_texts(part: InputPart, label: str) -> bool:
     """True if the labels in a column are texts, such as no and yes, or false and true."""
-    (sample,) = SampledTable.of(part, {"label": label}).exact("label")
+    (sample,) = SampledTable.from_part(part, {"label": label}).exact("label")
     return sample.numbers is None or sample.labels <= TRUTH.keys()
 
 
@@ -354,13 +354,13 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
     proposal = None
     if mapping.missing_roles(NEEDED):
-        proposal = validation(SampledTable.of(part, chosen))
+        proposal = validation(SampledTable.from_part(part, chosen))
     if proposal is not None and proposal.is_complete:
         columns = dict(proposal.columns)
         predictions = proposal.predictions
     else:
         columns = mapping.resolve(NEEDED)
-        usual_ids = SampledTable.of(part, chosen).named("id")
+        usual_ids = SampledTable.from_part(part, chosen).named("id")
         if "id" not in columns and len(usual_ids) == 1:
             columns["id"] = usual_ids[0].name
     if "repeat" in columns and "id" not in columns:
@@ -481,7 +481,7 @@ def _without_development(e: Examples) -> Examples:
     """
     assert e.fold is not None
     sets = np.array([set_of(name) for name in e.fold.names])
-    if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
+    if set(sets.tolist()) != {TRAINING, TEST, DEVELOPMENT}:
         return e
     in_development = (sets == DEVELOPMENT)[e.fold.code]
     names = e.fold.take(in_development).names
@@ -663,7 +663,7 @@ def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Se
     infinite = np.isinf(values).to_numpy()
     if infinite.any():
         row = int(infinite.argmax())
-        raise FEATURE.of(locate, name, row, str(column[row]))
+        raise FEATURE.located_error(locate, name, row, str(column[row]))
     return values
 
 
@@ -678,7 +678,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
     is_empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
     if is_empty.any():
         row = int(is_empty.argmax())
-        raise rules.PRESENT.of(locate, name, row, repr(text.names[text.code[row]]))
+        raise rules.PRESENT.located_error(locate, name, row, repr(text.names[text.code[row]]))
     distinct = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce")
     values = distinct.to_numpy(np.float64)[text.code]
     if kind == CLASSES or (kind is None and np.isnan(values).any()):
@@ -689,7 +689,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
             row = int(wrong[0])
             # a text that is no number is NaN as a value
             got = repr(text.names[text.code[row]]) if rule is rules.FINITE else exact(values[row])
-            raise rule.of(locate, name, row, got)
+            raise rule.located_error(locate, name, row, got)
     return _classes(values, kind)
 
 
@@ -702,7 +702,7 @@ def _classes(values: Floats, kind: str | None) -> Target:
     if kind is None:
         are_classes = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
     if are_classes:
-        return _numbered(np.searchsorted(distinct, values), [*map(exact, distinct)])
+        return _numbered(np.searchsorted(distinct, values), list(map(exact, distinct)))
     if distinct.size < 2:
         raise InputError(f"label must have 2 or more values, got only {exact(distinct[0])}")
     return values, ()
@@ -763,6 +763,6 @@ def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None
     for rule, is_wrong in ((DATE, is_placeholder), (TIME, dates.isna())):
         if is_wrong.any():
             row = int(is_wrong.to_numpy()[text.code].argmax())
-            raise rule.of(locate, name, row, repr(text.names[text.code[row]]))
+            raise rule.located_error(locate, name, row, repr(text.names[text.code[row]]))
     seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
     return (seconds / 86400)[text.code], True

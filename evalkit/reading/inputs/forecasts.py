@@ -35,7 +35,7 @@ class ForecastTable(PredictionTable):
             return True
         if leveled(part.columns) or distributions(part.columns, self.interval_level):
             return False
-        if numbered(part.columns).keys() & {*part.columns}:  # cells say whether they are draws
+        if numbered(part.columns).keys() & set(part.columns):  # cells say whether they are draws
             return False
         return super().names_suffice
 

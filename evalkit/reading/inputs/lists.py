@@ -457,7 +457,7 @@ def read_catalogue(
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
-    roles = [*fields[0]]
+    roles = list(fields[0])
     features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
     return Catalogue(
         item,

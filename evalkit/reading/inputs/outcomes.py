@@ -223,7 +223,7 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         roles = self.mappings[part].resolve()
         # y_true has the role of the label, unless p_true makes a label called "true" of it
-        if label_columns(part) - {*roles.values()}:
+        if label_columns(part) - set(roles.values()):
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
@@ -305,7 +305,7 @@ class OutcomeTable(PredictionTable):
         if not probabilities or len(labels) != 1:
             return
         names = [column.name for column in probabilities]
-        classes = _in_order({*labels[0].labels})
+        classes = _in_order(set(labels[0].labels))
         raise roles_of.refused(
             part.name,
             "unnamed_classes",
@@ -325,7 +325,7 @@ class OutcomeTable(PredictionTable):
         if "predicted" in roles:
             columns.append(PREDICTED.column(roles["predicted"], 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
-        return ColumnLayout((*columns,))
+        return ColumnLayout(tuple(columns))
 
     def _label_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several labels: for each whether it holds, and its score."""
@@ -342,7 +342,7 @@ class OutcomeTable(PredictionTable):
         columns += [
             RoleColumn(f"p {label}", Field(f"p_{label}", rules.NUMBER), 0) for label in labels
         ]
-        return ColumnLayout((*columns,))
+        return ColumnLayout(tuple(columns))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
         """The layout, extended by each system's column of decisions.
@@ -400,7 +400,7 @@ class OutcomeTable(PredictionTable):
             ways = [written({"score": name}) for name in names]
         elif is_long and np.ptp(values) > 0:
             why = "systems_of_both_classes"
-            names = [*scores]
+            names = list(scores)
             ways = [written([name]) for name in names]
         else:
             return
@@ -412,7 +412,7 @@ class OutcomeTable(PredictionTable):
     def first_scores(self) -> dict[str, Floats]:
         """The scores of the first rows, by the columns of a wide table that hold numbers."""
         names = [column.field.column for column in self.layouts[0].predictions.get("score", ())]
-        samples = SampledTable.of(self.parts[0], {}).columns
+        samples = SampledTable.from_part(self.parts[0], {}).columns
         return {
             column.name: column.numbers
             for column in samples
@@ -438,7 +438,7 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
     """
     names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
-        names |= {*WORDS_OF_DECISIONS}
+        names |= set(WORDS_OF_DECISIONS)
     used = {field.column for field in layout.fields.values()}
     return [name for name in columns if name not in used and comparable(name) in names]
 
@@ -461,7 +461,7 @@ def read(data: Any, **chosen: Any) -> Outcomes:
 
     chosen: fields of `OutcomeTable`.
     """
-    return OutcomeTable.of(data, **chosen).read()
+    return OutcomeTable.from_data(data, **chosen).read()
 
 
 # Which columns ------------------------------------------------------------------------------------
@@ -474,7 +474,7 @@ def class_score_columns(part: parts.InputPart) -> list[str]:
 
 def label_columns(part: parts.InputPart) -> set[str]:
     """The names of the columns y_<label> of labels that have a column p_<label> of scores too."""
-    return {f"y_{name[2:]}" for name in class_score_columns(part)} & {*part.columns}
+    return {f"y_{name[2:]}" for name in class_score_columns(part)} & set(part.columns)
 
 
 def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
@@ -578,8 +578,8 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
 
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""
-        column = next(column for column in columns if {*texts} & {*column.names})
-        row = column.first(*{*texts}.intersection(column.names))
+        column = next(column for column in columns if set(texts) & set(column.names))
+        row = column.first(*set(texts).intersection(column.names))
         return LabelCell(rows.place(row), column.names[column.code[row]])
 
     return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
@@ -613,7 +613,7 @@ def _with_decisions_if_readable(outcomes: Outcomes) -> Outcomes:
     if len(decision) == len(columns):
         return replace(outcomes, decision=decision)
     unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
-    if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
+    if any(len(set(column.names) - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
@@ -624,7 +624,7 @@ def _is_decided_positive(decisions: Coded, labels: tuple[str, ...]) -> Bools | N
 
     labels: the negative and the positive one. Decisions may also be 0 and 1, or false and true.
     """
-    texts = {*decisions.names}
+    texts = set(decisions.names)
     positive_of_pair = {frozenset(labels): labels[1], **POSITIVE_OF}
     for pair, positive in positive_of_pair.items():
         if texts <= pair:
@@ -642,7 +642,7 @@ def refuse_column_of_predicted_classes(columns: Sequence[str], system: str, wher
     decisions = named_as_decisions(columns)
     if decisions:
         raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
-    answers = [name for name in columns if ANSWER_WORDS & {*snake_case(name).split("_")}]
+    answers = [name for name in columns if ANSWER_WORDS & set(snake_case(name).split("_"))]
     if answers:
         way = written({"label": answers[0]})
         raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
@@ -672,7 +672,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
     named. where: the file or table, for errors. Raises InputError for a third label, with the row
     of the rarest, and ParameterError if it is not clear which label is positive.
     """
-    names = [*labels.counts]
+    names = list(labels.counts)
     if len(names) > 2:
         # the label with the fewest rows is most likely the invalid one; of several, the last, since
         # 0 and 1 come first in the order of texts
@@ -712,7 +712,7 @@ def _positive_label(names: Sequence[str], requested: str | None, where: str, col
             raise ParameterError(message)
         return label
     for pair, positive in POSITIVE_OF.items():
-        if {*names} <= pair:
+        if set(names) <= pair:
             return positive
     labels = " and ".join(map(repr, names))
     raise UnclearPositive(
@@ -728,7 +728,7 @@ def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = rows.predictions_of("predicted")
     actual_texts = label_texts(rows, "label", [labels])
-    predicted_texts = label_texts(rows, "predicted", [*decisions.values()])
+    predicted_texts = label_texts(rows, "predicted", list(decisions.values()))
     classes = classes_of(actual_texts, predicted_texts, roles, part.name)
     score = {}
     predicted = {}
@@ -766,19 +766,19 @@ def classes_of(
     that has no column of scores, for a single class, and if no predicted class is a label.
     """
     if not scores and not labels.counts.keys() & predicted.counts.keys():
-        label_texts = roles_of.listed(map(repr, _in_order({*labels.counts})), 5)
-        predicted_texts = roles_of.listed(map(repr, _in_order({*predicted.counts})), 5)
+        label_texts = roles_of.listed(map(repr, _in_order(set(labels.counts))), 5)
+        predicted_texts = roles_of.listed(map(repr, _in_order(set(predicted.counts))), 5)
         raise InputError(
             f"{where}: {predicted.column} must use the names of the labels, {label_texts}, got "
             f"{predicted_texts}; write both in the same way"
         )
-    classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
+    classes = _in_order(set(scores) or {*labels.counts, *predicted.counts})
     if not scores:
         _refuse_values_as_classes(labels, predicted)
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first_cell(unknown)
-        columns = ", ".join(f"p_{canonical_label(role[2:])}" for role in [*scores.values()][:5])
+        columns = ", ".join(f"p_{canonical_label(role[2:])}" for role in list(scores.values())[:5])
         raise InputError(
             f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({columns})"
         )
@@ -878,7 +878,7 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     forecast = rows.predictions_of("forecast")
     if not forecast:  # each system has draws alone
         forecast = {
-            name: predictive.Ensemble(np.array([*members.values()])).quantile(0.5)
+            name: predictive.Ensemble(np.array(list(members.values()))).quantile(0.5)
             for name, members in rows.predictions.items()
         }
     weight = weight_of(rows)
@@ -947,7 +947,7 @@ def refuse_two_classes(
     facts = {"column": label, "forecasts": forecast, "way": way}
     if not marks.size:
         raise roles_of.refused(part.name, "two_classes", **facts)
-    names_class = bool({*snake_case(label).split("_")} & {"label", "labels", "class"})
+    names_class = bool(set(snake_case(label).split("_")) & {"label", "labels", "class"})
     if len(marks) == 1 and (names_class or marks[0] < 0 or marks[0] >= MARK):
         raise roles_of.refused(part.name, "marked_classes", mark=marks[0], **facts)
 

@@ -235,7 +235,7 @@ class RankingInput:
     options: ListOptions = ListOptions()
 
     @classmethod
-    def of(
+    def from_data(
         cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any
     ) -> "RankingInput":
         """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of
@@ -340,7 +340,7 @@ class RankingInput:
             raise refused(part.name, "no_run")
         columns, system_scores = self._columns_of_run(part)
         _refuse_attributes(part, columns, self.attributes_of_runs)
-        roles = [*LISTED]
+        roles = list(LISTED)
         scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
         if not system_scores:
             order = "score" if "score" in columns else "rank"
@@ -393,8 +393,8 @@ class RankingInput:
         """Raise InputError if a second column of a role tells rows apart that are equal in the
         first one, and does not only number the rows. name, other: the two columns.
         """
-        pairs = {*zip(part.head[name], part.head[other], strict=True)}
-        tells_rows_apart = len(pairs) > len({*part.head[name]})
+        pairs = set(zip(part.head[name], part.head[other], strict=True))
+        tells_rows_apart = len(pairs) > len(set(part.head[name]))
         numbers_rows = len(pairs) == len(part.head[name])
         if tells_rows_apart and not numbers_rows:
             raise refused(
@@ -414,10 +414,12 @@ class RankingInput:
         if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
-        is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
+        is_ordered = roles & set(ORDER) or _score_columns(
+            part, mapping.columns, self.options.systems
+        )
         if is_ordered and {*LISTED, *self.grade_roles} <= roles:
             return None
-        table = SampledTable.of(
+        table = SampledTable.from_part(
             part, self.options.columns, self.options.systems, self.attributes_of_runs
         )
         proposal = ranking(table, graded=self.has_grades)
@@ -485,10 +487,10 @@ class RankingInput:
         columns: Mapping[str, str] = mapping.columns
         if mapping.missing_roles(roles) and not mapping.missing_columns:
             columns = judged_columns(part, chosen) or columns
-        if {*LISTED} == {*columns}:
+        if set(LISTED) == set(columns):
             part = with_all_relevant(part)
             columns = {**columns, "grade": ALL_RELEVANT}
-        elif not {*roles} <= {*columns}:
+        elif not set(roles) <= set(columns):
             columns = mapping.resolve(roles)
         self._refuse_two_roles(part, columns)
         fields = {role: Field(columns[role], RULES[role]) for role in roles}
@@ -533,8 +535,8 @@ def is_id_of_query(part: InputPart, query: str, other: str) -> bool:
     """
     if snake_case(other) not in roles_of.facts("roles")["query"]["usual"].split():
         return False
-    pairs = {*zip(part.head[query], part.head[other], strict=True)}
-    return len(pairs) == len({*part.head[other]})
+    pairs = set(zip(part.head[query], part.head[other], strict=True))
+    return len(pairs) == len(set(part.head[other]))
 
 
 def _refuse_attributes(
@@ -546,7 +548,7 @@ def _refuse_attributes(
     for role in ("system", "item", "score", "rank", "grade"):
         # other names of a system, such as model, may be those of segments
         usual: Sequence[str] = ("system",) if role == "system" else roles_of.SYNONYMS[role]
-        names = {columns[role]} if role in columns else {*usual}.intersection(part.columns)
+        names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
@@ -566,10 +568,10 @@ def metrics_hint(part: InputPart) -> str:
     it; "" unless each query has the same items, as it would have the same metrics.
     """
     cells = part.head
-    if not {*documents.COLUMNS} <= {*cells}:
+    if not set(documents.COLUMNS) <= set(cells):
         return ""
-    combinations = len({*cells["query"]}) * len({*cells["item"]})
-    if combinations != len({*zip(cells["query"], cells["item"], strict=True)}):
+    combinations = len(set(cells["query"])) * len(set(cells["item"]))
+    if combinations != len(set(zip(cells["query"], cells["item"], strict=True))):
         return ""
     roles = dict(zip(("unit", "metric", "value"), documents.COLUMNS, strict=True))
     way = f"give a file per system to report significance, with columns={written(roles)!r}"
@@ -581,11 +583,11 @@ def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, s
     hold one. Empty if another role has no column. Raises InputError if only cells say which column
     is the grade.
     """
-    table = SampledTable.of(part, chosen)
+    table = SampledTable.from_part(part, chosen)
     proposal = judgements(table)
     if "query" not in proposal.columns or "item" not in proposal.columns:
         return {}
-    possible = [*proposal.unclear.get("grade", ())]
+    possible = list(proposal.unclear.get("grade", ()))
     if "grade" in proposal.columns:
         possible.append(proposal.columns["grade"])
     named = {column.name for column in table.named("grade")}
@@ -604,7 +606,7 @@ def with_all_relevant(part: InputPart) -> InputPart:
 
 def is_of_whole_scores(part: InputPart) -> bool:
     """True if a column score holds whole numbers, as it does in judgements of BEIR and ranx."""
-    scores = SampledTable.of(part, {}).exact("score")
+    scores = SampledTable.from_part(part, {}).exact("score")
     return bool(scores) and scores[0].is_whole
 
 
@@ -616,14 +618,14 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     names = map(snake_case, part.columns)
     if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
         return
-    sampled = SampledTable.of(part, {})
+    sampled = SampledTable.from_part(part, {})
     ranks = [column.numbers for column in sampled.named("rank")]
     samples = {column.name: column for column in sampled.columns}
     scores = samples[score].numbers
     if scores is None or len(ranks) != 1 or ranks[0] is None:
         return
     lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
-    number_of_list = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
+    number_of_list = np.unique(list(map(str, zip(*lists, strict=True))), return_inverse=True)[1]
     if _rises_with_rank(scores, ranks[0], number_of_list):
         raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
 
@@ -649,7 +651,7 @@ def _score_columns(
     if part.layout:
         return {}
     _refuse_two_forms(part, roles, systems)
-    are_columns = bool(systems) and {*systems} <= {*part.columns}
+    are_columns = bool(systems) and set(systems) <= set(part.columns)
     # a single column of scores makes the table long, unless the user names columns as systems
     if "score" in roles and ("system" in roles or not are_columns):
         return {}
@@ -694,7 +696,7 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
             "/".join([*above[len(above) - depth :], stem])
             for above, stem in zip(folders, stems, strict=True)
         ]
-        if len({*names}) == len({*paths}):
+        if len(set(names)) == len(set(paths)):
             return names
     return stems
 

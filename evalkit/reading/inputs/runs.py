@@ -125,7 +125,7 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     for each system) or TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with
     file, column, row and value, for invalid values.
     """
-    return rankings_of(RankingInput.of(preds, qrels, **chosen))
+    return rankings_of(RankingInput.from_data(preds, qrels, **chosen))
 
 
 def rankings_of(ranked: RankingInput) -> Runs:
@@ -217,7 +217,7 @@ def _concatenated_values(
     all may not fit into memory. order: as `_sorted_queries` returns it.
     """
     values = {}
-    for system, number in [*shards[0].values]:
+    for system, number in list(shards[0].values):
         sums = [shard.values.pop((system, number)) for shard in shards]
         numerator = np.concatenate([of_shard.numerator for of_shard in sums])[order]
         denominators = [

@@ -83,9 +83,9 @@ def measures(names: Sequence[str]) -> list[str]:
     only_metric = [
         name for name in metric_of if re.sub(stage, "", comparable(name)) == metric_of[name]
     ]
-    has_several = len({*metric_of.values()}) > 1
+    has_several = len(set(metric_of.values())) > 1
     if has_several or (only_metric and len(names) > 1):
-        return [*metric_of]
+        return list(metric_of)
     return []
 
 
@@ -265,7 +265,9 @@ class UnitTable:
     engine: base.Engine
 
     @classmethod
-    def of(cls, parts: Sequence[InputPart], engine: base.Engine | None = None) -> "UnitTable":
+    def from_parts(
+        cls, parts: Sequence[InputPart], engine: base.Engine | None = None
+    ) -> "UnitTable":
         """The parts in an engine; None: they fit into memory."""
         return cls(parts, engine or backends.AtHand.opened())
 
@@ -373,7 +375,7 @@ class UnitTable:
             if name not in numbers.values()
         ]
         query = f"SELECT {', '.join(['*', *parsed])} FROM ({selection.query}) AS t"
-        return self.engine.kept(replace(selection, query=query), frame)
+        return self.engine.cached(replace(selection, query=query), frame)
 
     @cached_property
     def _profiles(self) -> list[dict[str, int]]:

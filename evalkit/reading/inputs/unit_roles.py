@@ -67,7 +67,7 @@ class FreeColumns:
     columns: tuple[UnitColumn, ...]
 
     @classmethod
-    def of(cls, table: UnitTable) -> "FreeColumns":
+    def from_table(cls, table: UnitTable) -> "FreeColumns":
         """All columns. Raises InputError if a part has others than the first."""
         table.refuse_unlike()
         return cls(table, tuple(table.columns))
@@ -397,7 +397,7 @@ class UnitRoles:
     def keys(self) -> list[UnitColumn]:
         """The columns that distinguish the rows of different units."""
         if self.cluster is None:
-            return [*self.ids]
+            return list(self.ids)
         return [*self.ids, self.cluster]
 
     @property
@@ -598,7 +598,7 @@ def refuse_draws_as_systems(roles: UnitRoles) -> None:
     matches = [DRAW_OF_SYSTEM.fullmatch(name.lower()) for name in names]
     systems = [match[1] for match in matches if match]
     are_draws = len(systems) == len(names)
-    if are_draws and 1 < len({*systems}) < len(systems):
+    if are_draws and 1 < len(set(systems)) < len(systems):
         listed = roles_of.listed(map(repr, names), SHOWN)
         part = roles.table.parts[0]
         way = _invocation_of_systems(part, names)
@@ -722,7 +722,7 @@ def are_of_one_family(names: Sequence[str]) -> bool:
         return True
     if all(map(measure_of, names)):
         return True
-    if [name.lower() for name in names] == [*LETTERS[: len(names)]]:
+    if [name.lower() for name in names] == list(LETTERS[: len(names)]):
         return True
     plain = [_UNIT_OF_MEASUREMENT.sub("", name.lower()) for name in names]
     return differing(plain) != plain
@@ -799,13 +799,15 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
 
     values: the columns of values.
     """
-    table = SampledTable.of(part, {})
+    table = SampledTable.from_part(part, {})
     described = [column for column in table.columns if "aside" not in uses_of(column.name)]
-    if any({*values} == {*column.texts} for column in described):
+    if any(set(values) == set(column.texts) for column in described):
         raise refused(part.name, "matrix", columns=", ".join(values))
     for column in table.texts:
         if column in described and are_named_after(values, column.labels):
-            raise refused(part.name, "predictions", column=column.name, systems=written([*values]))
+            raise refused(
+                part.name, "predictions", column=column.name, systems=written(list(values))
+            )
     columns = {column.name: column for column in table.columns}
     # beside shares only, which may be probabilities, other columns may be the answer too
     are_shares = all(name in columns and columns[name].is_share for name in values)
@@ -817,7 +819,7 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
         if first.labels == second.labels and first.cells != second.cells:
             wrong.append(first.name)
     if wrong:
-        raise refused(part.name, "predictions", column=wrong[0], systems=written([*values]))
+        raise refused(part.name, "predictions", column=wrong[0], systems=written(list(values)))
 
 
 def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:

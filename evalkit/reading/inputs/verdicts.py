@@ -99,7 +99,7 @@ def _refuse_several_verdicts(part: InputPart) -> None:
     models = model_columns(part)
     if not models:
         return
-    verdicts = verdicts_beside(SampledTable.of(part, {}), models)
+    verdicts = verdicts_beside(SampledTable.from_part(part, {}), models)
     if len(verdicts) > 1:
         listed = roles_of.listed(map(repr, verdicts))
         raise roles_of.refused(part.name, "several_verdicts", columns=listed)
@@ -125,7 +125,7 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
     for row, text in enumerate(verdicts):
         verdict = plain(text)
         # which model is first may change from row to row
-        sides = [names[row] for names in models] or [*systems]
+        sides = [names[row] for names in models] or list(systems)
         if not verdict:
             wins[row] = np.nan
             continue
@@ -201,14 +201,14 @@ def _systems(
     if {plain(text) for text in winners} <= FIRST | SECOND:
         first = [text for text in winners if plain(text) in FIRST]
         second = [text for text in winners if plain(text) in SECOND]
-        return _side(first, "A"), _side(second, "B")
+        return _name_of_side(first, "A"), _name_of_side(second, "B")
     if len(winners) != 2:
         row = verdicts.index(winners[-1]) + 1
         raise _refused(part, layout, winners[:2], winners[-1], row)
     return winners[0], winners[1]
 
 
-def _side(texts: Sequence[str], letter: str) -> str:
+def _name_of_side(texts: Sequence[str], letter: str) -> str:
     """The name of a side: model_a as verdicts write it, but the letter for a, [[A]] and the like.
 
     texts: the ways to write it, of which the last one counts; empty if the side never wins.

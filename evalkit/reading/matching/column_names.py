@@ -138,14 +138,14 @@ def columns_of_systems(
     >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
-    if systems and {*systems} <= {*names}:  # whole names of columns
+    if systems and set(systems) <= set(names):  # whole names of columns
         return {name: name for name in systems}
     prefix = f"{role}_"
     columns = {name.removeprefix(prefix): name for name in names_with_system(names, role)}
     if systems and columns:  # the user may name one that looks like bookkeeping
         unknown = [name for name in systems if name not in columns]
         if unknown:
-            has = written([*columns])
+            has = written(list(columns))
             hint = did_you_mean(unknown[0], columns)
             raise ParameterError(
                 f"systems: {where} has no system {unknown[0]!r}{hint}, it has {has}"
@@ -153,7 +153,7 @@ def columns_of_systems(
         return {name: columns[name] for name in systems}
     of_predictions = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
     if prefix in names and of_predictions:
-        raise refused(where, "no_name", prefix=prefix, others=written([*of_predictions]))
+        raise refused(where, "no_name", prefix=prefix, others=written(list(of_predictions)))
     return of_predictions
 
 

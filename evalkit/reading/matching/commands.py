@@ -25,7 +25,7 @@ def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) ->
     >>> command("rating", ["a b.csv"], {"columns": "actual=y"})
     "evalkit report rating -p preds 'a b.csv' -p columns actual=y"
     """
-    preds = files[0] if len(files) == 1 else written([*files])
+    preds = files[0] if len(files) == 1 else written(list(files))
     words = ["evalkit", "report", report]
     for name, value in {"preds": preds, **parameters}.items():
         words += ["-p", name, value]

@@ -248,7 +248,7 @@ class DistributionColumns:
     @property
     def columns(self) -> set[str]:
         """The names of all columns that state the distribution, its point forecast among them."""
-        names = {*self.roles.values()}
+        names = set(self.roles.values())
         for rivals in self.rivals.values():
             names.update(rivals)
         if self.point:
@@ -414,7 +414,7 @@ def numbered(names: Collection[str]) -> dict[str, list[str]]:
     found = dict[str, list[str]]()
     for stem, by_number in by_stem.items():
         numbers = sorted(by_number)
-        in_a_row = [*range(numbers[0], numbers[0] + len(numbers))]
+        in_a_row = list(range(numbers[0], numbers[0] + len(numbers)))
         if len(numbers) >= COUNTED and numbers[0] in (0, 1) and numbers == in_a_row:
             found[stem] = [by_number[number] for number in numbers]
     return found
@@ -488,7 +488,7 @@ def _stating(marks: Mapping[str, Marked], *, names_owner: bool, is_alone: bool) 
     uses = {mark.use for mark in marks.values()}
     words_with_levels = {mark.word for mark in marks.values() if mark.states_level}
     draws = [name for name, mark in marks.items() if mark.use == "member" and mark.number]
-    stating = {*draws} if len(draws) >= FEWEST else set()
+    stating = set(draws) if len(draws) >= FEWEST else set()
     for name, mark in marks.items():
         if mark.number:
             states_part = mark.word in words_with_levels

@@ -244,7 +244,7 @@ def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str)
         return predictions  # a single system has no name to choose it by
     unknown = [name for name in systems if name not in predictions]
     if unknown:
-        names = written([*map(str, predictions)])
+        names = written(list(map(str, predictions)))
         hint = did_you_mean(unknown[0], map(str, predictions))
         raise ParameterError(f"systems: {where} has no system {unknown[0]!r}{hint}, it has {names}")
     return {name: predictions[name] for name in systems}
@@ -414,7 +414,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     if scores := table.named("score"):
         possible = flags or texts
         return sorted(possible, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
-    shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
+    shares = [column for column in columns if column.is_share and len(set(column.finite)) > SEVERAL]
     named_shares = [column for column in shares if tells_of_prediction(column)]
     scores = named_shares or shares
     if not scores:
@@ -479,7 +479,7 @@ def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence
             rows = is_finite & (texts == text)
             means[text] = ratio(scores[rows].sum(), np.sum(rows))
         return sorted(labels, key=means.__getitem__, reverse=True)
-    return [*labels]
+    return list(labels)
 
 
 def rows_of_first_label(label: ColumnSample) -> Bools:
@@ -509,7 +509,7 @@ def are_on_one_scale(table: SampledTable) -> bool:
     """
     numbers = [column.finite for column in table.columns if is_measured(column)]
     largest = [values.max() for values in numbers if len(values)]
-    return len(largest) >= MANY and len({*largest}) == 1
+    return len(largest) >= MANY and len(set(largest)) == 1
 
 
 def has_axis(table: SampledTable) -> bool:
@@ -716,8 +716,8 @@ def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[Col
 
 def are_distinct(*columns: ColumnSample) -> bool:
     """True if no two rows have the same cells in all of these columns."""
-    rows = [*zip(*(column.cells for column in columns), strict=True)]
-    return len({*rows}) == len(rows)
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    return len(set(rows)) == len(rows)
 
 
 def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
@@ -764,7 +764,7 @@ def skill(actual: ColumnSample, column: ColumnSample) -> float:
         return -np.inf
     pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
     values = actual.numbers[pairs]
-    if len({*values}) < 2:
+    if len(set(values)) < 2:
         return -np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         errors = values - column.numbers[pairs]
@@ -823,7 +823,7 @@ def predictions_of(
     table = roles.table
     if role in table.chosen:
         return {ONLY_SYSTEM: {role: table.chosen[role]}}
-    if table.systems and {*table.systems} <= {column.name for column in table.columns}:
+    if table.systems and set(table.systems) <= {column.name for column in table.columns}:
         return {name: {role: name} for name in table.systems}
     named_by_role = [
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
@@ -841,7 +841,7 @@ def predictions_of(
     if len(candidates) == 1 and models:
         column_per_system = [*candidates, *models]  # such as rf beside proba
     elif not candidates and any_name:
-        candidates = [*fitting]
+        candidates = list(fitting)
         column_per_system = candidates
     if is_wide and len(column_per_system) > 1:
         return predictions_by_system(role, [column.name for column in column_per_system])
@@ -899,7 +899,7 @@ def note_guesses(roles: Roles, predictions: Predictions, fitting: Sequence[Colum
     """
     names = [column.name for column in fitting]
     predicting = {name for columns in predictions.values() for name in columns.values()}
-    if names and {*names} == predicting and not roles.table.systems:
+    if names and set(names) == predicting and not roles.table.systems:
         roles.unclear["systems"] = names
 
 
@@ -942,7 +942,7 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
         role = "score"
         kind = "binary"
     unnamed = [column for column in decisions if not column.names_model]
-    if roles.table.systems and {*roles.table.systems} <= {column.name for column in decisions}:
+    if roles.table.systems and set(roles.table.systems) <= {column.name for column in decisions}:
         predictions: Predictions = {name: {role: name} for name in roles.table.systems}
     elif systems := by_affix(role, decisions):
         predictions = systems
@@ -974,7 +974,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
         return with_distributions(table, proposal, stated)
     if owners and not table.systems:
         unclear = {name for names in proposal.unclear.values() for name in names}
-        if unclear <= {*owners}:  # else columns that fit as well may be further systems
+        if unclear <= set(owners):  # else columns that fit as well may be further systems
             proposal = point_rating(replace(points, systems=owners))
         return with_distributions(table, proposal, stated)
     point_of_system = {
@@ -1032,7 +1032,7 @@ def names_forecasts(points: SampledTable) -> bool:
         return True
     names = {column.name for column in points.columns}
     if points.systems:
-        return {*points.systems} <= names
+        return set(points.systems) <= names
     return any(column.says_prediction or column.is_model for column in points.numeric)
 
 
@@ -1313,7 +1313,7 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
 
 def is_constant_within(query: ColumnSample, column: ColumnSample) -> bool:
     """True if all items of each query share a value, which differs between queries."""
-    values_of_queries = {*zip(query.cells, column.cells, strict=True)}
+    values_of_queries = set(zip(query.cells, column.cells, strict=True))
     queries = len(query.labels)
     return len(values_of_queries) == queries < len(query.cells) and len(column.labels) > 1
 
@@ -1437,17 +1437,17 @@ def ways(part: InputPart) -> list[Way]:
     possible = []
     for report, propose in REPORTS.items():
         shown = _with_row_per_forecast(part) if report == "rating" else part
-        first = propose(SampledTable.of(shown, {}))
+        first = propose(SampledTable.from_part(shown, {}))
         for choice in first.choices:
             # once the columns are chosen, the systems may still be unclear
-            second = propose(SampledTable.of(shown, choice.columns, choice.systems))
+            second = propose(SampledTable.from_part(shown, choice.columns, choice.systems))
             for second_choice in second.choices:
                 both = Choice(choice.columns, second_choice.systems or choice.systems)
-                proposal = propose(SampledTable.of(shown, both.columns, both.systems))
+                proposal = propose(SampledTable.from_part(shown, both.columns, both.systems))
                 if proposal.is_complete:
                     possible.append(Way(proposal, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
-    has_ranks = bool(SampledTable.of(part, {}).named("rank"))
+    has_ranks = bool(SampledTable.from_part(part, {}).named("rank"))
     if any(way.forecasts_ratings for way in possible) and not has_ranks:
         possible.sort(key=lambda way: way.proposal.report == "ranking")
     # scores outside 0 to 1 are rather forecasts of a number near them than scores of a flag

@@ -102,12 +102,12 @@ def _with_row_per_forecast(
     Draws and intervals in rows are only read if their rows can be joined, since their columns may
     be something else.
     """
-    table = SampledTable.of(part, chosen)
+    table = SampledTable.from_part(part, chosen)
     if level := levels_in_rows(table):
         roles = _roles(table, level)
         if not roles.value or part.most_rows > reading.rows:
             raise refused(part.name, "levels_in_rows", column=level)
-        return QuantileRows.of(part, roles).forecasts(chosen)
+        return QuantileRows.from_part(part, roles).forecasts(chosen)
     try:
         for rows in (_draws_in_rows(table), _intervals_in_rows(table)):
             if rows is not None and part.most_rows <= reading.rows:
@@ -132,7 +132,7 @@ def levels_in_rows(table: SampledTable) -> str:
             continue
         repeats = len(known) == len(levels) and 2 * len(levels) <= len(texts)
         if name in OF_SCORES and (
-            len({*Counter(texts).values()}) > 1 or not _roles(table, column.name).value
+            len(set(Counter(texts).values())) > 1 or not _roles(table, column.name).value
         ):
             continue
         # quantile and tau may count anything
@@ -151,7 +151,7 @@ def column_of_sides(table: SampledTable) -> str:
 def _named(table: SampledTable, use: str) -> Iterable[ColumnSample]:
     """The columns with the names of a use, unless the user gives them a role."""
     names = usual("distributions")[use]
-    chosen = {*table.chosen.values()}
+    chosen = set(table.chosen.values())
     for column in table.columns:
         if column.snake_case_name in names and column.name not in chosen:
             yield column
@@ -174,11 +174,11 @@ def _draws_in_rows(table: SampledTable) -> "QuantileRows | None":
         texts = _texts(table.part, column)
         counts = Counter(texts)
         are_numbers = all(text is not None and text.isdecimal() for text in counts)
-        if not are_numbers or len(counts) < FEWEST_DRAWS or len({*counts.values()}) > 1:
+        if not are_numbers or len(counts) < FEWEST_DRAWS or len(set(counts.values())) > 1:
             continue
         roles = _roles(table, column.name)._replace(usual_kind=DRAW)
         if roles.value and 2 * len(counts) <= len(texts):
-            return QuantileRows.of(table.part, roles)
+            return QuantileRows.from_part(table.part, roles)
     return None
 
 
@@ -247,7 +247,7 @@ class QuantileRows:
     row: Ints
 
     @classmethod
-    def of(cls, part: InputPart, roles: QuantileRoles) -> "QuantileRows":
+    def from_part(cls, part: InputPart, roles: QuantileRoles) -> "QuantileRows":
         """The rows of a part. Raises InputError for a value that is no number, and for a row that
         states neither a quantile nor a point forecast.
         """
@@ -259,7 +259,7 @@ class QuantileRows:
         values = loaded["value"].to_numpy(zero_copy_only=False)
         stated = _stated(part, cells, roles)
         row = np.arange(len(values))
-        return cls(part, roles, values, stated, cells[[*roles.others]], row)
+        return cls(part, roles, values, stated, cells[list(roles.others)], row)
 
     @classmethod
     def of_bounds(
@@ -295,7 +295,7 @@ class QuantileRows:
             system=next((column.name for column in rest.named("system")), ""),
             others=[column.name for column in free],
         )
-        both = pd.concat([cells[[*roles.others]]] * 2, ignore_index=True)
+        both = pd.concat([cells[list(roles.others)]] * 2, ignore_index=True)
         row = np.tile(np.arange(len(cells)), 2)
         return cls(part, roles, np.concatenate(values), np.concatenate(stated), both, row)
 

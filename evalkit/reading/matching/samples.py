@@ -44,7 +44,7 @@ ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "targ
 # the words of predictions that columns of values per unit never have; these may have score
 PREDICTED = frozenset(usual("predictions")["plain"])
 FORECASTERS = frozenset(usual("systems")["forecasters"])
-MODELS = FORECASTERS | {*usual("systems")["models"]}
+MODELS = FORECASTERS | set(usual("systems")["models"])
 QUALITIES = frozenset(usual("systems")["qualities"])  # words beside those of models
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
@@ -87,7 +87,7 @@ class ColumnSample:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The distinct texts, with labels such as 1 and 1.0 as one."""
-        return frozenset(map(canonical_label, {*self.texts}))
+        return frozenset(map(canonical_label, set(self.texts)))
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -130,7 +130,7 @@ class ColumnSample:
     @property
     def says_truth(self) -> bool:
         """True if the cells are true or false."""
-        return self.labels <= {*TRUTH}
+        return self.labels <= set(TRUTH)
 
     @property
     def is_share(self) -> bool:
@@ -141,7 +141,7 @@ class ColumnSample:
     @property
     def is_distinct(self) -> bool:
         """True if no cell is empty and all differ."""
-        return len({*self.texts}) == len(self.cells)
+        return len(set(self.texts)) == len(self.cells)
 
     @cached_property
     def is_bookkeeping(self) -> bool:
@@ -228,13 +228,13 @@ class ColumnSample:
         if self.words & (BEFORE | PREDICTED) or uses_of(self.name) & NO_METRICS:
             return False
         is_complete = len(self.finite) == len(self.cells)
-        is_constant = len({*self.texts}) <= 1
+        is_constant = len(set(self.texts)) <= 1
         return is_complete and not is_constant and not self.numbers_rows
 
     def is_like(self, other: "ColumnSample") -> bool:
         """True if each value goes with one value of the other column, and conversely."""
-        pairs = {*zip(self.cells, other.cells, strict=True)}
-        return len(pairs) == len({*self.cells}) == len({*other.cells})
+        pairs = set(zip(self.cells, other.cells, strict=True))
+        return len(pairs) == len(set(self.cells)) == len(set(other.cells))
 
 
 def _ranks(column: ColumnSample) -> bool:
@@ -244,7 +244,7 @@ def _ranks(column: ColumnSample) -> bool:
 
 def _repeats(column: ColumnSample) -> bool:
     """True if a text comes twice, or the rows are so few that all may differ."""
-    return len({*column.texts}) < len(column.cells) or len(column.cells) <= FEW
+    return len(set(column.texts)) < len(column.cells) or len(column.cells) <= FEW
 
 
 def _grades(column: ColumnSample) -> bool:
@@ -288,7 +288,7 @@ class SampledTable:
     systems: Sequence[str] = ()
 
     @classmethod
-    def of(
+    def from_part(
         cls,
         part: InputPart,
         chosen: Mapping[str, str],
@@ -323,7 +323,7 @@ class SampledTable:
         if role in self.chosen:
             return self.exact(role)
         about = facts("roles")[role]
-        chosen_columns = {*self.chosen.values()}
+        chosen_columns = set(self.chosen.values())
         free = [column for column in self.columns if column.name not in chosen_columns]
         fits = FITS[about.get("fits", "text")]
         if by_role := _fitting(free, [role], fits):
@@ -347,7 +347,7 @@ class SampledTable:
         role.
         """
         numbers = [column for column in self.columns if column.numbers is not None]
-        chosen_columns = {*self.chosen.values()}
+        chosen_columns = set(self.chosen.values())
         return [
             column
             for column in numbers
@@ -399,7 +399,7 @@ def differing(names: Sequence[str]) -> list[str]:
     (['logit', 'forest'], ['lgb', 'xgb'])
     """
     if len(names) < 2:
-        return [*names]
+        return list(names)
     split_names = [SEPARATOR.split(name) for name in names]  # every second piece is a separator
     most = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
     start = 0

@@ -52,7 +52,7 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
     # TREC text has other columns; the first cells of a table on a Spark cluster are not at hand
     if part.layout is not None or part.cluster_session is not None:
         return None
-    table = SampledTable.of(part, {})
+    table = SampledTable.from_part(part, {})
     models = model_columns(part)
     verdicts = _flags_of_sides(table)
     if not verdicts:
@@ -111,7 +111,7 @@ def _holds_verdicts(column: ColumnSample, models: Collection[str]) -> bool:
         # a and b alone may be the arms of a test: then ties or the column's name must tell
         return name in VERDICTS or bool(texts & TIES or winners - PLAIN)
     if models:
-        return name in WINNERS or (name in VERDICTS and winners <= {*models})
+        return name in WINNERS or (name in VERDICTS and winners <= set(models))
     return name in WINNERS and len(winners) <= 2
 
 

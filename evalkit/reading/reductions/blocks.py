@@ -87,7 +87,7 @@ class Blocks:
         return self.pieces[0].layout.printed_columns
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def unused_columns(self) -> tuple[str, ...]:
         """The columns that were not read."""
         return self.pieces[0].layout.unused_columns(self.pieces[0].part)
 
@@ -215,7 +215,7 @@ class Blocks:
         # rows of a unit are sorted by what metrics use: the order of the input does not matter
         sort_columns: list[str] = []
         if column == "unit":
-            sort_columns = [*map(self.engine.dialect.quote, self.schema.measured)]
+            sort_columns = list(map(self.engine.dialect.quote, self.schema.measured))
         with self._refusing():
             query = replace(self._query(column), rows=self.rows, then=sort_columns)
             total: Summary | None = self.engine.total(query, Reduced(self.schema, of))
@@ -465,9 +465,11 @@ def blocks_of(
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
-    names = [*layout.systems]
+    names = list(layout.systems)
     if not names:
-        names = aligned.requested_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
+        names = aligned.requested_systems(
+            sorted(set(chain(*sizes))), systems, layout, pieces[0].part
+        )
     id = layout.fields.get("id")
     row_names = None
     if id is not None:

@@ -28,7 +28,7 @@ def with_judge(p: SignificanceParameters, table: UnitTable, kind: str) -> Signif
     """
     if p.test_to_train or p.claim != SUCH:
         raise ParameterError("oracle: takes a sample of units, without claim and test_to_train")
-    free = FreeColumns.of(table)
+    free = FreeColumns.from_table(table)
     oracle = [roles_of.require(free.names, name, table.name, "oracle") for name in p.oracle]
     free = free.without(*map(free.named, oracle))
     if kind == "long":
@@ -117,4 +117,4 @@ def _few_labels(system: str, count: int, where: str) -> InputError:
 
 def _columns(oracle: UnitValues) -> list[str]:
     """The oracle's columns: of a long table its values, of a wide one its systems."""
-    return [oracle.columns["value"]] if "value" in oracle.columns else [*oracle.systems]
+    return [oracle.columns["value"]] if "value" in oracle.columns else list(oracle.systems)

@@ -129,7 +129,7 @@ class Schema:
             texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
             slices = [_agreed(column, rows) for column in slices]
             shared = {role: _agreed(values, rows) for role, values in shared.items()}
-            of_systems = {role: [*values[rows].T] for role, (values,) in of_systems.items()}
+            of_systems = {role: list(values[rows].T) for role, (values,) in of_systems.items()}
         truth = [shared[role] for role in self.truth]
         predictions = {role: np.array(values) for role, values in of_systems.items()}
         used = [predictions[role] for role in self.used_roles]
@@ -172,7 +172,7 @@ class Schema:
         if any(rules.is_long(table[name]).any() for name in self.repeated):
             raise rules.BrokenRule("a text is too long")
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
-        texts = {name: _whole(table[name]) for name in names}
+        texts = {name: _as_one_array(table[name]) for name in names}
         if self.id:
             self.id.check(texts["id"], None)
         return texts
@@ -181,7 +181,7 @@ class Schema:
         """The values of a column as numbers: of texts the numbers of a coded column, else their
         hashes. Raises BrokenRule for an invalid value.
         """
-        values = field.check(_whole(column), None)
+        values = field.check(_as_one_array(column), None)
         coded = self.coded.get(role)
         if coded is not None:
             return coded.of[tables.indices_among(values, coded.values)]
@@ -196,7 +196,7 @@ class Schema:
         if self.names == "id":
             return texts["id"]
         if self.names:
-            return _whole(table[self.names])
+            return _as_one_array(table[self.names])
         return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
 
     def _key(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
@@ -217,13 +217,13 @@ class Schema:
         slices = list[Ints]()
         start = 1
         for i, segment in enumerate(self.segments):
-            texts = _whole(table[f"segment{i}"])
+            texts = _as_one_array(table[f"segment{i}"])
             slices.append(start + segment.of[tables.indices_among(texts, segment.values)])
             start += int(segment.of.max()) + 1
         return slices
 
 
-def _whole(column: Any) -> Any:
+def _as_one_array(column: Any) -> Any:
     """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 

@@ -48,7 +48,7 @@ class Predictions:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_table(
         cls, engine: Engine, predicted: OutcomeTable, segments: Sequence[str], unit: str | None
     ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
@@ -228,7 +228,7 @@ def _stated(engine: Engine, chosen: Selection, cells: Sequence[str], label: str)
         return []
     if not label:
         return [all_rows]
-    distinct = Query.of(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
+    distinct = Query.from_selection(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
     texts = engine.table(distinct)["label"].to_pylist()
     if None in texts or len(texts) > 2:
         return []
@@ -240,7 +240,9 @@ def read(
     engine: Engine, predicted: OutcomeTable, segments: Sequence[str] = (), unit: str | None = None
 ) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
-    return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
+    return KINDS[predicted.kind](
+        Predictions.from_table(engine, predicted, segments, unit), predicted
+    )
 
 
 # Two classes --------------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
         low, high = predictions.ends(name, "score")
         # scores that never fall below 0.5 may be the confidence in a predicted class
         if low >= 0.5 and high <= 1:
-            outcomes.refuse_column_of_predicted_classes(t.others, name, predictions.where)
+            outcomes.refuse_column_of_predicted_classes(t.unused_columns, name, predictions.where)
     labels = _labels(predictions)
     pair = outcomes.two_labels(labels, predicted.positive_label, predictions.where)
     label = t.schema.shared["label"]

@@ -177,7 +177,7 @@ class RunOutput:
     source: Source
 
     @classmethod
-    def of(cls, part: InputPart) -> "RunOutput":
+    def from_part(cls, part: InputPart) -> "RunOutput":
         """The lines of a file.
 
         Raises InputError for a line without three fields, for a value that is no number or comes
@@ -247,7 +247,7 @@ def read_output(
     if not metrics:
         metrics = ["map"] if "map" in no_counts else no_counts[:1]
     chosen = wanted(measures, metrics, "metrics")
-    keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
+    keys = list(product(chosen, wanted(list(runs), systems, "systems")))
     not_compared = [name for name in no_counts if name not in chosen]
     return replace(
         UnitValues.of_frame(_by_query(runs)[keys], "query"),
@@ -279,7 +279,7 @@ def _runs(parts: Sequence[InputPart]) -> dict[str, RunOutput]:
     """Name of a run -> the run. Raises InputError if two files have the same run."""
     runs: dict[str, RunOutput] = {}
     for part in parts:
-        output = RunOutput.of(part)
+        output = RunOutput.from_part(part)
         if output.run in runs:
             raise InputError(
                 f"{part.name}: two files hold the run {output.run!r}; give each run its own runid "

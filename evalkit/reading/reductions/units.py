@@ -246,7 +246,7 @@ class RowCounts:
     empty: int = 0
 
     @classmethod
-    def of(cls, rows: Ints, empty: int) -> "RowCounts":
+    def from_rows(cls, rows: Ints, empty: int) -> "RowCounts":
         """The counts of some rows. rows: the number of rows of each value."""
         fewest = rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)
         return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
@@ -337,13 +337,13 @@ class UnitPivot:
         cell = self._cell(block, units)
         rows = np.bincount(cell, minlength=len(units.first) * self._combinations)
         empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
-        counts = RowCounts.of(rows, empty)
+        counts = RowCounts.from_rows(rows, empty)
         columns = {name: column.take(units.first) for name, column in keys.items()}
         for number, draws in enumerate(self._draws(block, cell, len(units.first))):
             columns[f"v{number}"] = draws.mean
             if counts.largest > 1:
                 columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
-        return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
+        return UnitBlocks((pa.table(columns | units.constant_texts(texts)),), counts)
 
     @property
     def _combinations(self) -> int:
@@ -382,7 +382,7 @@ class UnitRows(NamedTuple):
     unit: Ints
     first: Ints
 
-    def same(self, columns: Texts) -> dict[str, np.ndarray]:
+    def constant_texts(self, columns: Texts) -> dict[str, np.ndarray]:
         """Column -> one text per unit, of the columns whose text is the same on all rows of each
         unit.
         """
@@ -499,7 +499,7 @@ FEW_VALUES = 20  # distinct values up to which shares may be partial credit, in 
 
 def _is_flag(column: Floats) -> bool:
     """True for 0 and 1, of which both occur."""
-    return {*np.unique(column[~np.isnan(column)]).tolist()} == {0.0, 1.0}
+    return set(np.unique(column[~np.isnan(column)]).tolist()) == {0.0, 1.0}
 
 
 def _is_share(column: Floats) -> bool:
@@ -519,7 +519,7 @@ def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> l
         roles_of.refuse_names(roles.systems, where, "systems")
     names = roles.metrics if roles.system else metrics or [VALUE]
     chosen = wanted(names, metrics, "metrics")
-    return [*product(chosen, wanted(roles.systems, systems, "systems"))]
+    return list(product(chosen, wanted(roles.systems, systems, "systems")))
 
 
 def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
@@ -571,7 +571,7 @@ def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
         return replace(values, tasks=values.cluster_names, by_task=True)
     for column in roles.task:
         tasks = values.texts.get(column.name)
-        if tasks is not None and len({*tasks}) > 1:
+        if tasks is not None and len(set(tasks)) > 1:
             return replace(values, tasks=tasks)
     return values
 

@@ -196,12 +196,12 @@ def sql(query: str, where: str, **frames: Any) -> Any:
         """The error for DuckDB's message."""
         return InputError(f"{where}: {tidy(message)}")
 
-    with asked(connection(), query, frames, refused) as relation:
+    with query_result(connection(), query, frames, refused) as relation:
         return relation.to_arrow_table()
 
 
 @contextmanager
-def asked(
+def query_result(
     connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]
 ) -> Iterator[Any]:
     """A context in which a query's result, a relation of DuckDB, is used.

@@ -43,7 +43,7 @@ PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 
-def shown(path: Path) -> str:
+def printed_path(path: Path) -> str:
     """The path as readers of the page know it: relative if it is under the working directory or the
     checkout.
     """
@@ -96,11 +96,11 @@ class Parquet(File):
     @classmethod
     def opened(cls, path: Path, header: str | None = None) -> "Parquet":
         """The file. Raises InputError if it is incomplete, or two columns have one name."""
-        where = shown(path)
-        with _whole(path):
+        where = printed_path(path)
+        with _parquet_errors(path):
             names = _metadata(path).schema.to_arrow_schema().names
         if "" in names:  # DuckDB names what has no name
-            with _whole(path):
+            with _parquet_errors(path):
                 described = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)
                 names = described["column_name"].to_pylist()
         columns = tuple(filterfalse(PANDAS_INDEX.fullmatch, names))
@@ -109,13 +109,13 @@ class Parquet(File):
     @property
     def known_rows(self) -> int:
         """The number of rows, which the file states."""
-        with _whole(self.path):
+        with _parquet_errors(self.path):
             return int(_metadata(self.path).num_rows)
 
     @property
     def schema(self) -> Any:
         """The Arrow schema."""
-        with _whole(self.path):
+        with _parquet_errors(self.path):
             return _metadata(self.path).schema.to_arrow_schema()
 
     @property
@@ -137,7 +137,7 @@ class Parquet(File):
         import pyarrow.parquet as pq
 
         for column in selection.text.values():
-            with _whole(self.path):
+            with _parquet_errors(self.path):
                 texts = pq.read_table(self.path, columns=[column], partitioning=None)[column]
             try:
                 texts.validate(full=True)
@@ -177,7 +177,7 @@ class Parquet(File):
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
+def _parquet_errors(path: Path) -> Iterator[None]:
     """A context in which a Parquet file is read: what Arrow raises for a broken file becomes an
     InputError.
     """
@@ -187,7 +187,7 @@ def _whole(path: Path) -> Iterator[None]:
         yield
     # a ValueError for a column's name that is not UTF-8
     except (pa.ArrowException, ValueError, OSError):
-        raise duck.no_parquet(shown(path)) from None
+        raise duck.no_parquet(printed_path(path)) from None
 
 
 def _parquet(path: Path) -> str:
@@ -250,7 +250,7 @@ class Csv(TextFile):
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
         about: dict[str, Any] = {
-            "name": shown(path),
+            "name": printed_path(path),
             "path": path,
             "stamp": stamp(path),
             "delimiter": delimiter,
@@ -290,7 +290,7 @@ class Csv(TextFile):
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
         """The file, with points for decimal commas."""
-        table = self._table({*numbers} - self.comma_columns)
+        table = self._table(set(numbers) - self.comma_columns)
         with_commas = [name for name in self.own if name in self.comma_columns and name in columns]
         if not with_commas:
             return table, {}
@@ -329,7 +329,7 @@ class Csv(TextFile):
             self._refuse_points(self.comma_columns & selected)
             return
         if self.delimiter != ",":
-            self._refuse_groups([*selection.numbers.values()])
+            self._refuse_groups(list(selection.numbers.values()))
         if self.delimiter == ";":
             self._refuse_groups_beside_commas(selection)
 
@@ -434,7 +434,7 @@ def _refuse_total(path: Path, delimiter: str) -> None:
     first_cells = [line.split(delimiter)[0].strip('" \r') for line in lines]
     last = [cell for cell in first_cells if cell][-2:]
     if last and last[0] != last[-1] and re.search(roles_of.SUMMARY, last[-1], re.IGNORECASE):
-        raise roles_of.refused(shown(path), "total", cell=last[-1])
+        raise roles_of.refused(printed_path(path), "total", cell=last[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
@@ -447,7 +447,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
     except UnicodeDecodeError as error:
         byte = first[error.start]
         raise InputError(
-            f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
+            f"{printed_path(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
         ) from None
     fault = ""
     if not line.strip():
@@ -458,7 +458,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         fault = "has an open quote"
     if fault:
         raise InputError(
-            f"{shown(path)}: the first line must hold the column names, but it {fault}"
+            f"{printed_path(path)}: the first line must hold the column names, but it {fault}"
         )
     delimiter = max(DELIMITERS, key=line.count)
     cells = next(csv.reader([line], delimiter=delimiter))
@@ -477,7 +477,7 @@ class JsonLines(TextFile):
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "JsonLines":
         """The file with the columns that any of its rows has."""
-        where = shown(path)
+        where = printed_path(path)
         described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
         names = tuple(described["column_name"].to_pylist())
         lower = {name.lower() for name in names}
@@ -485,7 +485,7 @@ class JsonLines(TextFile):
         numbered = [name for name in names if re.search(r"_\d+$", name)]
         if any(name.rpartition("_")[0].lower() in lower for name in numbered):
             keys = _keys_of_objects(path, where)
-            if {*names} != {*keys}:
+            if set(names) != set(keys):
                 names = tuple(keys)
         # what DuckDB calls the values of a file whose rows are not all objects, or that has none
         if names == ("json",):
@@ -548,7 +548,9 @@ class Trec(TextFile):
     def opened(cls, path: Path, layout: trec.LineLayout) -> "Trec":
         """The file by its layout."""
         names = tuple(name for name in layout.fields if name)
-        return cls(name=shown(path), columns=names, path=path, layout=layout, stamp=stamp(path))
+        return cls(
+            name=printed_path(path), columns=names, path=path, layout=layout, stamp=stamp(path)
+        )
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
@@ -629,16 +631,16 @@ def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
     opener = _opener(path)
     if opener and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(
-            f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
+            f"{printed_path(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )
     try:
-        if logs_in_file := logs.opened(path, shown(path)):
+        if logs_in_file := logs.opened(path, printed_path(path)):
             return logs_in_file
-        if document := documents.opened(path, shown(path)):
+        if document := documents.opened(path, printed_path(path)):
             return [document]
         return [opener(path, header) if opener else _by_content(path, header)]
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read, {error}") from None
+        raise InputError(f"{printed_path(path)}: cannot be read, {error}") from None
 
 
 def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
@@ -655,21 +657,20 @@ def _no_file(path: Path) -> None:
         with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
             pass
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{printed_path(path)}: cannot be read: {error.strerror}") from None
     for is_special, kind in SPECIAL.items():
         if is_special(status.st_mode):
-            raise InputError(
-                f"{shown(path)}: must be a file, got {kind}; write its content into a file first"
-            )
+            advice = "write its content into a file first"
+            raise InputError(f"{printed_path(path)}: must be a file, got {kind}; {advice}")
     if status.st_size == 0:
-        raise InputError(f"{shown(path)}: the file is empty")
+        raise InputError(f"{printed_path(path)}: the file is empty")
 
 
 def _by_content(path: Path, header: str | None) -> File:
     """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
     lines = trec.first_lines(path)
     if not lines:
-        raise InputError(f"{shown(path)}: the file has only blank lines and comments")
+        raise InputError(f"{printed_path(path)}: the file has only blank lines and comments")
     if layout := trec.layout_of(lines):
         return Trec.opened(path, layout)
     part = Csv.opened(path, header)

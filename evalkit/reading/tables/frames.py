@@ -308,7 +308,7 @@ def _columns_of_texts_and_numbers(data: Any) -> list[str]:
     names = []
     for name in data.columns:
         if isinstance(name, str) and data[name].dtype == object:
-            types = {*data[name].dropna().map(type)}
+            types = set(data[name].dropna().map(type))
             if {str} < types <= {str, int, float, bool}:
                 names.append(name)
     return names
@@ -515,7 +515,7 @@ class Classes:
     labels: bool
 
     @classmethod
-    def of(cls, arrays: Arrays) -> "Classes":
+    def from_arrays(cls, arrays: Arrays) -> "Classes":
         """The classes of the labels, which are the first of the shared arrays."""
         role, label = next(iter(arrays.shared_columns.items()))
         if np.ndim(label) == 2:
@@ -565,9 +565,9 @@ class Classes:
         The default is also that of a positive class that does not exist: reading the labels refuses
         it.
         """
-        columns = [*map(canonical_label, heads)]
-        classes = [*map(canonical_label, self.names)]
-        if {*columns} != {*classes}:
+        columns = list(map(canonical_label, heads))
+        classes = list(map(canonical_label, self.names))
+        if set(columns) != set(classes):
             raise InputError(
                 f"score must have the columns {', '.join(self.names)}, got {', '.join(heads)}; "
                 f"name several systems by a dict"
@@ -581,14 +581,14 @@ def _table_of_arrays(arrays: Arrays) -> Any:
 
     Raises InputError for arrays that do not belong together.
     """
-    arrays = _each(arrays, _plain)
+    arrays = _converted(arrays, _plain)
     by_name = dict(arrays.shared_columns)
     for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
             by_name[role if name is None else f"{role}_{name}"] = values
     _refuse_other_order(by_name)
-    arrays = _each(arrays, _without_second_axis)
-    classes = Classes.of(arrays)
+    arrays = _converted(arrays, _without_second_axis)
+    classes = Classes.from_arrays(arrays)
     shared = classes.columns(arrays.shared_columns)
     systems = {
         name: classes.columns(
@@ -607,7 +607,7 @@ def _table_of_arrays(arrays: Arrays) -> Any:
     return _table_of_columns({**shared, **wide})
 
 
-def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
+def _converted(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
     """The same arrays after `read`, a function of a role and its values, was applied to each."""
     shared = {role: read(role, values) for role, values in arrays.shared_columns.items()}
     by_role = {}
@@ -632,12 +632,12 @@ def _systems(arrays: Arrays) -> list[str | None]:
     different systems, or none.
     """
     (role, by_system), *others = arrays.system_columns.items()
-    systems = [*by_system]
+    systems = list(by_system)
     for other_role, other_by_system in others:
-        if {*other_by_system} != {*systems}:
+        if set(other_by_system) != set(systems):
             raise InputError(
                 f"{role} and {other_role} must name the same systems, got {systems} and "
-                f"{[*other_by_system]}"
+                f"{list(other_by_system)}"
             )
     if not systems:
         raise InputError(f"{role} must name at least one system, got an empty dict")
@@ -658,7 +658,7 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
 
     (first, first_columns), *others = systems.items()
     for other, columns in others:
-        if {*columns} != {*first_columns}:
+        if set(columns) != set(first_columns):
             got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {other}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))

@@ -95,7 +95,7 @@ class Content:
         """
         if not self.errored:
             return self
-        errored = {*self.errored}
+        errored = set(self.errored)
         rows: list[Row] = []
         for row in self.rows:
             has_error = Answer(row["question"], row["epoch"]) in errored
@@ -111,7 +111,7 @@ class Content:
     @property
     def twice(self) -> dict[str, int]:
         """What comes more than once -> how often it comes again."""
-        distinct_texts = {*self.texts.values()}
+        distinct_texts = set(self.texts.values())
         distinct_answers = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
         return {
             "questions with the text of another one": len(self.texts) - len(distinct_texts),
@@ -390,7 +390,7 @@ def _inspect(path: Path) -> Content:
     unscored = 0
     errored = []
     for sample in log.samples:
-        of_sample = [*_scores(sample, names)]
+        of_sample = list(_scores(sample, names))
         rows += of_sample
         has_no_score = any(math.isnan(row["value"]) for row in of_sample)
         unscored += has_no_score
@@ -420,9 +420,9 @@ def _inspect(path: Path) -> Content:
 
 def _planned(header: Mapping[str, Any]) -> int:
     """The number of samples that a run was to have, over all epochs; 0 if it is not known."""
-    sample_ids = _within(header, "eval", "dataset").get("sample_ids") or ()
-    epochs = _within(header, "eval", "config").get("epochs") or 1
-    return int(_within(header, "results").get("total_samples") or len(sample_ids) * epochs)
+    sample_ids = _nested(header, "eval", "dataset").get("sample_ids") or ()
+    epochs = _nested(header, "eval", "config").get("epochs") or 1
+    return int(_nested(header, "results").get("total_samples") or len(sample_ids) * epochs)
 
 
 def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
@@ -566,14 +566,14 @@ def _lm_eval(path: Path) -> Content:
                 metric = _filtered(name, answer_filter)
                 rows.append({**about, "metric": metric, "value": float(line[name])})
     best = {}
-    for name, is_higher_better in _within(results, "higher_is_better", task).items():
+    for name, is_higher_better in _nested(results, "higher_is_better", task).items():
         for answer_filter in filters:
             best[_filtered(name, answer_filter)] = "high" if is_higher_better else "low"
     tasks = {_task(other) for other in path.parent.glob("samples_*")} | {task}
     without_samples: set[str] = set()
     if task == min(tasks):  # the first log of the folder says it for all
-        without_samples = {*results.get("n-samples", {})} - tasks
-    model = results.get("model_name") or _within(results, "config").get("model")
+        without_samples = set(results.get("n-samples", {})) - tasks
+    model = results.get("model_name") or _nested(results, "config").get("model")
     return Content(
         model=model or path.absolute().parent.name,
         task=task,
@@ -593,7 +593,7 @@ def _task(path: Path) -> str:
     return DATED.sub("", plain(path).stem.removeprefix("samples_"))
 
 
-def _within(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def _nested(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     """The object under names within objects; an empty one if it is missing."""
     for name in names:
         results = results.get(name) or {}
@@ -633,9 +633,9 @@ def _results(path: Path) -> Mapping[str, Any]:
 
 def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
-    values = _within(results, "results", task)  # such as exact_match,strict-match
-    questions = _within(results, "n-samples", task).get("effective") or 0
-    metrics = _within(results, "configs", task).get("metric_list") or []
+    values = _nested(results, "results", task)  # such as exact_match,strict-match
+    questions = _nested(results, "n-samples", task).get("effective") or 0
+    metrics = _nested(results, "configs", task).get("metric_list") or []
     aggregations = {
         metric["metric"]: str(metric.get("aggregation") or "mean") for metric in metrics
     }
@@ -675,7 +675,7 @@ def _helm(path: Path) -> Content:
     """The content of HELM's statistics per instance, of the test split if there is one, with the
     specification and the statistics of the run beside them.
     """
-    spec = _beside(path, "run_spec.json", {})
+    spec = _neighbour_document(path, "run_spec.json", {})
     name = spec.get("name") or path.absolute().parent.name
     instances = _loaded(path)
     unperturbed = [instance for instance in instances if not instance.get("perturbation")]
@@ -701,7 +701,7 @@ def _helm(path: Path) -> Content:
     of_other_splits = questions - {row["question"] for row in rows}
     stated = [
         Stated(stat["name"]["name"], float(stat["mean"]))
-        for stat in _beside(path, "stats.json", [])
+        for stat in _neighbour_document(path, "stats.json", [])
         if stat["name"].get("split") == split and _is_score(stat["name"]) and "mean" in stat
     ]
     return Content(
@@ -716,7 +716,7 @@ def _helm(path: Path) -> Content:
     )
 
 
-def _beside(path: Path, name: str, otherwise: Any) -> Any:
+def _neighbour_document(path: Path, name: str, otherwise: Any) -> Any:
     """The document of this name, packed or not, in the folder of a file; else `otherwise`."""
     files = [file for file in path.parent.glob(f"{name}*") if plain(file).name == name]
     return _loaded(files[0]) if files else otherwise
@@ -739,7 +739,7 @@ SHORTENED = 60  # characters of a prompt by which a system is called
 def _promptfoo(path: Path) -> list[Content]:
     """Each prompt and provider of an evaluation is a system; what passed counts 1."""
     if plain(path).suffix.lower() == ".jsonl":
-        results = [*_lines(path)]
+        results = list(_lines(path))
     else:
         results = _loaded(path)["results"]["results"]
     by_system: dict[Any, list[Mapping[str, Any]]] = {}
@@ -783,7 +783,7 @@ def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
         prompts[key] = label if len(label) <= SHORTENED else f"{label[:SHORTENED]}…"
     both = {key: f"{providers[key]}, {prompts[key]}" for key in first}
     for names in (providers, prompts, both):
-        if len({*names.values()}) == len(first):
+        if len(set(names.values())) == len(first):
             return names
     return {key: f"{name} ({key})" for key, name in both.items()}
 

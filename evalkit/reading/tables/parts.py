@@ -201,7 +201,7 @@ class InputPart(ABC):
         filtered = [self.selected_rows.column] if self.selected_rows else []
         columns = dict.fromkeys([*text.values(), *numbers.values(), *filtered])
         in_files = [name for name in columns if name not in self.folder_values]
-        only_numbers = {*numbers.values()}.difference(text.values())
+        only_numbers = set(numbers.values()).difference(text.values())
         # rows are counted by a column, if none is asked for
         part_source = self._source(in_files or self.columns[:1], only_numbers, frame)
         if part_source is None:

@@ -36,7 +36,7 @@ class ColumnRule:
     text: str
     hint: str = ""
 
-    def shown(self, got: Any) -> str:
+    def cell_text(self, got: Any) -> str:
         """A value as the error writes it; None is an empty cell."""
         if got is None:
             return "nothing"
@@ -49,10 +49,10 @@ class ColumnRule:
         """
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(
-            f"{where}: {column} must {self.text}, got {self.shown(got)}{row_suffix(row)}{hint}"
+            f"{where}: {column} must {self.text}, got {self.cell_text(got)}{row_suffix(row)}{hint}"
         )
 
-    def of(
+    def located_error(
         self, locate: "Callable[[int], tuple[InputPart, int]]", column: str, row: int, got: str
     ) -> InputError:
         """The error for a row of all parts, which `locate` finds in its own part."""
@@ -88,7 +88,7 @@ class TextRule(ValueRule):
 class LengthRule(TextRule):
     """The bound on texts that a page repeats."""
 
-    def shown(self, got: Any) -> str:
+    def cell_text(self, got: Any) -> str:
         """The number of bytes, and how the text begins."""
         return f"{len(got.encode(errors='replace')):,}, beginning with {got[:40]!r}"
 

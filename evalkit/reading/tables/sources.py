@@ -187,7 +187,7 @@ def parts(
         item.named_folder for item in items if isinstance(item, Located)
     )
     opened = [_parts_of_item(item, header, reading, common_folder) for item in items]
-    return logs.with_common_columns([*itertools.chain.from_iterable(opened)])
+    return logs.with_common_columns(list(itertools.chain.from_iterable(opened)))
 
 
 def optional_parts(
@@ -243,7 +243,7 @@ def _parts_of_item(
             for part in parts(table, header, reading)
         ]
     if isinstance(data, Located):
-        return [*formats.opened(data.files, header, common_folder)]
+        return list(formats.opened(data.files, header, common_folder))
     part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
     if part is None:
         raise frames.no_table_error(data)
@@ -279,7 +279,7 @@ def _names(data: Any) -> list[str]:
     names: list[str] = []
     for item in _flattened(data):
         if _is_path(item):
-            names += map(formats.shown, located(item).files)
+            names += map(formats.printed_path, located(item).files)
         elif isinstance(item, str):
             names.append(item)
     return names

@@ -45,7 +45,7 @@ class SparkTable(InputPart):
     @cached_property
     def known_rows(self) -> int:
         """The number of rows. Raises InputError if there is none."""
-        with asked(self.name):
+        with spark_errors(self.name):
             rows = int(self.frame.count())
         if not rows:
             raise self.no_rows_error()
@@ -57,7 +57,7 @@ class SparkTable(InputPart):
         return self.types
 
     @cached_property
-    def whole(self) -> Any:
+    def collected(self) -> Any:
         """All columns and rows as an Arrow table, collected once, because a second time their order
         might differ.
 
@@ -65,7 +65,7 @@ class SparkTable(InputPart):
         """
         if self.rows > self.most:
             raise columns.refused(self.name, "not_collected", rows=self.known_rows, most=self.most)
-        with asked(self.name):
+        with spark_errors(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:
             raise InputError(
@@ -79,10 +79,10 @@ class SparkTable(InputPart):
         of any rows.
         """
         if self.rows > self.most:
-            with asked(self.name):
+            with spark_errors(self.name):
                 first = self.frame.limit(HEAD).toArrow()
         else:
-            first = self.whole.slice(0, HEAD)
+            first = self.collected.slice(0, HEAD)
         return Frame(
             name=self.name, columns=self.columns, table=first, selected_rows=self.selected_rows
         ).head
@@ -103,10 +103,13 @@ class SparkTable(InputPart):
         """
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
-        whole = Frame(
-            name=self.name, columns=self.columns, table=self.whole, selected_rows=self.selected_rows
+        frame_of_rows = Frame(
+            name=self.name,
+            columns=self.columns,
+            table=self.collected,
+            selected_rows=self.selected_rows,
         )
-        return whole.select(text, numbers, dialect, frame)
+        return frame_of_rows.select(text, numbers, dialect, frame)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
@@ -143,7 +146,7 @@ def _named(name: str) -> Any:
         raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
     where = f"Spark table {name}"
     session = _session(where)
-    with asked(where):
+    with spark_errors(where):
         return session.table(name)
 
 
@@ -151,7 +154,7 @@ def table(frame: Any, most: int, name: str = NAME, path: Path | None = None) -> 
     """The part of a Spark data frame: its name in messages, and the path after which a system is
     called, None for a frame without a name.
     """
-    with asked(name):
+    with spark_errors(name):
         fields = frame.schema.fields
     names = tuple(column.name for column in fields)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
@@ -180,7 +183,7 @@ def _session(where: str) -> Any:
         ) from None
     if active := SparkSession.getActiveSession():
         return active
-    with asked(where), _no_messages():
+    with spark_errors(where), _no_messages():
         session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     context = getattr(session, "_sc", None)  # Connect has none
     is_python_chosen = "PYSPARK_PYTHON" in os.environ
@@ -210,7 +213,7 @@ def _no_messages() -> Iterator[None]:
 
 
 @contextmanager
-def asked(where: str) -> Iterator[None]:
+def spark_errors(where: str) -> Iterator[None]:
     """A context for work in Spark: errors become one line that begins with `where`; warnings are
     hidden.
     """

@@ -38,7 +38,7 @@ class Coded:
         >>> Coded.from_texts(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
         """
-        names = sorted({*texts})
+        names = sorted(set(texts))
         number = {name: i for i, name in enumerate(names)}
         code = np.array([number[text] for text in texts], np.int64)
         return cls(tuple(names), code[index])
@@ -536,7 +536,7 @@ def _plain(labels: list[str]) -> list[str]:
     (['1', '2.5'], ['1.000e+00', '1'])
     """
     plain = [f"{float(label):.15g}" if "e" in label.lower() else label for label in labels]
-    return plain if len({*plain}) == len(labels) else labels
+    return plain if len(set(plain)) == len(labels) else labels
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
