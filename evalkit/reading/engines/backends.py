@@ -16,20 +16,26 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from evalkit import system
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import LEAST_MEMORY, Resources
 from evalkit.reading.engines import base, spark_worker
-from evalkit.reading.engines.base import Engine, Query, added
+from evalkit.reading.engines.base import Engine, Query, Result, added
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import is_spark_frame
 from evalkit.reading.tables.parts import InputPart, Selection, explained
 from evalkit.reading.tables.rules import BrokenRule
 
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    import pyspark.sql
+
+Batches = Iterator["pa.RecordBatch"]
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -148,7 +154,7 @@ class DuckDB(Engine):
     dialect: ClassVar[duck.Dialect] = duck.DUCKDB
 
     @cached_property
-    def connection(self) -> Any:
+    def connection(self) -> "duckdb.DuckDBPyConnection":
         """The connection."""
         import duckdb
 
@@ -166,21 +172,21 @@ class DuckDB(Engine):
         """The limits on the number of rows in memory."""
         return self.budget.reading
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table."""
         with self._result_of(query) as relation:
             return relation.to_arrow_table()
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+    def total(self, query: Query, of: Callable[..., Result]) -> Result:
         """As `Engine.total`; shards are reduced in parallel, and their results added in order."""
-        total = None
+        total: Any = None
         with system.progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
             for result in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
                 total = added(total, result)
-        return total
+        return cast("Result", total)
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, sorted by hash, which takes half the time of sorting texts.
 
         Values with the same hash are in the same shard.
@@ -194,7 +200,7 @@ class DuckDB(Engine):
             yield from self._batches(query)
         self.close()  # as sorting has filled its memory
 
-    def _batches(self, query: Query) -> Iterator[Any]:
+    def _batches(self, query: Query) -> Iterator["pa.Table"]:
         """The result as Arrow tables of the rows of a shard, in order."""
         size = self.budget.shard
         with self._result_of(query) as relation:
@@ -204,9 +210,7 @@ class DuckDB(Engine):
         """A new connection with the same budget."""
         return opened(self.budget)
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
         """As `Engine.where`, by the connection of this process."""
         return selection.where(condition, cells, most)
 
@@ -240,7 +244,7 @@ class AtHand(DuckDB):
         return cls({}, budget())
 
     @cached_property
-    def connection(self) -> Any:
+    def connection(self) -> "duckdb.DuckDBPyConnection":
         """The connection of this process."""
         return duck.connection()
 
@@ -252,12 +256,14 @@ class AtHand(DuckDB):
             result = self.table(Query.from_selection(selection, "*"))
         return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: result})
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """The result as one shard."""
         yield self.table(query)
 
 
-def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
+def _numbered(
+    shards: Iterator["pa.Table"], draw: Callable[[int], None]
+) -> Iterator[tuple["pa.Table", int]]:
     """The shards, each with the number of rows before it. draw: shows the number of rows so far."""
     before = 0
     for shard in shards:
@@ -324,16 +330,16 @@ def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> 
 class Spark(Engine):
     """A Spark session, classic or Connect, as a reading engine."""
 
-    session: Any
+    session: "pyspark.sql.SparkSession"
     reading: Reading = USUAL.reading
     dialect: ClassVar[duck.Dialect] = duck.SPARK
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table."""
         with self._result_of(query) as rows:
             return rows.toArrow()
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+    def total(self, query: Query, of: Callable[..., Result]) -> Result:
         """As `Engine.total`, computed by the workers.
 
         The results are summed within each partition and then over all partitions, in two steps if
@@ -349,9 +355,10 @@ class Spark(Engine):
         results = list(map(_read, spark_worker.contents(batches)))
         if not results:
             raise InputError(f"{query.where}: there is no row")
-        return results[0]
+        total: Result = results[0]
+        return total
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
         with self._result_of(query) as rows:
             cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
@@ -360,8 +367,12 @@ class Spark(Engine):
             )
 
     def _worked(
-        self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None
-    ) -> Any:
+        self,
+        rows: "pyspark.sql.DataFrame",
+        by: str | None,
+        of: Callable[["pa.Table"], object],
+        plus: Callable[..., Any] | None,
+    ) -> "pyspark.sql.DataFrame":
         """The results of workers as a data frame of cells: of shards, or with `plus`, which adds
         two results, of partitions.
 
@@ -374,16 +385,14 @@ class Spark(Engine):
         """This engine: its session belongs to the caller and stays open."""
         return nullcontext(self)
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
         query = Query.from_selection(
             selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}"
         )
-        rows: list[dict[str, Any]] = self.table(query).to_pylist()
+        rows: list[Record] = self.table(query).to_pylist()
         return rows
 
     @contextmanager
@@ -416,7 +425,7 @@ class Spark(Engine):
         """A context in which the session hands over many rows at once, if it does not already."""
         conf = self.session.conf
         user_setting = conf.getAll.get(BATCH_SIZE)  # None if it has its default
-        rows = int(conf.get(BATCH_SIZE))
+        rows = int(conf.get(BATCH_SIZE) or 0)
         wanted = min(BATCH, self.reading.worker)
         if rows <= 0 or rows >= wanted:  # 0 is no limit
             yield
@@ -431,7 +440,7 @@ class Spark(Engine):
                 conf.set(BATCH_SIZE, user_setting)
 
 
-def _grouped(rows: Any, by: str | None) -> Any:
+def _grouped(rows: "pyspark.sql.DataFrame", by: str | None) -> "pyspark.sql.DataFrame":
     """The rows, with equal texts of the column `by` as neighbours in one partition.
 
     They are sorted by a hash of their bytes, as Spark sorts whole numbers by radix, but texts by
@@ -445,16 +454,14 @@ def _grouped(rows: Any, by: str | None) -> Any:
     return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
 
 
-def _batch(row: Any) -> Any:
+def _batch(row: "pyspark.sql.Row") -> "pa.RecordBatch":
     """A row of a data frame of cells as a batch, which `contents` takes."""
     import pyarrow as pa
 
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
-def _sent(
-    work: Callable[..., Iterator[Any]], task: Any
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _sent(work: Callable[..., Batches], task: object) -> Callable[[Batches], Batches]:
     """A function of the batches of a partition that can be sent to a worker. work: a function of
     `spark_worker`, of batches, the sources of evalkit and the pickled task.
     """
@@ -465,14 +472,14 @@ def _sent(
     code = spark_worker.packed()
     packed = cloudpickle.dumps(task)
 
-    def sent(batches: Iterator[Any]) -> Iterator[Any]:
+    def sent(batches: Batches) -> Batches:
         """The results as cells."""
         return work(batches, code, packed)
 
     return sent
 
 
-def _read(content: Any) -> Any:
+def _read(content: "pa.Buffer") -> Any:
     """The result of a content; raises the error that a function raised in a worker."""
     is_error, result = spark_worker.unwrapped(content)
     if not is_error:

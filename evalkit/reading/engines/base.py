@@ -3,17 +3,20 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
-from evalkit.reading.tables.rules import Fields, columns_by_type
+from evalkit.reading.tables.rules import CellValue, CheckedColumn, Fields, columns_by_type
 from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
 from evalkit.system import progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,15 @@ class Query:
         each.
         """
         queries = []
-        frames: dict[str, Any] = {}
+        frames: dict[str, pa.Table] = {}
         for i, (selection, of_selection) in enumerate(zip(selections, cells, strict=True)):
             queries.append(f"SELECT {of_selection} FROM ({selection.query}) AS p{i}")
             frames |= selection.frames
         where = names([selection.part for selection in selections])
         return cls(" UNION ALL ".join(queries), where, frames)
+
+
+Result = TypeVar("Result")
 
 
 class Engine(Protocol):
@@ -76,12 +82,12 @@ class Engine(Protocol):
     def reading(self) -> Reading:
         """The limits on the number of rows in memory."""
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table; an error becomes one line that begins with the input's
         name.
         """
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+    def total(self, query: Query, of: Callable[..., Result]) -> Result:
         """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of
         them are None.
 
@@ -89,7 +95,7 @@ class Engine(Protocol):
         Spark does not fix. `of` also gets the number of rows before the shard, if it is known.
         """
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """The result in shards, as Arrow tables, in its order if the engine keeps one.
 
         One shard is in memory at a time; for Spark one partition.
@@ -104,14 +110,12 @@ class Engine(Protocol):
         """
         return selection
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
         """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the
         condition holds.
         """
 
-    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
+    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, CellValue]:
         """Number, from 1 (0 if rows have none), and value of a row for which the condition
         holds.
         """
@@ -119,16 +123,16 @@ class Engine(Protocol):
         return row["n"], row["value"]
 
 
-def added(whole: Any, part: Any) -> Any:
-    """The sum of two results; None stands for nothing."""
-    if whole is None:
-        return part
-    return whole if part is None else whole + part
+def added(total: Any, result: Any) -> Any:
+    """The sum of two results of shards, which can be added; None stands for nothing."""
+    if total is None:
+        return result
+    return total if result is None else total + result
 
 
 def profile(
     engine: Engine, selection: Selection, cells: Sequence[str], rest: str = ""
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """The number of rows, n, and cells (SQL) of a selection, or of each group that `rest` makes.
 
     rest: what follows the FROM clause. Raises InputError if there is no row.
@@ -144,7 +148,7 @@ def profile(
 
 def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), rest: str = ""
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """What `profile` returns, of a selection whose values follow the rules of their fields.
 
     Raises InputError if there is no row, or for the first value that breaks a rule.
@@ -164,7 +168,7 @@ def checked(
 
 def typed(
     engine: Engine, selection: Selection, fields: Fields
-) -> Iterator[tuple[int | None, dict[str, Any]]]:
+) -> Iterator[tuple[int | None, dict[str, CheckedColumn]]]:
     """The columns of a selection by role, checked, in pieces, each with the number of rows before
     it.
 
@@ -189,7 +193,7 @@ def typed(
         selection.part.check(selection)
 
 
-def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
+def _explained(tables: Iterator["pa.Table"], selection: Selection) -> Iterator["pa.Table"]:
     """The tables; an error of reading them is explained by the part. If a loop over this ends
     early, the iterator of the tables is closed.
     """
@@ -223,16 +227,16 @@ def streamed(
     rows = 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
         for i, (part, fields_of_part) in enumerate(zip(parts, fields, strict=True)):
-            chunks: dict[str, list[Any]] = {role: [] for role in fields_of_part}
+            chunks: dict[str, list[CheckedColumn]] = {role: [] for role in fields_of_part}
             rows_before = rows
             by_type = columns_by_type(fields_of_part)
             selection = part.select(
                 by_type.texts, by_type.numbers, engine.dialect, frame=f"frame{i}"
             )
             for _, columns in typed(engine, selection, fields_of_part):
-                for role, field in fields_of_part.items():
+                for role in fields_of_part:
                     column = columns[role]
-                    if not field.is_number and role not in ids:
+                    if not isinstance(column, np.ndarray) and role not in ids:
                         column = column.dictionary_encode()
                     chunks[role].append(column)
                 rows += len(column)
@@ -247,7 +251,7 @@ def streamed(
     return CheckedTable(blocks)
 
 
-def _joined(chunks: list[Any]) -> Any:
+def _joined(chunks: list[CheckedColumn]) -> CheckedColumn:
     """The chunks in sequence: arrays of numpy, and dictionaries of Arrow, as one array; other texts
     as a chunked array.
     """
@@ -268,7 +272,7 @@ def _joined(chunks: list[Any]) -> Any:
 HASH = "hash of by"
 
 
-def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
+def tables(batches: Iterable["pa.RecordBatch"], size: int) -> Iterator["pa.Table"]:
     """The rows of the batches as Arrow tables of `size` rows, the last one shorter, whatever the
     sizes of the batches.
 
@@ -283,7 +287,7 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: list[Any] = []
+    waiting: list[pa.Table] = []
     for batch in batches:
         table = pa.Table.from_batches([*waiting, batch])
         while len(table) >= size:
@@ -294,7 +298,7 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
+def of_hash(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
     """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values
     are neighbours.
 
@@ -311,7 +315,7 @@ def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: list[Any] = []
+    waiting: list[pa.Table] = []
     for table in parts:
         whole = pa.concat_tables([*waiting, table])
         cut = _last_start(whole[HASH])
@@ -322,7 +326,7 @@ def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
         yield waiting[0].drop_columns([HASH])
 
 
-def _last_start(column: Any) -> int:
+def _last_start(column: "pa.ChunkedArray") -> int:
     """The row with which the last group of equal neighbours begins."""
     import pyarrow.compute as pc
 

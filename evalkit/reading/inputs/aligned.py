@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -48,6 +48,9 @@ from evalkit.reading.tables.rules import (
     Rules,
 )
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
+
+if TYPE_CHECKING:
+    pass
 
 
 def no_common_ids(names: Sequence[str]) -> InputError:
@@ -427,7 +430,7 @@ class PredictionTable:
     optional: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
-    def from_data(cls, data: Any, **chosen: Any) -> Self:
+    def from_data(cls, data: object, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
         return cls(folders.parts(data), **chosen)
 

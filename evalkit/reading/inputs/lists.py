@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import ListRows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import InputPart, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def own_documents(rows: ListRows) -> Bools:
     return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
 
 
-def plain_texts(items: Any) -> Any:
+def plain_texts(items: "pa.Array") -> "pa.Array":
     """Items in small letters and without an ending such as .jpg. items: Arrow text."""
     import pyarrow.compute as pc
 
@@ -145,7 +148,7 @@ def plain_texts(items: Any) -> Any:
     return pc.replace_substring_regex(lower, r"\.[a-z][a-z0-9]{0,4}$", "")
 
 
-def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bools:
+def is_respelled(items: "pa.Array", query: Ints, judged: "pa.Array", judged_query: Ints) -> Bools:
     """True for each item that differs from a judged item of its query in case or ending alone, and
     equals no judged item.
 
@@ -158,7 +161,7 @@ def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bo
     return np.asarray(is_near & ~np.isin(exact_code, exact_judged_code))
 
 
-def items_of_rows(blocks: Sequence[Any], rows: Ints) -> Any:
+def items_of_rows(blocks: Sequence["pa.Array"], rows: Ints) -> "pa.Array":
     """The items of some rows as Arrow text.
 
     blocks: Arrow arrays with the items of all rows, in sequence. rows: their numbers.
@@ -291,18 +294,18 @@ class Retrieved:
     they are first needed. length: the rows of each list.
     """
 
-    items: Callable[[], Any]
+    items: Callable[[], "pa.Array"]
     length: Ints
     systems: Sequence[str]
     depth: int
 
     @cached_property
-    def _coded(self) -> Any:
+    def _coded(self) -> "pa.DictionaryArray":
         """The items as an Arrow array of dictionary type."""
         return self.items().dictionary_encode()
 
     @property
-    def texts(self) -> Any:
+    def texts(self) -> "pa.Array":
         """The distinct items, as Arrow text."""
         return self._coded.dictionary
 
@@ -479,5 +482,5 @@ def _refuse_repeated(item: np.ndarray, rows: table.CheckedTable) -> None:
 
 def _codes(names: np.ndarray) -> Ints:
     """A number for each text, -1 for an empty one."""
-    numbers: dict[Any, int] = {None: -1}
+    numbers: dict[str | None, int] = {None: -1}
     return np.array([numbers.setdefault(name, len(numbers) - 1) for name in names], np.int64)

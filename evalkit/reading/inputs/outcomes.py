@@ -456,7 +456,7 @@ def check_positive(kind: str) -> None:
         )
 
 
-def read(data: Any, **chosen: Any) -> Outcomes:
+def read(data: object, **chosen: Any) -> Outcomes:
     """The outcomes of a file, folder, glob pattern, frame or list of these.
 
     chosen: fields of `OutcomeTable`.

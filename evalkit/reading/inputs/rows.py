@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import AS_GIVEN, AUTO, attributes
@@ -30,8 +30,11 @@ from evalkit.reading.tables import (
 from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import Field, Precision, Role
+from evalkit.reading.tables.rules import CheckedColumn, Field, Precision, Role
 from evalkit.system import PACKED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROLES = (
     Role.declared("system"),
@@ -110,13 +113,13 @@ class ListRows:
     column, as the page prints it.
     """
 
-    system: list[Any] = field(default_factory=list)
-    query: list[Any] = field(default_factory=list)
+    system: list["pa.Array | OnlySystem"] = field(default_factory=list)
+    query: list["pa.Array"] = field(default_factory=list)
     item: list[Any] = field(default_factory=list)
     score: list[Any] = field(default_factory=list)
-    rank_is_position: list[Any] = field(default_factory=list)
+    rank_is_position: list[Bools] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
-    attributes: list[Any] = field(default_factory=list)
+    attributes: list[dict[str, "pa.Array"]] = field(default_factory=list)
     stretches: list[tuple[InputPart, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
@@ -127,7 +130,7 @@ class ListRows:
         piece: the part with its roles. block: the same part with its values. ranks_are_positions:
         as in `ListOptions`.
         """
-        columns = block.columns
+        columns: Mapping[str, Any] = block.columns
         rows = block.rows
         self.sources.append(block.part.fingerprint(rows))
         self.columns.update(piece.printed_columns)
@@ -156,7 +159,7 @@ class ListRows:
         return part.place(number)
 
 
-def _attributes(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(columns: Mapping[str, CheckedColumn]) -> dict[str, "pa.Array"]:
     """Name -> the column, of the columns with one value per query. columns: by role."""
     return {
         role.removeprefix(ATTRIBUTE_ROLE): column
@@ -191,7 +194,7 @@ class ListOptions:
         roles_of.check_roles(self.columns, RULES)
 
     @classmethod
-    def from_parameters(cls, p: Any, **instead: Any) -> "ListOptions":
+    def from_parameters(cls, p: object, **instead: Any) -> "ListOptions":
         """The options from the parameters of a report with the same names. instead: option -> a
         value in place of the parameter's.
         """
@@ -236,7 +239,7 @@ class RankingInput:
 
     @classmethod
     def from_data(
-        cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any
+        cls, preds: object, qrels: object = None, queries: object = None, **chosen: Any
     ) -> "RankingInput":
         """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of
         `ListOptions`.
@@ -669,7 +672,7 @@ def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequen
         raise refused(part.name, "system_twice", system=roles["system"], scores=scores[0])
 
 
-def naming_column(part: InputPart, column: Any) -> Any:
+def naming_column(part: InputPart, column: "pa.Array | None") -> "pa.Array | None":
     """The column of systems, or None if it does not tell systems apart: the last field of a TREC
     run, its tag, is often the same in all files, and so counts only if it has several values.
     """

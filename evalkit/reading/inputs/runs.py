@@ -8,7 +8,7 @@ lacks has an empty list.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from evalkit.reading.inputs.rows import (
 from evalkit.reading.tables import columns as roles_of, ids, trec
 from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Result = TypeVar("Result")
 # computes one value per query; to be measured in shards it must be hashable, and fit to be pickled
@@ -105,7 +108,7 @@ class Measured:
     to send the ask itself back.
     """
 
-    query: Any
+    query: "pa.Array"
     unjudged_queries: dict[str, str]
     first_id_of_query_table: list[str]
     attributes: dict[str, np.ndarray]
@@ -117,7 +120,7 @@ class Measured:
     values: dict[tuple[str, int], Sums]
 
 
-def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
+def read(preds: object, qrels: object = None, **chosen: Any) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the
     judgements.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Record
 from evalkit.reading.engines import backends, base
 from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
 from evalkit.reading.matching.samples import ColumnSample
@@ -378,7 +378,7 @@ class UnitTable:
         return self.engine.cached(replace(selection, query=query), frame)
 
     @cached_property
-    def _profiles(self) -> list[dict[str, int]]:
+    def _profiles(self) -> list[Record]:
         """For each part the number of its rows, `n`, and what `UnitColumn` counts of its columns,
         such as `exact0` of the first one. Raises InputError for a part without a row.
         """

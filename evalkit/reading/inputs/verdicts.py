@@ -7,7 +7,7 @@ A win is 1 and a tie 0.5 for both, so that the mean is the win rate with ties as
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Source
 from evalkit.reading.tables.rules import row_suffix
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 METRIC = "win_rate"
 MOST_NAMED = 3  # models that a message lists
 
@@ -45,7 +48,7 @@ class WinShares(InputPart):
     winner.
     """
 
-    table: Any
+    table: "pa.Table"
     original: InputPart
     layout_of_verdicts: VerdictLayout
     systems: tuple[str, str]

@@ -464,4 +464,5 @@ def _stated(part: InputPart, cells: "pd.DataFrame", roles: QuantileRoles) -> Tex
 def _quantile_names(levels: "pd.Series[float]") -> Texts:
     """The columns of quantiles by their levels, such as q0.05."""
     names = levels.map(lambda level: f"q{level:.{DECIMALS}f}".rstrip("0"))
-    return names.to_numpy(dtype=object)
+    texts: Texts = names.to_numpy(dtype=object)
+    return texts

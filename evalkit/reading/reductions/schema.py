@@ -8,7 +8,7 @@ or blocks.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from evalkit.metrics import predictive
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # the roles of actual values; those of labels begin with the last
 TRUTH = ("label", "hit", "actual")
@@ -108,7 +111,7 @@ class Schema:
             names.append("unit")
         return names
 
-    def block(self, table: Any, before: int = 0) -> Block:
+    def block(self, table: "pa.Table", before: int = 0) -> Block:
         """The rows of an Arrow table. before: the number of rows that came earlier. Raises
         BrokenRule for invalid values.
         """
@@ -165,7 +168,7 @@ class Schema:
             )
         )
 
-    def _texts(self, table: Any) -> dict[str, Any]:
+    def _texts(self, table: "pa.Table") -> dict[str, "pa.Array"]:
         """The texts that name rows, systems and units. Raises BrokenRule for an empty id, or a text
         that is too long for a page.
         """
@@ -177,7 +180,7 @@ class Schema:
             self.id.check(texts["id"], None)
         return texts
 
-    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
+    def _numbers(self, role: str, field: rules.Field, column: "pa.ChunkedArray") -> np.ndarray:
         """The values of a column as numbers: of texts the numbers of a coded column, else their
         hashes. Raises BrokenRule for an invalid value.
         """
@@ -189,7 +192,9 @@ class Schema:
             return np.asarray(values)
         return of_texts(values)
 
-    def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
+    def _names(
+        self, table: "pa.Table", texts: Mapping[str, "pa.Array"], before: int
+    ) -> "pa.Array | Ints | None":
         """The names of the rows: their ids, a column of numbers, or their numbers as they are read;
         None if rows have no order.
         """
@@ -199,7 +204,7 @@ class Schema:
             return _as_one_array(table[self.names])
         return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
 
-    def _key(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
+    def _key(self, texts: Mapping[str, "pa.Array"], numbers: Sequence[np.ndarray]) -> Hashes:
         """A hash of each row's unit or id, or of its numbers; one for all rows if no sample is
         drawn.
         """
@@ -210,7 +215,7 @@ class Schema:
             return of_numbers(numbers)
         return np.broadcast_to(np.uint64(0), len(numbers[0]))
 
-    def _slices(self, table: Any) -> list[Ints]:
+    def _slices(self, table: "pa.Table") -> list[Ints]:
         """For each segment column the number of each row's slice, from 1, counted over all
         columns.
         """
@@ -223,7 +228,7 @@ class Schema:
         return slices
 
 
-def _as_one_array(column: Any) -> Any:
+def _as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
     """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
@@ -249,7 +254,7 @@ def _sorted(block: Block) -> Block:
     return block.take(np.argsort(block.key, kind="stable"))
 
 
-def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
+def _paired(ids: "pa.Array", column: "pa.Array", systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column per system. column: the system of each
     row. Raises BrokenRule if a system has an id twice.
     """
@@ -270,7 +275,7 @@ class Reduced:
     schema: Schema
     of: Callable[[Block], Any]
 
-    def __call__(self, table: Any, before: int = 0) -> Any:
+    def __call__(self, table: "pa.Table", before: int = 0) -> Any:
         """The result for the rows of a table; None if no id is in every system. before: the number
         of rows that came earlier.
         """

@@ -232,8 +232,8 @@ def _stated(engine: Engine, chosen: Selection, cells: Sequence[str], label: str)
     texts = engine.table(distinct)["label"].to_pylist()
     if None in texts or len(texts) > 2:
         return []
-    first, *others = [all_rows | {"label": text} for text in texts]
-    return [first, *(row | {"n": 0} for row in others)]
+    first, *others = [dict(all_rows, label=text) for text in texts]
+    return [first, *(dict(row, n=0) for row in others)]
 
 
 def read(

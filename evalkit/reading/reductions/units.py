@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Floats, Ints, ParameterError, Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.limits import Reading
@@ -64,14 +64,14 @@ class UnitValues:
     judge gave the values, NaN where none.
     """
 
-    id: Any
+    id: "pa.Array"
     name: str
     values: Mapping[Key, Sums]
     columns: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[Source, ...] = ()
     cluster: Clusters | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    known: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    known: Mapping[Key, Record] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
@@ -110,7 +110,7 @@ class UnitValues:
             return units
         return units.in_clusters(tables.one_array(table[CLUSTER]))
 
-    def in_clusters(self, names: Any) -> "UnitValues":
+    def in_clusters(self, names: "pa.Array") -> "UnitValues":
         """The units in clusters; if each cluster has one unit, the unit gets the cluster's name.
 
         names: the name of each unit's cluster.
@@ -193,7 +193,7 @@ class UnitValues:
         return len(self.numbers[0])
 
     @cached_property
-    def ids(self) -> Any:
+    def ids(self) -> "pa.Array":
         """The name of each unit. Numbers are padded with zeros, so that their text has their
         order.
         """

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.parameters.kinds import did_you_mean, written
 
 
 @cache
-def facts(name: str) -> dict[str, Any]:
+def facts(name: str) -> Record:
     """The content of a TOML file in the folder of reading; `pkgutil` also finds it in the archive
     that Spark sends to its workers.
     """

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse, groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from evalkit.arrays import InputError
@@ -38,6 +38,10 @@ from evalkit.reading.tables.parts import (
     stamp,
 )
 from evalkit.system import PACKED, bundled_root, plain, unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
@@ -113,7 +117,7 @@ class Parquet(File):
             return int(_metadata(self.path).num_rows)
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> "pa.Schema":
         """The Arrow schema."""
         with _parquet_errors(self.path):
             return _metadata(self.path).schema.to_arrow_schema()
@@ -147,13 +151,13 @@ class Parquet(File):
                 ) from None
         raise duck.no_parquet(self.name) from None
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role. Those of many rows are read one by one: the columns of one query are
         held twice until each is one array.
         """
         if self.rows <= USUAL.reading.rows:
             return super().load(text, numbers)
-        columns: dict[str, Any] = {}
+        columns: dict[str, pa.Array] = {}
         for role, name in text.items():
             columns |= super().load({role: name}, {})
         for role, name in numbers.items():
@@ -195,14 +199,14 @@ def _parquet(path: Path) -> str:
     return f"read_parquet({duck.pattern(path)}, hive_partitioning=false)"
 
 
-def _metadata(path: Path) -> Any:
+def _metadata(path: Path) -> "pq.FileMetaData":
     """What a Parquet file states of itself."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(path)
 
 
-def directions(schema: Any) -> Mapping[str, str]:
+def directions(schema: "pa.Schema") -> Mapping[str, str]:
     """Metric -> which values are better, in a file of units that evalkit wrote; empty for other
     files. schema: that of Arrow.
     """
@@ -555,7 +559,7 @@ class Trec(TextFile):
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role, as the layout reads them, with those of folders."""
         import pyarrow as pa
 

@@ -19,14 +19,17 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.catalogue.lookup import direction
 from evalkit.findings import kinds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
 from evalkit.system import plain, unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"
@@ -171,7 +174,7 @@ class EvaluationLog(File):
         return self.content.best
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """The rows as an Arrow table; columns that only other logs have are empty."""
         import pyarrow as pa
 
@@ -418,14 +421,14 @@ def _inspect(path: Path) -> Content:
     )
 
 
-def _planned(header: Mapping[str, Any]) -> int:
+def _planned(header: Record) -> int:
     """The number of samples that a run was to have, over all epochs; 0 if it is not known."""
     sample_ids = _nested(header, "eval", "dataset").get("sample_ids") or ()
     epochs = _nested(header, "eval", "config").get("epochs") or 1
     return int(_nested(header, "results").get("total_samples") or len(sample_ids) * epochs)
 
 
-def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
+def _scores(sample: Record, names: Iterable[str]) -> Iterator[Row]:
     """The scores of a sample as rows. names: those that any sample has; NaN for one that it
     lacks.
     """
@@ -462,7 +465,7 @@ def _score(value: Any, sample: str) -> float:
         ) from None
 
 
-def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | None:
+def _stated(score: Record, header: Record) -> Stated | None:
     """What the log states of a score; None unless one of its metrics is a mean."""
     metrics = {name: metric["value"] for name, metric in score["metrics"].items()}
     means = [metrics[name] for name in MEANS if name in metrics]
@@ -479,7 +482,7 @@ def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | Non
     )
 
 
-def _name(score: Mapping[str, Any]) -> str:
+def _name(score: Record) -> str:
     """What a score of the results is called among samples: its scorer, with the key of a scorer
     that has several.
     """
@@ -490,8 +493,8 @@ def _name(score: Mapping[str, Any]) -> str:
 class InspectLog(NamedTuple):
     """The header of a log of Inspect, and its samples or their summaries."""
 
-    header: Mapping[str, Any]
-    samples: Sequence[Mapping[str, Any]]
+    header: Record
+    samples: Sequence[Record]
 
 
 def _document(path: Path) -> InspectLog:
@@ -511,7 +514,7 @@ def _archive(path: Path) -> InspectLog:
         members: list[str] = []
         for beginning in SUMMARIES:
             members = members or [name for name in names if name.startswith(beginning)]
-        samples: list[Mapping[str, Any]] = []
+        samples: list[Record] = []
         for name in members:
             document = json.loads(_member(archive, name))  # a sample, or a list of summaries
             samples += document if isinstance(document, list) else [document]
@@ -593,7 +596,7 @@ def _task(path: Path) -> str:
     return DATED.sub("", plain(path).stem.removeprefix("samples_"))
 
 
-def _nested(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def _nested(results: Record, *names: str) -> Record:
     """The object under names within objects; an empty one if it is missing."""
     for name in names:
         results = results.get(name) or {}
@@ -605,7 +608,7 @@ def _filtered(metric: str, answer_filter: str) -> str:
     return metric if answer_filter == "none" else f"{metric} {answer_filter}"
 
 
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+def _lines(path: Path) -> Iterator[Record]:
     """The objects of a file of JSON lines. Raises InputError for a line that is no object."""
     with io.TextIOWrapper(unpacked(path), encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -618,7 +621,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
                 ) from None
 
 
-def _results(path: Path) -> Mapping[str, Any]:
+def _results(path: Path) -> Record:
     """The results of the run of a file of samples: those of its date, or the only ones of the
     folder without a date; else nothing.
     """
@@ -628,10 +631,13 @@ def _results(path: Path) -> Mapping[str, Any]:
     if date:
         undated = [file for file in files if not DATED.search(plain(file).stem)]
         of_run = [file for file in files if date[0] in file.name] or undated
-    return _loaded(of_run[0]) if len(of_run) == 1 else {}
+    if len(of_run) != 1:
+        return {}
+    results: Record = _loaded(of_run[0])
+    return results
 
 
-def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
+def _stated_by(results: Record, task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
     values = _nested(results, "results", task)  # such as exact_match,strict-match
     questions = _nested(results, "n-samples", task).get("effective") or 0
@@ -722,7 +728,7 @@ def _neighbour_document(path: Path, name: str, otherwise: Any) -> Any:
     return _loaded(files[0]) if files else otherwise
 
 
-def _is_score(name: Mapping[str, Any]) -> bool:
+def _is_score(name: Record) -> bool:
     """True if a statistic scores an answer, and does not describe the prompt or the run. name: the
     object that names it.
     """
@@ -742,7 +748,7 @@ def _promptfoo(path: Path) -> list[Content]:
         results = list(_lines(path))
     else:
         results = _loaded(path)["results"]["results"]
-    by_system: dict[Any, list[Mapping[str, Any]]] = {}
+    by_system: dict[str, list[Record]] = {}
     for result in results:
         by_system.setdefault(result["promptIdx"], []).append(result)
     names = _names_of_prompts({key: of_system[0] for key, of_system in by_system.items()})
@@ -757,7 +763,7 @@ def _promptfoo(path: Path) -> list[Content]:
     ]
 
 
-def _is_error(result: Mapping[str, Any]) -> bool:
+def _is_error(result: Record) -> bool:
     """True if a result was not graded, because of an error."""
     return bool(
         result.get("failureReason") == ERRORED
@@ -765,14 +771,14 @@ def _is_error(result: Mapping[str, Any]) -> bool:
     )
 
 
-def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
+def _names_of_prompts(first: Mapping[str, Record]) -> dict[str, str]:
     """Key of a system -> its name: its provider, its prompt, or both if neither tells the systems
     apart.
 
     first: key of a system -> one of its results.
     """
-    providers: dict[Any, str] = {}
-    prompts: dict[Any, str] = {}
+    providers: dict[str, str] = {}
+    prompts: dict[str, str] = {}
     for key, result in first.items():
         provider = result.get("provider") or ""
         if isinstance(provider, Mapping):
@@ -788,9 +794,7 @@ def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
     return {key: f"{name} ({key})" for key, name in both.items()}
 
 
-def _content_of_prompt(
-    system: str, results: Sequence[Mapping[str, Any]], metrics: Sequence[str]
-) -> Content:
+def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence[str]) -> Content:
     """The results of a system, a prompt and provider. Repetitions of a test are draws, as they have
     its variables and assertions.
 

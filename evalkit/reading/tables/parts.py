@@ -13,12 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.rules import LONGEST, NO_ROW_NUMBER, SHORT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyspark.sql
 
 ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[str, Any]  # name in a query -> an Arrow table, or what an engine has for it
@@ -136,7 +140,7 @@ class InputPart(ABC):
         return {}
 
     @property
-    def cluster_session(self) -> Any | None:
+    def cluster_session(self) -> "pyspark.sql.SparkSession | None":
         """The session of the Spark cluster that must read the part, as it has too many rows for
         anything else; None if it can be read here.
         """
@@ -151,7 +155,7 @@ class InputPart(ABC):
 
     # Reading
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """Read columns: role -> an Arrow array of texts or of doubles.
 
         text, numbers: role -> column, of the columns that are read as texts and as doubles. Raises
@@ -333,7 +337,7 @@ class Selection:
             return None
         return table["n"][0].as_py(), table["value"][0].as_py()
 
-    def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+    def where(self, condition: str, cells: str, most: int) -> list[Record]:
         """The first rows that meet a condition, at most `most`, by DuckDB: of each its number, `n`,
         from 1, and its cells.
 
@@ -341,7 +345,7 @@ class Selection:
         """
         numbered = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
         query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {most}"
-        rows: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
+        rows: list[Record] = duck.sql(query, self.part.name, **self.frames).to_pylist()
         return rows
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from evalkit import limits, system
 from evalkit.arrays import InputError
@@ -167,7 +167,7 @@ SYSTEM = "system"  # the column of a mapping's names
 
 
 def parts(
-    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart]:
     """All files, frames and tables that an input names.
 
@@ -191,13 +191,13 @@ def parts(
 
 
 def optional_parts(
-    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart] | None:
     """The parts of an input that may be left out, as from `parts`; None if it is left out."""
     return None if data is None else parts(data, header, reading)
 
 
-def _flattened(data: Any) -> list[Any]:
+def _flattened(data: object) -> list[object]:
     """The items of a list and of the lists in it; for anything else a list of it alone."""
     if not isinstance(data, list | tuple):
         return [data]
@@ -207,27 +207,28 @@ def _flattened(data: Any) -> list[Any]:
     return items
 
 
-def headers(data: Any, header: str | None = None) -> list[InputPart]:
+def headers(data: object, header: str | None = None) -> list[InputPart]:
     """The parts of an input whose columns are known without reading rows; [] for other inputs.
 
     Other inputs are JSON Lines, anything but files, and more than `MANY` files.
     """
     items = [] if data is None else _flattened(data)
-    if not all(map(_is_path, items)):
+    named_paths = [item for item in items if _is_path(item)]
+    if len(named_paths) < len(items):
         return []
-    paths = [path for item in items for path in located(item).files]
+    paths = [path for named_path in named_paths for path in located(named_path).files]
     if not paths or len(paths) > MANY or not all(map(formats.has_header, paths)):
         return []
     return parts(data, header)
 
 
-def _is_path(data: Any) -> bool:
+def _is_path(data: object) -> TypeGuard[str | Path]:
     """True for a path, a folder or a pattern, also as text; False for a table of Spark."""
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
 def _parts_of_item(
-    data: Any, header: str | None, reading: limits.Reading, common_folder: Path
+    data: object, header: str | None, reading: limits.Reading, common_folder: Path
 ) -> list[InputPart]:
     """The parts of one item of an input, such as a file or a frame. common_folder: the innermost
     folder that contains all paths of the input.
@@ -259,7 +260,7 @@ def of_system(part: InputPart, name: str) -> InputPart:
 # Errors of an input as a whole --------------------------------------------------------------------
 
 
-def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
+def with_files(error: InputError, tables: Iterable[object]) -> InputError:
     """The error, beginning with the names of the first files of the input, unless it names one
     itself. tables: the input, such as paths and frames.
     """
@@ -272,7 +273,7 @@ def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
     return InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}")
 
 
-def _names(data: Any) -> list[str]:
+def _names(data: object) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
@@ -22,6 +22,10 @@ from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
 from evalkit.reading.tables.parts import HEAD, ByRole, Frames, InputPart, Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyspark.sql
 
 NAME = "Spark data frame"
 PREFIX = "spark:"
@@ -37,7 +41,7 @@ class SparkTable(InputPart):
     are collected; of more only Spark's own engine reads them.
     """
 
-    frame: Any
+    frame: "pyspark.sql.DataFrame"
     types: Mapping[str, str]
     most: int
     dialect: ClassVar[Dialect] = SPARK
@@ -57,7 +61,7 @@ class SparkTable(InputPart):
         return self.types
 
     @cached_property
-    def collected(self) -> Any:
+    def collected(self) -> "pa.Table":
         """All columns and rows as an Arrow table, collected once, because a second time their order
         might differ.
 
@@ -88,7 +92,7 @@ class SparkTable(InputPart):
         ).head
 
     @property
-    def cluster_session(self) -> Any | None:
+    def cluster_session(self) -> "pyspark.sql.SparkSession | None":
         """The session of the data frame if only Spark reads it; else None."""
         return self.frame.sparkSession if self.rows > self.most else None
 
@@ -128,7 +132,7 @@ class SparkFrame(SparkTable):
     unnamed: ClassVar[bool] = True
 
 
-def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
+def part_of(data: object, most: int = USUAL.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_spark_frame(data):
         return table(data, most)
@@ -138,7 +142,7 @@ def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None
     return None
 
 
-def _named(name: str) -> Any:
+def _named(name: str) -> "pyspark.sql.DataFrame":
     """The frame of `catalog.table`, or of a folder, "parquet.`folder`", in the active session or
     else in a new one.
     """
@@ -150,7 +154,9 @@ def _named(name: str) -> Any:
         return session.table(name)
 
 
-def table(frame: Any, most: int, name: str = NAME, path: Path | None = None) -> SparkTable:
+def table(
+    frame: "pyspark.sql.DataFrame", most: int, name: str = NAME, path: Path | None = None
+) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path after which a system is
     called, None for a frame without a name.
     """
@@ -173,7 +179,7 @@ def path_of(name: str) -> Path:
     return Path(in_quotes[1]) if in_quotes else Path(*name.split("."))
 
 
-def _session(where: str) -> Any:
+def _session(where: str) -> "pyspark.sql.SparkSession":
     """The active session of Spark, or a new one. where: what errors begin with."""
     try:
         from pyspark.sql import SparkSession

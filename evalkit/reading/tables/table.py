@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,13 @@ from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source, names
-from evalkit.reading.tables.rules import Field, Fields, columns_by_type
+from evalkit.reading.tables.rules import CheckedColumn, Field, Fields, columns_by_type
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# a column of texts, in one piece or in several
+Texts = Union["pa.Array", "pa.ChunkedArray", list["pa.Array"], np.ndarray]
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
 
 
@@ -80,7 +85,7 @@ def concatenated(columns: Sequence[Coded]) -> Coded:
     return Coded.from_texts(names, np.concatenate(codes))
 
 
-def rows_of_repeated(column: Any) -> Ints:
+def rows_of_repeated(column: "pa.Array | pa.ChunkedArray") -> Ints:
     """The rows of an Arrow text column whose text occurs more than once, in order.
 
     >>> import pyarrow as pa
@@ -99,7 +104,7 @@ def rows_of_repeated(column: Any) -> Ints:
     return rows[np.bincount(code)[code] > 1]
 
 
-def one_array(column: Any) -> Any:
+def one_array(column: Texts) -> "pa.Array":
     """A column of texts as one Arrow array of large strings.
 
     column: an array of Arrow or numpy, a chunked array, or a list of Arrow arrays.
@@ -123,10 +128,10 @@ class EncodedTexts(NamedTuple):
     """
 
     code: Ints
-    texts: Any
+    texts: "pa.Array"
 
 
-def encode(column: Any) -> EncodedTexts:
+def encode(column: Texts) -> EncodedTexts:
     """Encode a column of texts, with the distinct texts in any order. column: as in `one_array`."""
     import pyarrow as pa
 
@@ -150,7 +155,7 @@ def encode(column: Any) -> EncodedTexts:
     return EncodedTexts(new_code[code], texts.filter(pa.array(occurs)))
 
 
-def encode_sorted(column: Any) -> EncodedTexts:
+def encode_sorted(column: Texts) -> EncodedTexts:
     """Encode a column of texts, with the distinct texts in the order of their bytes. column: as in
     `one_array`.
     """
@@ -164,7 +169,7 @@ def encode_sorted(column: Any) -> EncodedTexts:
     return EncodedTexts(sorted_code[code], texts.take(pa.array(order)))
 
 
-def indices_among(column: Any, texts: Sequence[str]) -> Ints:
+def indices_among(column: "pa.Array", texts: Sequence[str]) -> Ints:
     """The index of each text of an Arrow column in a list that contains them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -177,7 +182,7 @@ def indices_among(column: Any, texts: Sequence[str]) -> Ints:
 class Ids:
     """The ids of the rows as Arrow text, for texts that hardly repeat."""
 
-    texts: Any
+    texts: "pa.Array"
 
     @cached_property
     def code(self) -> Ints:
@@ -206,7 +211,7 @@ class Ids:
         return Ids(self.texts.take(rows))
 
 
-def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
+def coded(column: Texts, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
     """Encode a text column of Arrow. column: as in `one_array`.
 
     normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
@@ -217,7 +222,7 @@ def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = 
     return Coded.from_texts(names, code)
 
 
-def _large(block: Any) -> Any:
+def _large(block: "pa.DictionaryArray") -> "pa.DictionaryArray":
     """An Arrow dictionary of text, whatever its numbers are, as one of long texts and 32 bits."""
     import pyarrow as pa
 
@@ -282,7 +287,7 @@ class CheckedPart:
 
     part: InputPart
     fields: Fields
-    columns: dict[str, Any]
+    columns: dict[str, CheckedColumn]
     rows: int
 
 
@@ -325,12 +330,12 @@ class CheckedTable:
         columns = [block.columns[role] for block in self.blocks]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
-    def chunks(self, role: str) -> list[Any]:
+    def chunks(self, role: str) -> list["pa.Array"]:
         """The texts of a role as a list of Arrow arrays, those of the parts in sequence."""
         columns = [block.columns[role] for block in self.blocks]
         return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
 
-    def column(self, role: str) -> Any:
+    def column(self, role: str) -> "pa.ChunkedArray":
         """A text column as a chunked Arrow array."""
         import pyarrow as pa
 
