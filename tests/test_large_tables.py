@@ -296,7 +296,8 @@ def test_groups_of_counted_values_are_those_of_the_rows(rows):
         expected = slices("x", texts)
         assert found.labels == [one.label for one in expected]
         assert all(
-            np.array_equal(found.of[code] == i, one.member) for i, one in enumerate(expected)
+            np.array_equal(found.number_of_value[code] == i, one.member)
+            for i, one in enumerate(expected)
         )
 
 

@@ -244,7 +244,7 @@ def _summarise(
     unit = "user" if "user" in roles else "session"
     query = replace(
         Query.over(selections, [cells] * len(selections)),
-        by=f"c{roles.index(unit)}",
+        group_column=f"c{roles.index(unit)}",
         rows=sum(rows),
     )
     try:
@@ -493,7 +493,7 @@ def refuse_odd_numbers(part: InputPart, used: Collection[str]) -> None:
     such as revenue with "5 €", which is why the column is not taken as a metric. used: columns that
     have another use.
     """
-    for column in SampledTable.from_part(part, {}, used=used).columns:
+    for column in SampledTable.from_part(part, {}, columns_in_use=used).columns:
         number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
         looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
         if column.is_bookkeeping or not looks_like_numbers:
@@ -671,7 +671,7 @@ def _fields(
     if required == ["arm"] and mapping.missing_roles(required):
         # no column is called like an arm: take the one that holds arms by its content
         used = [*attributes, *numbers]
-        proposal = proposal_of_users(SampledTable.from_part(part, chosen, used=used))
+        proposal = proposal_of_users(SampledTable.from_part(part, chosen, columns_in_use=used))
         if proposal.is_complete:
             mapping = match(chosen={**proposal.columns, **chosen})
     try:

@@ -557,7 +557,7 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
         study.check_columns(p.metrics, data)
         return tuple(dict.fromkeys(p.metrics))
     used = [name for name in (*p.segments, p.strata, p.before) if name]
-    proposed = proposal.users(SampledTable.from_part(data[0], p.columns, used=used))
+    proposed = proposal.users(SampledTable.from_part(data[0], p.columns, columns_in_use=used))
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
         logs.user_fields(data, p.columns, (), used)  # refuses a table without arms

@@ -58,8 +58,8 @@ class Budget:
 
         It does not depend on threads, because sums of doubles depend on where shards end.
         """
-        most = min(self.memory // 4, self.reading.at_once) // self.reading.row
-        return max(self.reading.shard, min(self.reading.largest, most))
+        rows_in_budget = min(self.memory // 4, self.reading.at_once) // self.reading.row
+        return max(self.reading.shard, min(self.reading.largest, rows_in_budget))
 
     @property
     def workers(self) -> int:
@@ -109,12 +109,12 @@ def needed(parts: Sequence[InputPart], budget: Budget) -> Iterator[Engine | None
     """A context with the engine for tables that have more rows than are kept in memory; with None
     for others.
     """
-    most = budget.reading.rows
-    if sum(part.most_rows for part in parts) <= most:
+    max_rows = budget.reading.rows
+    if sum(part.most_rows for part in parts) <= max_rows:
         yield None
         return
     with opened(budget, parts) as engine:
-        is_large = isinstance(engine, Spark) or rows_of(engine, parts) > most
+        is_large = isinstance(engine, Spark) or rows_of(engine, parts) > max_rows
         yield engine if is_large else None
 
 
@@ -177,12 +177,14 @@ class DuckDB(Engine):
         with self._result_of(query) as relation:
             return relation.to_arrow_table()
 
-    def total(self, query: Query, of: Callable[..., Result]) -> Result:
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
         """As `Engine.total`; shards are reduced in parallel, and their results added in order."""
         total: Any = None
         with system.progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
-            for result in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+            for result in system.ordered(
+                lambda shard: summarise(*shard), shards, self.budget.workers
+            ):
                 total = added(total, result)
         return cast("Result", total)
 
@@ -191,10 +193,11 @@ class DuckDB(Engine):
 
         Values with the same hash are in the same shard.
         """
-        if query.by:
+        if query.group_column:
             name = self.dialect.quote(base.HASH)
-            keys = ", ".join([name, *query.then])
-            ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
+            keys = ", ".join([name, *query.order_columns])
+            hashed = f"SELECT *, hash({query.group_column}) AS {name} FROM ({query.sql})"
+            ordered = f"{hashed} ORDER BY {keys}"
             yield from base.of_hash(self._batches(replace(query, sql=ordered)))
         else:
             yield from self._batches(query)
@@ -210,9 +213,9 @@ class DuckDB(Engine):
         """A new connection with the same budget."""
         return opened(self.budget)
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """As `Engine.where`, by the connection of this process."""
-        return selection.where(condition, cells, most)
+        return selection.where(condition, cells, limit)
 
     def _result_of(self, query: Query) -> AbstractContextManager[Any]:
         """A context in which the query's result, a relation of DuckDB, is used."""
@@ -339,7 +342,7 @@ class Spark(Engine):
         with self._result_of(query) as rows:
             return rows.toArrow()
 
-    def total(self, query: Query, of: Callable[..., Result]) -> Result:
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
         """As `Engine.total`, computed by the workers.
 
         The results are summed within each partition and then over all partitions, in two steps if
@@ -347,7 +350,7 @@ class Spark(Engine):
         no row.
         """
         with self._result_of(query) as rows:
-            summed = self._worked(rows, query.by, of, added)
+            summed = self._worked(rows, query.group_column, summarise, added)
             fold = _sent(spark_worker.folded, added)
             for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
                 summed = summed.repartition(folds, "of").mapInArrow(fold, spark_worker.CELLS)
@@ -361,36 +364,36 @@ class Spark(Engine):
     def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
         with self._result_of(query) as rows:
-            cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
-            yield from map(
-                spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells)))
-            )
+            cells = self._worked(rows, query.group_column, spark_worker.written, None)
+            batches = map(_batch, cells.toLocalIterator())
+            for content in spark_worker.contents(batches):
+                yield spark_worker.table(_read(content))
 
     def _worked(
         self,
         rows: "pyspark.sql.DataFrame",
-        by: str | None,
-        of: Callable[["pa.Table"], object],
-        plus: Callable[..., Any] | None,
+        group_column: str | None,
+        summarise: Callable[["pa.Table"], object],
+        add: Callable[..., Any] | None,
     ) -> "pyspark.sql.DataFrame":
-        """The results of workers as a data frame of cells: of shards, or with `plus`, which adds
+        """The results of workers as a data frame of cells: of shards, or with `add`, which adds
         two results, of partitions.
 
-        rows: the data frame. by: as in `Query`. of: what is computed from a shard.
+        rows: the data frame. group_column: as in `Query`. summarise: what is computed from a shard.
         """
-        work = _sent(spark_worker.reduced, (by, of, plus, self.reading.worker))
-        return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
+        work = _sent(spark_worker.reduced, (group_column, summarise, add, self.reading.worker))
+        return _grouped(rows, group_column).mapInArrow(work, spark_worker.CELLS)
 
     def again(self) -> AbstractContextManager[Engine]:
         """This engine: its session belongs to the caller and stays open."""
         return nullcontext(self)
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
         query = Query.from_selection(
-            selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}"
+            selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {limit}"
         )
         rows: list[Record] = self.table(query).to_pylist()
         return rows
@@ -440,17 +443,17 @@ class Spark(Engine):
                 conf.set(BATCH_SIZE, user_setting)
 
 
-def _grouped(rows: "pyspark.sql.DataFrame", by: str | None) -> "pyspark.sql.DataFrame":
-    """The rows, with equal texts of the column `by` as neighbours in one partition.
+def _grouped(rows: "pyspark.sql.DataFrame", group_column: str | None) -> "pyspark.sql.DataFrame":
+    """The rows, with equal texts of the column `group_column` as neighbours in one partition.
 
     They are sorted by a hash of their bytes, as Spark sorts whole numbers by radix, but texts by
     comparing them. The hash is computed where the rows have arrived, not sent with them.
     """
     from pyspark.sql import functions
 
-    if by is None:
+    if group_column is None:
         return rows
-    key = functions.expr(f"xxhash64(CAST({duck.SPARK.quote(by)} AS BINARY))")
+    key = functions.expr(f"xxhash64(CAST({duck.SPARK.quote(group_column)} AS BINARY))")
     return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
 
 

@@ -24,18 +24,19 @@ class Query:
     """A query to an engine.
 
     where: the name of the input in errors. frames: name in the query -> an Arrow table, or a table
-    of the engine. by: a text column whose equal values come in one shard; None if shards may divide
-    the rows anywhere. rows: the number of rows of the result, for the progress bar; 0 if it is not
-    known. then: columns that order the rows of one value of `by`, so that sums of doubles are
-    reproducible to the last bit; Spark ignores them, since its partitions come in any order.
+    of the engine. group_column: a column of text, whose rows of one value come in one shard; None
+    if shards may divide the rows anywhere. rows: the number of rows of the result, for the progress
+    bar; 0 if it is not known. order_columns: those that order the rows of one group, so that sums
+    of doubles are reproducible to the last bit; Spark ignores them, since its partitions come in
+    any order.
     """
 
     sql: str
     where: str
     frames: Frames = field(default_factory=dict)
-    by: str | None = None
+    group_column: str | None = None
     rows: int = 0
-    then: Sequence[str] = ()
+    order_columns: Sequence[str] = ()
 
     @classmethod
     def from_selection(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
@@ -59,8 +60,8 @@ class Query:
         """
         queries = []
         frames: dict[str, pa.Table] = {}
-        for i, (selection, of_selection) in enumerate(zip(selections, cells, strict=True)):
-            queries.append(f"SELECT {of_selection} FROM ({selection.query}) AS p{i}")
+        for i, (selection, cells_of_selection) in enumerate(zip(selections, cells, strict=True)):
+            queries.append(f"SELECT {cells_of_selection} FROM ({selection.query}) AS p{i}")
             frames |= selection.frames
         where = names([selection.part for selection in selections])
         return cls(" UNION ALL ".join(queries), where, frames)
@@ -87,12 +88,13 @@ class Engine(Protocol):
         name.
         """
 
-    def total(self, query: Query, of: Callable[..., Result]) -> Result:
-        """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of
-        them are None.
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
+        """The sum, by `+`, of the results of `summarise` for every shard, an Arrow table; None if
+        all of them are None.
 
-        `of` and its results must be picklable. They must not depend on the order of shards, which
-        Spark does not fix. `of` also gets the number of rows before the shard, if it is known.
+        `summarise` and its results must be picklable. They must not depend on the order of shards,
+        which Spark does not fix. `summarise` also gets the number of rows before the shard, if it
+        is known.
         """
 
     def stream(self, query: Query) -> Iterator["pa.Table"]:
@@ -110,7 +112,7 @@ class Engine(Protocol):
         """
         return selection
 
-    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[Record]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the
         condition holds.
         """
@@ -210,18 +212,18 @@ def streamed(
     parts: Sequence[InputPart],
     fields: Sequence[Fields],
     ids: Collection[str],
-    most: int,
+    max_rows: int,
 ) -> CheckedTable:
     """The columns of each part, read by an engine in pieces, so that only the columns are in
     memory.
 
     fields: those of each part. ids: roles of text that hardly repeats; other texts are stored as
-    dictionaries. Raises InputError as `read` does, and for more than `most` rows.
+    dictionaries. Raises InputError as `read` does, and for more than `max_rows` rows.
     """
     if engine.at_hand:
         table = read(parts, fields)
-        if len(table) > most:
-            raise too_many(parts, "rows", most)
+        if len(table) > max_rows:
+            raise too_many(parts, "rows", max_rows)
         return table
     blocks = list[CheckedPart]()
     rows = 0
@@ -241,8 +243,8 @@ def streamed(
                     chunks[role].append(column)
                 rows += len(column)
                 draw(rows)
-                if rows > most:
-                    raise too_many(parts, "rows", most)
+                if rows > max_rows:
+                    raise too_many(parts, "rows", max_rows)
             if rows == rows_before:
                 raise part.no_rows_error()
             # chunks are released as they are joined
@@ -268,7 +270,8 @@ def _joined(chunks: list[CheckedColumn]) -> CheckedColumn:
 # Stretches of rows --------------------------------------------------------------------------------
 
 
-# the column with the hash of the texts in `Query.by`: engines sort hashes in half the time of texts
+# the column with the hash of the texts in `Query.group_column`: engines sort hashes in half the
+# time of texts
 HASH = "hash of by"
 
 
@@ -317,11 +320,11 @@ def of_hash(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
 
     waiting: list[pa.Table] = []
     for table in parts:
-        whole = pa.concat_tables([*waiting, table])
-        cut = _last_start(whole[HASH])
+        rows = pa.concat_tables([*waiting, table])
+        cut = _last_start(rows[HASH])
         if cut:
-            yield whole.slice(0, cut).drop_columns([HASH])
-        waiting = [whole.slice(cut)]
+            yield rows.slice(0, cut).drop_columns([HASH])
+        waiting = [rows.slice(cut)]
     if waiting:
         yield waiting[0].drop_columns([HASH])
 

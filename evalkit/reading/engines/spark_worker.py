@@ -97,8 +97,8 @@ def unpack(code: bytes) -> None:
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == "evalkit"]:
         del sys.modules[name]
-    others = [finder for finder in sys.meta_path if finder not in carried]
-    sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *others]
+    finders = [finder for finder in sys.meta_path if finder not in carried]
+    sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *finders]
 
 
 def reduced(
@@ -110,14 +110,14 @@ def reduced(
     shard; what adds two results, or None if they are not added; the number of rows of a shard.
     """
     unpack(code)
-    by, of, plus, size = pickle.loads(task)
+    group_column, summarise, add, size = pickle.loads(task)
     base = importlib.import_module("evalkit.reading.engines.base")
     shards = base.tables(batches, size)
-    if by:
+    if group_column:
         shards = base.of_hash(shards)
-    results: Iterator[object] = map(of, shards)
-    if plus is not None:
-        results = summed(results, plus)
+    results: Iterator[object] = map(summarise, shards)
+    if add is not None:
+        results = summed(results, add)
     yield from cells(_wrapped(results), _partition())
 
 
@@ -143,10 +143,10 @@ def _results(batches: Iterable["pa.RecordBatch"], errors: list[bytes]) -> Iterat
             yield result
 
 
-def summed(results: Iterator[object], plus: Callable[[object, object], object]) -> Iterator[object]:
-    """Yield the sum of the results by `plus`, or nothing if there are none."""
+def summed(results: Iterator[object], add: Callable[[object, object], object]) -> Iterator[object]:
+    """Yield the sum of the results by `add`, or nothing if there are none."""
     for first in results:
-        yield functools.reduce(plus, results, first)
+        yield functools.reduce(add, results, first)
 
 
 def _wrapped(results: Iterable[object]) -> Iterator[bytes]:
@@ -243,11 +243,11 @@ def contents(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.Buffer"]:
     waiting: dict[int, dict[int, pa.Buffer]] = {}  # number of a content -> place -> piece
     for batch in batches:
         columns = (batch["of"], batch["place"], batch["places"], batch["cell"])
-        for of, place, places, cell in zip(*columns, strict=True):
-            pieces = waiting.setdefault(of.as_py(), {})
+        for content, place, places, cell in zip(*columns, strict=True):
+            pieces = waiting.setdefault(content.as_py(), {})
             pieces[place.as_py()] = cell.as_buffer()
             if len(pieces) == places.as_py():
                 yield pa.py_buffer(b"".join(pieces[i] for i in range(len(pieces))))
-                del waiting[of.as_py()]
+                del waiting[content.as_py()]
     if waiting:
         raise RuntimeError(f"{len(waiting)} results of workers are incomplete")

@@ -94,9 +94,11 @@ def refuse_disagreement(
         rows = _first_difference(column, systems)
         if rows is not None:
             cells = column.texts if isinstance(column, Coded) else column
-            row, other = rows
-            place = table.place(other)
-            raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
+            row, differing_row = rows
+            place = table.place(differing_row)
+            raise disagreement(
+                place, shared.column, id.name(differing_row), cells[row], cells[differing_row]
+            )
 
 
 def _first_difference(
@@ -175,8 +177,8 @@ class ColumnLayout:
 
     def unused_columns(self, part: InputPart) -> tuple[str, ...]:
         """The columns of a part that have no role, and so are not read."""
-        used = {column.field.column for column in self.columns}
-        return tuple(name for name in part.columns if name not in used)
+        columns_in_use = {column.field.column for column in self.columns}
+        return tuple(name for name in part.columns if name not in columns_in_use)
 
     def without(self, role: str) -> Self:
         """The layout without the columns of a role."""
@@ -522,8 +524,8 @@ class PredictionTable:
         the weights: its only unused column is a count by name, and no column names rows.
         """
         part = self.parts[0]
-        used = [column.field.column for column in layout.columns]
-        unused = [name for name in part.columns if name not in used]
+        columns_in_use = [column.field.column for column in layout.columns]
+        unused = [name for name in part.columns if name not in columns_in_use]
         roles = {column.role for column in layout.columns}
         if len(unused) != 1 or roles & {"weight", *ROW_NAMES}:
             return
@@ -532,7 +534,7 @@ class PredictionTable:
         samples = {column.name: column for column in SampledTable.from_part(part, {}).columns}
         counts = samples[unused[0]]
         holds_counts = counts.is_whole and counts.finite.min() >= 0
-        if holds_counts and are_distinct(*(samples[name] for name in used)):
+        if holds_counts and are_distinct(*(samples[name] for name in columns_in_use)):
             raise roles_of.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
@@ -547,9 +549,11 @@ class PredictionTable:
                     predictions.append(declared[role].column(column, i))
                 else:
                     predictions.append(RoleColumn(role, Field(column, self.rules_of(role)), i))
-        used = [column.field.column for column in predictions]
-        shared = {role: name for role, name in proposal.columns.items() if name not in used}
-        lacking = {*shared.values(), *used} - set(part.columns)
+        columns_of_systems = [column.field.column for column in predictions]
+        shared = {
+            role: name for role, name in proposal.columns.items() if name not in columns_of_systems
+        }
+        lacking = {*shared.values(), *columns_of_systems} - set(part.columns)
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
@@ -626,15 +630,17 @@ class PredictionTable:
         """
         if role in self.columns:  # the user says which column has it
             return
-        used = {*columns.values(), *self.attributes, *self.metric_columns}
-        others = [name for name in names_with_system(part.columns, role) if name not in used]
-        if others:
+        columns_in_use = {*columns.values(), *self.attributes, *self.metric_columns}
+        system_columns = [
+            name for name in names_with_system(part.columns, role) if name not in columns_in_use
+        ]
+        if system_columns:
             raise roles_of.refused(
                 part.name,
                 "two_ways",
                 role=role,
                 column=columns[role],
-                others=roles_of.listed(map(repr, others)),
+                others=roles_of.listed(map(repr, system_columns)),
                 first=written({role: columns[role]}),
             )
 
@@ -776,10 +782,10 @@ def _refuse_other_folds(
     """
     for name, paired_rows in zip(systems, pairs, strict=True):
         unpaired = np.setdiff1d(systems[name], paired_rows)
-        for other, other_rows in systems.items():
+        for other_name, other_rows in systems.items():
             # the other system has the id, but not in the same fold
             elsewhere = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
-            if other != name and elsewhere.size:
+            if other_name != name and elsewhere.size:
                 row = int(elsewhere[0])
                 raise roles_of.refused(
                     rows.place(row),
@@ -787,7 +793,7 @@ def _refuse_other_folds(
                     id=id.name(row),
                     folds=", ".join(repr(str(fold.texts[row])) for fold in folds),
                     system=name,
-                    other=other,
+                    other=other_name,
                 )
 
 

@@ -229,12 +229,12 @@ class Examples:
         exclusions = (*self.exclusions, rest)
         return replace(self, score=score, place=place, exclusions=exclusions, **fields)
 
-    def sample(self, most: int, seed: int) -> Examples:
-        """At most `most` rows, drawn at random and kept in their order."""
-        if len(self) <= most:
+    def sample(self, max_rows: int, seed: int) -> Examples:
+        """At most `max_rows` rows, drawn at random and kept in their order."""
+        if len(self) <= max_rows:
             return self
-        rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
-        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - most, total=len(self)))
+        rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:max_rows])
+        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - max_rows, total=len(self)))
 
 
 # Out-of-fold predictions

@@ -99,23 +99,23 @@ class ListedItems:
         return table.encode_sorted(items_of_rows(self.runs.item, rows))[0]
 
     def refuse_collisions(
-        self, rows: ListRows, numbers: Ints, others: ListRows, other_numbers: Ints
+        self, rows: ListRows, numbers: Ints, other_listed: ListRows, other_numbers: Ints
     ) -> None:
         """Raise `Collision` if rows with equal hashes have different items.
 
-        numbers: those of some rows. other_numbers: for each of them, that of a row of `others` with
-        the same hash.
+        numbers: those of some rows. other_numbers: for each of them, that of a row of
+        `other_listed` with the same hash.
         """
         if self.exact:
             return
-        if rows is others:  # a row has the same item as itself
+        if rows is other_listed:  # a row has the same item as itself
             is_other = numbers != other_numbers
             numbers = numbers[is_other]
             other_numbers = other_numbers[is_other]
         if not len(numbers):
             return
         items = items_of_rows(rows.item, numbers)
-        if not items.equals(items_of_rows(others.item, other_numbers)):
+        if not items.equals(items_of_rows(other_listed.item, other_numbers)):
             raise Collision
 
 
@@ -211,13 +211,13 @@ def distinct_ranks(rank: Ints, tied: Bools, ends: Ints) -> Ints:
     if not tied.any():
         return rank
     size = np.diff(ends)
-    within = np.arange(len(rank)) - np.repeat(ends[:-1], size)
+    place_in_list = np.arange(len(rank)) - np.repeat(ends[:-1], size)
     # A place is the largest rank less row number so far in the list, plus the row number. Lists are
     # kept apart by the codes of these differences, whose product with the number of lists fits
     # where the differences would not.
-    value, code = np.unique(rank - within, return_inverse=True)
+    value, code = np.unique(rank - place_in_list, return_inverse=True)
     key = np.repeat(np.arange(len(size)), size) * len(value) + code
-    return np.asarray(value[np.maximum.accumulate(key) % len(value)] + within)
+    return np.asarray(value[np.maximum.accumulate(key) % len(value)] + place_in_list)
 
 
 class RankGaps(NamedTuple):

@@ -439,8 +439,8 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
     names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
         names |= set(WORDS_OF_DECISIONS)
-    used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and comparable(name) in names]
+    columns_in_use = {field.column for field in layout.fields.values()}
+    return [name for name in columns if name not in columns_in_use and comparable(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
@@ -477,13 +477,17 @@ def label_columns(part: parts.InputPart) -> set[str]:
     return {f"y_{name[2:]}" for name in class_score_columns(part)} & set(part.columns)
 
 
-def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
+def _both_columns(
+    part: parts.InputPart, scores: Sequence[str], columns_in_use: Collection[str]
+) -> None:
     """Raise InputError unless each label has both columns, y_ and p_, and there is a label.
 
-    scores: the columns p_. used: columns with another role.
+    scores: the columns p_. columns_in_use: columns with another role.
     """
     labels = [
-        name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used
+        name
+        for name in part.columns
+        if name.startswith("y_") and name != "y_" and name not in columns_in_use
     ]
     lacking = [
         f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns
@@ -749,9 +753,10 @@ def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
     role_of_class = {canonical_label(role[2:]): role for role in roles}
     for role in roles:
         name = canonical_label(role[2:])
-        other = role_of_class[name]
-        if other != role:
-            problem = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
+        earlier_role = role_of_class[name]
+        if earlier_role != role:
+            columns = f"p_{role[2:]} and p_{earlier_role[2:]}"
+            problem = f"{columns} must be of two classes, both are of {name!r}"
             raise InputError(f"{where}: {problem}; drop or rename one of them")
     return role_of_class
 
@@ -917,11 +922,11 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
     for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
         is_mark = values == mark
         count = int(np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum())
-        others = values[~is_mark & ~np.isnan(values)]
-        if count < 2 or not others.size:
+        unmarked = values[~is_mark & ~np.isnan(values)]
+        if count < 2 or not unmarked.size:
             continue
-        is_far = abs(mark) in MISSING and (others / mark).max() < 0.1
-        if is_far or (mark == -1 and are_probabilities(others) and (others % 1).any()):
+        is_far = abs(mark) in MISSING and (unmarked / mark).max() < 0.1
+        if is_far or (mark == -1 and are_probabilities(unmarked) and (unmarked % 1).any()):
             raise roles_of.refused(where, "missing", column=column, mark=mark, rows=count)
 
 

@@ -272,8 +272,8 @@ class RankingInput:
                     "slices: auto searches the columns of queries; give that table, or name columns"
                 )
             part = self._with_options(()).queries_part
-            taken = (part.fields["query"].column, self.options.unit)
-            names = tuple(name for name in part.part.columns if name not in taken)
+            columns_in_use = (part.fields["query"].column, self.options.unit)
+            names = tuple(name for name in part.part.columns if name not in columns_in_use)
         return self._with_options(names)
 
     def _with_options(self, slices: Sequence[str]) -> "RankingInput":
@@ -386,28 +386,28 @@ class RankingInput:
             # a column that the user names has the role, whatever else could have it
             if role not in columns or role in self.options.columns:
                 continue
-            for other in unused:
-                if other in roles_of.SYNONYMS[role] or (
-                    role == "query" and is_id_of_query(part, columns[role], other)
+            for unused_column in unused:
+                if unused_column in roles_of.SYNONYMS[role] or (
+                    role == "query" and is_id_of_query(part, columns[role], unused_column)
                 ):
-                    self._refuse_other_lists(part, role, columns[role], other)
+                    self._refuse_other_lists(part, role, columns[role], unused_column)
 
-    def _refuse_other_lists(self, part: InputPart, role: str, name: str, other: str) -> None:
+    def _refuse_other_lists(self, part: InputPart, role: str, first: str, second: str) -> None:
         """Raise InputError if a second column of a role tells rows apart that are equal in the
-        first one, and does not only number the rows. name, other: the two columns.
+        first one, and does not only number the rows. first, second: the two columns.
         """
-        pairs = set(zip(part.head[name], part.head[other], strict=True))
-        tells_rows_apart = len(pairs) > len(set(part.head[name]))
-        numbers_rows = len(pairs) == len(part.head[name])
+        pairs = set(zip(part.head[first], part.head[second], strict=True))
+        tells_rows_apart = len(pairs) > len(set(part.head[first]))
+        numbers_rows = len(pairs) == len(part.head[first])
         if tells_rows_apart and not numbers_rows:
             raise refused(
                 part.name,
                 "two_roles",
                 role=role,
-                name=name,
-                other=other,
-                first=written({role: other}),
-                second=written({role: name}),
+                name=first,
+                other=second,
+                first=written({role: second}),
+                second=written({role: first}),
             )
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
@@ -532,14 +532,14 @@ class RankingInput:
         return rows
 
 
-def is_id_of_query(part: InputPart, query: str, other: str) -> bool:
+def is_id_of_query(part: InputPart, query: str, column: str) -> bool:
     """True if a column has a usual name of a query, and each of its values goes with one query, as
     search_id does beside the text of a query.
     """
-    if snake_case(other) not in roles_of.facts("roles")["query"]["usual"].split():
+    if snake_case(column) not in roles_of.facts("roles")["query"]["usual"].split():
         return False
-    pairs = set(zip(part.head[query], part.head[other], strict=True))
-    return len(pairs) == len(set(part.head[other]))
+    pairs = set(zip(part.head[query], part.head[column], strict=True))
+    return len(pairs) == len(set(part.head[column]))
 
 
 def _refuse_attributes(

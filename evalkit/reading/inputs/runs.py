@@ -593,10 +593,10 @@ class Build:
         """The lists of judged queries that return the query itself, of one system. codes: its
         number, as an array that is empty if the system has no row.
         """
-        own = self._own_documents
-        system, query = np.divmod(own.lists, len(self._queries.names))
+        documents = self._own_documents
+        system, query = np.divmod(documents.lists, len(self._queries.names))
         is_counted = np.isin(system, codes) & self._is_judged[query]
-        return OwnDocuments(own.lists[is_counted], own.is_early[is_counted])
+        return OwnDocuments(documents.lists[is_counted], documents.is_early[is_counted])
 
     @cached_property
     def _respelled(self) -> Ints:

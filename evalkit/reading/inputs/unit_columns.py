@@ -419,13 +419,13 @@ class UnitTable:
             columns.append(column)
         return columns
 
-    def first(self, condition: str, column: UnitColumn, most: int) -> list[FoundCell]:
-        """The cells of a column in the first rows that meet a condition, at most `most`, all of one
-        part.
+    def first(self, condition: str, column: UnitColumn, limit: int) -> list[FoundCell]:
+        """The cells of a column in the first rows that meet a condition, at most `limit`, all of
+        one part.
         """
         cells = f"{self.text(column.name)} AS value"
         for selection in self.selections:
-            if rows := self.engine.where(selection, condition, cells, most):
+            if rows := self.engine.where(selection, condition, cells, limit):
                 part = selection.part
                 return [FoundCell(part, row["n"], str(row["value"])) for row in rows]
         return []
@@ -507,7 +507,7 @@ class UnitTable:
             if len(columns) > 1:
                 text = f"concat({text})"
             cells.append(f"{text} AS {name}")
-        return replace(self._query(cells), by=shard, rows=self.rows)
+        return replace(self._query(cells), group_column=shard, rows=self.rows)
 
     def _query(self, cells: Iterable[str]) -> base.Query:
         """The query of these cells, as SQL, of all rows."""

@@ -209,14 +209,15 @@ class ColumnSample:
         are_few = self.numbers is None or classes <= MOST_CLASSES
         return classes > 0 and are_few and is_repeated and not self.is_fraction
 
-    def is_completed_by(self, other: "ColumnSample") -> bool:
+    def is_completed_by(self, prediction: "ColumnSample") -> bool:
         """True if the name of the other column is this one with a word of a prediction before or
         after it: churn_score completes is_churn.
         """
-        if other.snake_case_name == f"expected_{self.snake_case_name}":  # of goals; else an answer
-            return self.is_whole and other.is_fraction
+        # expected goals are a forecast, other expected things an answer
+        if prediction.snake_case_name == f"expected_{self.snake_case_name}":
+            return self.is_whole and prediction.is_fraction
         name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
-        completed = f"_{other.snake_case_name}_"
+        completed = f"_{prediction.snake_case_name}_"
         added = completed.replace(f"_{name}_", "_", 1)
         return added != completed and not PREDICTION_WORDS.isdisjoint(added.split("_"))
 
@@ -293,12 +294,12 @@ class SampledTable:
         part: InputPart,
         chosen: Mapping[str, str],
         systems: Sequence[str] = (),
-        used: Collection[str] = (),
+        columns_in_use: Collection[str] = (),
     ) -> "SampledTable":
         """The columns of a part without those with another use, and without results of tests and
-        settings of a search that the user does not name. used: those with another use.
+        settings of a search that the user does not name. columns_in_use: those with another use.
         """
-        columns = [column for column in samples_of(part) if column.name not in used]
+        columns = [column for column in samples_of(part) if column.name not in columns_in_use]
         named = {*chosen.values(), *systems}
         aside = [*results_of_tests(columns), *settings_of_searches(columns)]
         unnamed = [column for column in aside if column.name not in named]
@@ -322,15 +323,15 @@ class SampledTable:
         """
         if role in self.chosen:
             return self.exact(role)
-        about = facts("roles")[role]
+        declaration = facts("roles")[role]
         chosen_columns = set(self.chosen.values())
         free = [column for column in self.columns if column.name not in chosen_columns]
-        fits = FITS[about.get("fits", "text")]
+        fits = FITS[declaration.get("fits", "text")]
         if by_role := _fitting(free, [role], fits):
             return without_copies(by_role)
-        if by_declared := _fitting(free, about["names"], fits):
+        if by_declared := _fitting(free, declaration["names"], fits):
             return by_declared
-        if by_usual := _fitting(free, about.get("usual", "").split(), fits):
+        if by_usual := _fitting(free, declaration.get("usual", "").split(), fits):
             return without_copies(by_usual)
         if role in ("label", "actual"):
             return [column for column in free if column.words & ANSWER_WORDS and fits(column)]
@@ -401,12 +402,12 @@ def differing(names: Sequence[str]) -> list[str]:
     if len(names) < 2:
         return list(names)
     split_names = [SEPARATOR.split(name) for name in names]  # every second piece is a separator
-    most = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
+    removable = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
     start = 0
-    while start < most and len({pieces[start] for pieces in split_names}) == 1:
+    while start < removable and len({pieces[start] for pieces in split_names}) == 1:
         start += 1
     end = 0
-    while end < most - start and len({pieces[-1 - end] for pieces in split_names}) == 1:
+    while end < removable - start and len({pieces[-1 - end] for pieces in split_names}) == 1:
         end += 1
     # a separator is left out only with its word
     start -= start % 2

@@ -32,13 +32,14 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A segment column: its distinct values in order, and for each the number of its slice (`of`).
+    """A segment column: its distinct values in order, and for each the number of its slice
+    (`number_of_value`).
 
     Or a column of classes: its distinct texts, and for each the number of its class.
     """
 
     values: tuple[str, ...]
-    of: Ints
+    number_of_value: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +94,8 @@ class Schema:
         predictions = [
             column.name_in_table for columns in self.predictions.values() for column in columns
         ]
-        others = [role for role in self.shared if role not in self.truth]
-        return [*self.truth, *others, *predictions]
+        other_roles = [role for role in self.shared if role not in self.truth]
+        return [*self.truth, *other_roles, *predictions]
 
     @property
     def columns(self) -> list[str]:
@@ -135,15 +136,17 @@ class Schema:
             of_systems = {role: list(values[rows].T) for role, (values,) in of_systems.items()}
         truth = [shared[role] for role in self.truth]
         predictions = {role: np.array(values) for role, values in of_systems.items()}
-        used = [predictions[role] for role in self.used_roles]
-        others = {role: predictions[role] for role in predictions if role not in self.used_roles}
+        used_predictions = [predictions[role] for role in self.used_roles]
+        other_predictions = {
+            role: predictions[role] for role in predictions if role not in self.used_roles
+        }
         further = {role.removeprefix(METRIC_COLUMN): shared[role] for role in self.further_numbers}
         weight = shared.get(WEIGHT)
-        hashed = [*truth, *chain(*used)]
+        hashed = [*truth, *chain(*used_predictions)]
         if weight is not None:
             hashed.append(weight)
         hashed += further.values()
-        for role in others:
+        for role in other_predictions:
             if predictive.is_role(role):
                 hashed += of_systems[role]
         key = self._key(texts, hashed)
@@ -153,7 +156,9 @@ class Schema:
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
-                predictions=used[0] if len(used) == 1 else np.stack(used, axis=1),
+                predictions=used_predictions[0]
+                if len(used_predictions) == 1
+                else np.stack(used_predictions, axis=1),
                 weight=weight,
                 key=key,
                 id=id,
@@ -162,7 +167,7 @@ class Schema:
                 key_hashes_row=not (self.unit or self.id),
                 slices=slices,
                 shared_columns=further,
-                system_columns=others,
+                system_columns=other_predictions,
                 names=self._names(table, texts, before),
                 units=texts.get("unit"),
             )
@@ -187,7 +192,7 @@ class Schema:
         values = field.check(_as_one_array(column), None)
         coded = self.coded.get(role)
         if coded is not None:
-            return coded.of[tables.indices_among(values, coded.values)]
+            return coded.number_of_value[tables.indices_among(values, coded.values)]
         if field.is_number:
             return np.asarray(values)
         return of_texts(values)
@@ -223,8 +228,10 @@ class Schema:
         start = 1
         for i, segment in enumerate(self.segments):
             texts = _as_one_array(table[f"segment{i}"])
-            slices.append(start + segment.of[tables.indices_among(texts, segment.values)])
-            start += int(segment.of.max()) + 1
+            slices.append(
+                start + segment.number_of_value[tables.indices_among(texts, segment.values)]
+            )
+            start += int(segment.number_of_value.max()) + 1
         return slices
 
 
@@ -269,15 +276,15 @@ def _paired(ids: "pa.Array", column: "pa.Array", systems: Sequence[str]) -> Ints
 class Reduced:
     """A function of Arrow tables, which an engine can send to its workers.
 
-    of: what it computes from the block of a table.
+    summarise: what it computes from the block of a table.
     """
 
     schema: Schema
-    of: Callable[[Block], Any]
+    summarise: Callable[[Block], Any]
 
     def __call__(self, table: "pa.Table", before: int = 0) -> Any:
         """The result for the rows of a table; None if no id is in every system. before: the number
         of rows that came earlier.
         """
         block = self.schema.block(table, before)
-        return self.of(block) if len(block) else None
+        return self.summarise(block) if len(block) else None

@@ -52,9 +52,9 @@ class Predictions:
         cls, engine: Engine, predicted: OutcomeTable, segments: Sequence[str], unit: str | None
     ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
-        most = GROUPS if predicted.kind == "multi-class" else LABELS
+        max_groups = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
-        profiles = [_profile(engine, piece, most) for piece in pieces]
+        profiles = [_profile(engine, piece, max_groups) for piece in pieces]
         if predicted.positive is not None:
             outcomes.check_positive(predicted.kind)
         sizes = []  # of each part the number of rows by system
@@ -175,17 +175,17 @@ class Predictions:
         new_number = np.zeros(len(self.names), np.int64)
         new_number[list(kept)] = np.arange(len(kept))
         coded = {
-            role: replace(classes, of=new_number[classes.of])
+            role: replace(classes, number_of_value=new_number[classes.number_of_value])
             for role, classes in t.schema.coded.items()
         }
         return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
-def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row]:
+def _profile(engine: Engine, piece: blocks.TablePart, max_groups: int) -> Sequence[Row]:
     """The rows of a part by system, and by label if there is one. Raises InputError for a wrong
     value.
 
-    most: pairs of a system and a label that are counted.
+    max_groups: pairs of a system and a label that are counted.
     """
     fields = piece.layout.fields
     quote = engine.dialect.quote
@@ -209,7 +209,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row
     groups = [label] if label else []
     if "system" in fields:
         groups.append(system)
-    grouping = f"LIMIT {most}"
+    grouping = f"LIMIT {max_groups}"
     if groups:
         grouping = f"GROUP BY {', '.join(groups)} {grouping}"
     return checked(engine, piece.chosen, fields, cells, grouping)

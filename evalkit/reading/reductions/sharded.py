@@ -336,7 +336,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     )
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
     over_parts = base.Query.over([part.chosen for part in parts], ["*"] * len(parts))
-    query = replace(over_parts, sql=union, by="query", rows=total)
+    query = replace(over_parts, sql=union, group_column="query", rows=total)
     shards = engine.total(query, partial(measure, task=task))
     return runs.combine_shards(shards, ranked, task.asks, columns, sources, task.top)
 

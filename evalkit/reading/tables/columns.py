@@ -351,16 +351,16 @@ def _near(role: str, names: Iterable[str]) -> str:
 
 
 def listed(
-    names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join
+    names: Iterable[str], max_names: int = 20, join: Callable[[list[str]], str] = ", ".join
 ) -> str:
-    """The names separated by commas: at most the first `most`, and how many more there are.
+    """The names separated by commas: at most the first `max_names`, and how many more there are.
 
     join: makes one text of the names, in place of commas.
     """
     names = list(names)
-    if len(names) <= most:
+    if len(names) <= max_names:
         return join(names)
-    return f"{join(names[:most])} and {len(names) - most} more"
+    return f"{join(names[:max_names])} and {len(names) - max_names} more"
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
@@ -390,9 +390,11 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
         plain = " ".join(name.split()).casefold()
         if plain in NO_NAMES:
             raise InputError(sentence("nameless", column=column, name=name, named=named))
-        other = first_name.setdefault(plain, name)
-        if other != name:
-            raise InputError(sentence("alike", column=column, other=other, name=name, named=named))
+        earlier_name = first_name.setdefault(plain, name)
+        if earlier_name != name:
+            raise InputError(
+                sentence("alike", column=column, other=earlier_name, name=name, named=named)
+            )
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
@@ -410,6 +412,10 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
         # the grade may be the column of this name in another file
-        same = [role for role, column in chosen.items() if column == name and role != "grade"]
-        if len(same) > 1:
-            raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(same)}")
+        roles_of_column = [
+            role for role, column in chosen.items() if column == name and role != "grade"
+        ]
+        if len(roles_of_column) > 1:
+            raise ParameterError(
+                f"columns: {name!r} can have one role, got {' and '.join(roles_of_column)}"
+            )

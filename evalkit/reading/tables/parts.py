@@ -98,17 +98,17 @@ class InputPart(ABC):
         """Raise InputError if two columns have the same name but for capitals, which DuckDB does
         not tell apart, or if a name is too long or holds a NUL character.
         """
-        known: dict[str, str] = {}  # name in small letters -> name as it is written
+        written_names: dict[str, str] = {}  # name in small letters -> name as it is written
         for name in self.columns:
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
                 raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
-            if name.lower() in known:
-                got = f"{known[name.lower()]!r} and {name!r}"
+            if name.lower() in written_names:
+                got = f"{written_names[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
-            known[name.lower()] = name
+            written_names[name.lower()] = name
 
     # What is known before reading
 
@@ -337,14 +337,14 @@ class Selection:
             return None
         return table["n"][0].as_py(), table["value"][0].as_py()
 
-    def where(self, condition: str, cells: str, most: int) -> list[Record]:
-        """The first rows that meet a condition, at most `most`, by DuckDB: of each its number, `n`,
-        from 1, and its cells.
+    def where(self, condition: str, cells: str, limit: int) -> list[Record]:
+        """The first rows that meet a condition, at most `limit`, by DuckDB: of each its number,
+        `n`, from 1, and its cells.
 
         condition, cells: SQL with the roles of the selection as columns.
         """
         numbered = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
-        query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {most}"
+        query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {limit}"
         rows: list[Record] = duck.sql(query, self.part.name, **self.frames).to_pylist()
         return rows
 

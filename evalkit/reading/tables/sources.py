@@ -67,11 +67,11 @@ def located(path: str | Path) -> Located:
     if re.match(r"[a-z]\w+:/", text):
         raise columns.refused(text, "remote")
     try:
-        found = _located(path)
-        for file in found.files:
+        paths_found = _located(path)
+        for file in paths_found.files:
             if file.name != printable(file.name):
                 raise columns.refused(printable(str(file)), "odd_name")
-        return found
+        return paths_found
     # a name that is too long, a folder that may not be read, ~user without a home
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)

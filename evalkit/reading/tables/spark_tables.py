@@ -37,13 +37,13 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 class SparkTable(InputPart):
     """A Spark data frame that is not read yet.
 
-    types: column -> its type, such as string or decimal(10,2). most: up to this number of rows they
-    are collected; of more only Spark's own engine reads them.
+    types: column -> its type, such as string or decimal(10,2). max_rows: up to this number of rows
+    they are collected; of more only Spark's own engine reads them.
     """
 
     frame: "pyspark.sql.DataFrame"
     types: Mapping[str, str]
-    most: int
+    max_rows: int
     dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
@@ -65,10 +65,12 @@ class SparkTable(InputPart):
         """All columns and rows as an Arrow table, collected once, because a second time their order
         might differ.
 
-        Raises InputError if there are more than `most`.
+        Raises InputError if there are more than `max_rows`.
         """
-        if self.rows > self.most:
-            raise columns.refused(self.name, "not_collected", rows=self.known_rows, most=self.most)
+        if self.rows > self.max_rows:
+            raise columns.refused(
+                self.name, "not_collected", rows=self.known_rows, most=self.max_rows
+            )
         with spark_errors(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:
@@ -82,7 +84,7 @@ class SparkTable(InputPart):
         """Column -> the cells of the first rows, as text; for a table that only Spark reads, those
         of any rows.
         """
-        if self.rows > self.most:
+        if self.rows > self.max_rows:
             with spark_errors(self.name):
                 first = self.frame.limit(HEAD).toArrow()
         else:
@@ -94,7 +96,7 @@ class SparkTable(InputPart):
     @property
     def cluster_session(self) -> "pyspark.sql.SparkSession | None":
         """The session of the data frame if only Spark reads it; else None."""
-        return self.frame.sparkSession if self.rows > self.most else None
+        return self.frame.sparkSession if self.rows > self.max_rows else None
 
     def explain(self, selection: Selection) -> None:
         """Do nothing: Spark's own error has named the value."""
@@ -132,13 +134,13 @@ class SparkFrame(SparkTable):
     unnamed: ClassVar[bool] = True
 
 
-def part_of(data: object, most: int = USUAL.reading.collected) -> SparkTable | None:
+def part_of(data: object, max_rows: int = USUAL.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_spark_frame(data):
-        return table(data, most)
+        return table(data, max_rows)
     if isinstance(data, str) and data.startswith(PREFIX):
         name = data.removeprefix(PREFIX).strip()
-        return table(_named(name), most, f"Spark table {name}", path_of(name))
+        return table(_named(name), max_rows, f"Spark table {name}", path_of(name))
     return None
 
 
@@ -155,7 +157,7 @@ def _named(name: str) -> "pyspark.sql.DataFrame":
 
 
 def table(
-    frame: "pyspark.sql.DataFrame", most: int, name: str = NAME, path: Path | None = None
+    frame: "pyspark.sql.DataFrame", max_rows: int, name: str = NAME, path: Path | None = None
 ) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path after which a system is
     called, None for a frame without a name.
@@ -165,8 +167,10 @@ def table(
     names = tuple(column.name for column in fields)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
     if path is None:
-        return SparkFrame(name=name, columns=names, frame=frame, types=types, most=most)
-    return SparkTable(name=name, columns=names, path=path, frame=frame, types=types, most=most)
+        return SparkFrame(name=name, columns=names, frame=frame, types=types, max_rows=max_rows)
+    return SparkTable(
+        name=name, columns=names, path=path, frame=frame, types=types, max_rows=max_rows
+    )
 
 
 def path_of(name: str) -> Path:

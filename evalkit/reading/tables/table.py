@@ -374,9 +374,9 @@ def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
     return CheckedTable([read_part(part, fields_of_part) for part, fields_of_part in pairs])
 
 
-def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
+def too_many(parts: Sequence[InputPart], what: str, max_units: int) -> InputError:
     """The error for an input with more units than can be held in memory."""
-    return refused(names(parts), "not_held", most=most, what=what)
+    return refused(names(parts), "not_held", most=max_units, what=what)
 
 
 def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
@@ -397,9 +397,9 @@ def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields])
             )
 
 
-def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
+def _lacks(part: InputPart, column: Field, other_part: InputPart) -> str:
     """A clause of an error: a part has no column for the role that a column of another has."""
-    return f"{part.name} has no column like {column.column!r} of {other.name}"
+    return f"{part.name} has no column like {column.column!r} of {other_part.name}"
 
 
 def read_part(part: InputPart, fields: Fields) -> CheckedPart:
@@ -443,10 +443,10 @@ class Slice:
         return f"{self.column}={self.label}"
 
 
-def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
+def slices(column: str, values: ArrayLike | Coded, max_slices: int = MOST) -> list[Slice]:
     """The slices of a text column, in natural order of the value; every unit is in one of them.
 
-    If there are more than `most` distinct values, numbers are grouped by quartile; the most
+    If there are more than `max_slices` distinct values, numbers are grouped by quartile; the most
     frequent texts have a slice each, and all others share one, so that no unit is left out.
 
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
@@ -458,10 +458,10 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
     else:
         texts = np.asarray(values, dtype=object).astype(str)
         names, code = np.unique(texts, return_inverse=True)
-    grouped = groups(names, np.bincount(code, minlength=len(names)), most)
-    group_of_unit = grouped.of[code]
+    grouped = groups(names, np.bincount(code, minlength=len(names)), max_slices)
+    group_of_unit = grouped.number_of_value[code]
     return [
-        Slice(column, label, group_of_unit == i, names[grouped.of == i].tolist())
+        Slice(column, label, group_of_unit == i, names[grouped.number_of_value == i].tolist())
         for i, label in enumerate(grouped.labels)
     ]
 
@@ -470,23 +470,23 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
 class Groups:
     """The groups of the distinct values of a column.
 
-    labels: of each group. of: for each distinct value the number of its group.
+    labels: of each group. number_of_value: for each distinct value the number of its group.
     """
 
     labels: list[str]
-    of: Ints
+    number_of_value: Ints
 
 
-def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
+def groups(names: np.ndarray, rows: Ints, max_groups: int = MOST) -> Groups:
     """The groups of `slices`, from the distinct values in order and the number of units of each.
 
     >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
     ['2', '10']
     """
     numbers = _numbers(names)
-    if len(names) > most:
+    if len(names) > max_groups:
         if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
-            return _frequent(names, rows, most)
+            return _frequent(names, rows, max_groups)
         return _quarters(numbers, rows)
     if numbers is None:
         order = natural(names)
@@ -500,13 +500,13 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
     """The slices of columns whose rows are not in memory, numbered over all columns.
 
-    labels: column -> the labels of its groups. columns: for each its distinct `values`, and `of`,
-    the number of each one's group.
+    labels: column -> the labels of its groups. columns: for each its distinct `values`, and
+    `number_of_value`, the number of each one's group.
     """
     slices = list[Slice]()
     for (name, labels_of_column), column in zip(labels.items(), columns, strict=True):
         for i, label in enumerate(labels_of_column):
-            texts = np.array(column.values)[column.of == i].tolist()
+            texts = np.array(column.values)[column.number_of_value == i].tolist()
             slices.append(Slice(name, label, len(slices) + 1, texts))
     return slices
 
@@ -526,12 +526,12 @@ def _natural_key(name: str) -> tuple[list[int | str], int]:
     """What a text is sorted by: its parts, with numbers as numbers, then −1 for a bound such as <2,
     1 for one such as >2, 0 for others.
     """
-    side = 0
+    bound_key = 0
     if bound := BOUND.match(name):
-        side = -1 if bound[1] == "<" else 1
+        bound_key = -1 if bound[1] == "<" else 1
         name = name[bound.end() :]
     parts = re.split(r"([0-9]+)", name)  # every second part is a number
-    return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], bound_key
 
 
 def _plain(labels: list[str]) -> list[str]:
@@ -562,18 +562,20 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
     labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(edges)]
     labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"  # the least number is in the first group
     interval = np.maximum(np.searchsorted(edges, values), 1) - 1
-    filled, of = np.unique(interval, return_inverse=True)
-    return Groups([labels[i] for i in filled], of)
+    filled, group_of_value = np.unique(interval, return_inverse=True)
+    return Groups([labels[i] for i in filled], group_of_value)
 
 
-def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
+def _frequent(names: np.ndarray, rows: Ints, max_groups: int) -> Groups:
     """A group for each of the most frequent texts, in their natural order, and one for all others.
-    rows: how many units have each text. most: the number of groups.
+    rows: how many units have each text. max_groups: the number of groups.
     """
     by_frequency = np.argsort(-rows, kind="stable")
-    frequent = np.sort(by_frequency[: most - 1])
+    frequent = np.sort(by_frequency[: max_groups - 1])
     frequent = frequent[natural(names[frequent])]
-    others = len(names) - len(frequent)
-    of = np.full(len(names), len(frequent), dtype=np.int64)  # the last group has the others
-    of[frequent] = np.arange(len(frequent))
-    return Groups([*(str(names[i]) for i in frequent), f"({others} other values)"], of)
+    rest = len(names) - len(frequent)
+    group_of_value = np.full(
+        len(names), len(frequent), dtype=np.int64
+    )  # the last group has the others
+    group_of_value[frequent] = np.arange(len(frequent))
+    return Groups([*(str(names[i]) for i in frequent), f"({rest} other values)"], group_of_value)
