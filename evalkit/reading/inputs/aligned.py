@@ -317,10 +317,9 @@ class Aligned:
 
     def without(self, role: str) -> Self:
         """The same rows, without the predictions of a role."""
-        predictions = {
-            system: {name: values for name, values in columns.items() if name != role}
-            for system, columns in self.predictions.items()
-        }
+        predictions = {}
+        for system, columns in self.predictions.items():
+            predictions[system] = {name: columns[name] for name in columns if name != role}
         return replace(self, layout=self.layout.without(role), predictions=predictions)
 
     def locate(self, row: int, system: str | None = None) -> tuple[InputPart, int]:
@@ -479,8 +478,9 @@ class PredictionTable:
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """The column of each role as the cells of a part suggest it, the first part whose cells
-        do; None if the names of the columns suffice, or if the cells of no part suggest all roles.
+        """The column of each role by the cells of the columns, of the first part whose cells
+        suggest one for every role that the report needs; None if there is no such part, or if the
+        names of the columns suffice.
         """
         if self.names_suffice:
             return None
@@ -534,7 +534,7 @@ class PredictionTable:
         samples = {column.name: column for column in SampledTable.from_part(part, {}).columns}
         counts = samples[unused[0]]
         holds_counts = counts.is_whole and counts.finite.min() >= 0
-        if holds_counts and are_distinct(*(samples[name] for name in columns_in_use)):
+        if holds_counts and are_distinct(samples[name] for name in columns_in_use):
             raise roles_of.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
@@ -680,12 +680,13 @@ def shared_columns(
     roles: those that the table may have. columns: role -> column, of the roles that have one.
     attributes: the columns of segments and unit. metric_columns: those of numbers that metrics use.
     """
-    shared = [role for role in roles if role.name in columns and not role.per_system]
-    return [
-        *(role.column(columns[role.name]) for role in shared),
-        *(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)) for name in attributes),
-        *(RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in metric_columns),
-    ]
+    shared_roles = [role for role in roles if role.name in columns and not role.per_system]
+    shared = [role.column(columns[role.name]) for role in shared_roles]
+    for name in attributes:
+        shared.append(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)))
+    for name in metric_columns:
+        shared.append(RoleColumn(f"metric_column {name}", Field(name, NUMBER)))
+    return shared
 
 
 def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLayout]) -> None:

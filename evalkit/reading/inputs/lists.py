@@ -460,14 +460,21 @@ def read_catalogue(
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
-    roles = list(fields[0])
-    features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
+    category = None
+    if "category" in fields[0]:
+        category = _codes(rows.texts("category"))
+    # role -> its numbers
+    numbers = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
+    feature_columns = [numbers[role] for role in numbers if role.startswith(FEATURE)]
+    features = None
+    if feature_columns:
+        features = np.column_stack(feature_columns)
     return Catalogue(
         item,
-        category=_codes(rows.texts("category")) if "category" in roles else None,
-        features=np.column_stack(features) if features else None,
-        popularity=rows.numbers("popularity") if "popularity" in roles else None,
-        user_share=rows.numbers("user_share") if "user_share" in roles else None,
+        category,
+        features,
+        popularity=numbers.get("popularity"),
+        user_share=numbers.get("user_share"),
         sources=rows.sources,
     )
 

@@ -848,10 +848,9 @@ def _multi_label(rows: Aligned) -> Outcomes:
         role.removeprefix("true ") for role in rows.shared_values if role.startswith("true ")
     )
     actual = np.column_stack([rows.shared_values[f"true {label}"] for label in labels])
-    score = {
-        name: np.column_stack([columns[f"p {label}"] for label in labels])
-        for name, columns in rows.predictions.items()
-    }
+    score = {}  # system -> its scores, one column per label
+    for name, columns in rows.predictions.items():
+        score[name] = np.column_stack([columns[f"p {label}"] for label in labels])
     return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
 

@@ -386,11 +386,12 @@ class RankingInput:
             # a column that the user names has the role, whatever else could have it
             if role not in columns or role in self.options.columns:
                 continue
-            for unused_column in unused:
-                if unused_column in roles_of.SYNONYMS[role] or (
-                    role == "query" and is_id_of_query(part, columns[role], unused_column)
-                ):
-                    self._refuse_other_lists(part, role, columns[role], unused_column)
+            for name in unused:
+                is_rival = name in roles_of.SYNONYMS[role]
+                if role == "query" and not is_rival:
+                    is_rival = is_id_of_query(part, columns[role], name)
+                if is_rival:
+                    self._refuse_other_lists(part, role, columns[role], name)
 
     def _refuse_other_lists(self, part: InputPart, role: str, first: str, second: str) -> None:
         """Raise InputError if a second column of a role tells rows apart that are equal in the
@@ -689,16 +690,20 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
     paths = []
     stems = []
     for part in parts:
-        path = Path() if part.unnamed else formats.table(part.path)
-        paths.append(path)
-        stems.append("system" if part.unnamed else _stem(path.name))
+        if part.unnamed:
+            paths.append(Path())
+            stems.append("system")
+        else:
+            path = formats.table(part.path)
+            paths.append(path)
+            stems.append(_stem(path.name))
     folders = [path.parts[:-1] for path in paths]
     deepest = max(map(len, folders), default=0)
     for depth in range(deepest + 1):
-        names = [
-            "/".join([*above[len(above) - depth :], stem])
-            for above, stem in zip(folders, stems, strict=True)
-        ]
+        names = []
+        for outer_folders, stem in zip(folders, stems, strict=True):
+            innermost = outer_folders[len(outer_folders) - depth :]
+            names.append("/".join([*innermost, stem]))
         if len(set(names)) == len(set(paths)):
             return names
     return stems

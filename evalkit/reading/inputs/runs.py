@@ -146,7 +146,9 @@ def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
     names = build.systems()
     systems = build.rankings(names)
     rankings = {name: system.rankings for name, system in systems.items()}
-    sources = [source for rows in build.parts for source in rows.sources]
+    sources: list[Source] = []
+    for rows in build.parts:
+        sources += rows.sources
     top = max(of_system.top_grade for of_system in rankings.values())
     runs = combine_shards([build.measured(systems)], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
@@ -169,10 +171,9 @@ def combine_shards(
     query, order = _sorted_queries(shards)
     if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
-    accounts = {
-        name: sum((shard.accounts[name] for shard in shards), NO_ROWS)
-        for name in shards[0].accounts
-    }
+    accounts = {}
+    for name in shards[0].accounts:
+        accounts[name] = sum((shard.accounts[name] for shard in shards), NO_ROWS)
     _refuse_other_queries(accounts, shards, query[0], ranked)
     return Runs(
         systems=tuple(accounts),
@@ -208,9 +209,11 @@ def _concatenated_attributes(
     shards: Sequence[Measured], names: Sequence[str], order: Ints
 ) -> dict[str, np.ndarray]:
     """Attribute -> the text of each query of all shards. order: as `_sorted_queries` returns it."""
-    return {
-        name: np.concatenate([shard.attributes[name] for shard in shards])[order] for name in names
-    }
+    attributes = {}
+    for name in names:
+        texts = [shard.attributes[name] for shard in shards]
+        attributes[name] = np.concatenate(texts)[order]
+    return attributes
 
 
 def _concatenated_values(

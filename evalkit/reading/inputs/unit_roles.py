@@ -700,9 +700,7 @@ def _refuse_forecasts_of_counts(part: InputPart, possible: Sequence[Way]) -> Non
         if way.proposal.report != "rating":
             continue
         actual = columns[way.proposal.answer]
-        forecasts = [
-            columns[name] for roles in way.proposal.predictions.values() for name in roles.values()
-        ]
+        forecasts = [columns[name] for name in way.proposal.predicted_columns]
         are_fractions = all(column.is_model and column.is_fraction for column in forecasts)
         if are_fractions and actual.is_whole and len(actual.labels) > 2:
             raise _answers_refused(part, way)
@@ -778,7 +776,7 @@ def refuse_predictions(part: InputPart, possible: Sequence[Way], *, is_long: boo
 def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> InputError:
     """The error for predictions beside what they predict, which the way reads."""
     proposal = way.proposal
-    names = [name for columns in proposal.predictions.values() for name in columns.values()]
+    names = proposal.predicted_columns
     values = f"systems={written(names)!r}"
     if is_long:
         values = f"columns='value={names[0]}'"

@@ -5,9 +5,9 @@ report declares decide first, then usual names whose cells fit, then the only co
 a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -117,6 +117,14 @@ class Proposal:
     def is_complete(self) -> bool:
         """True if every role that the report needs has one column."""
         return not self.unclear and not self.lacking
+
+    @property
+    def predicted_columns(self) -> list[str]:
+        """The columns of all systems, in their order."""
+        columns: list[str] = []
+        for columns_of_system in self.predictions.values():
+            columns += columns_of_system.values()
+        return columns
 
     @property
     def answer(self) -> str:
@@ -264,47 +272,104 @@ def completed(table: SampledTable) -> list[ColumnSample]:
     ]
 
 
-def label_candidates(table: SampledTable) -> list[ColumnSample]:
-    """The columns that may hold labels: by name, else by what other columns predict.
+@dataclass(frozen=True, eq=False)
+class LabelSearch:
+    """The columns of a table that may hold labels, one list for each kind of evidence.
 
-    What they predict is, in turn: a column whose name they complete, the same classes, a class per
-    column of probabilities, or, if they are probabilities by name, one of two labels.
+    A list is empty if its evidence speaks for no column.
     """
-    candidates = [
-        column for column in table.columns if column.holds_labels and not column.is_bookkeeping
-    ]
-    if by_name := [column for column in table.named("label") if is_predicted(table, column)]:
-        return by_name
-    if by_completion := [column for column in completed(table) if column in candidates]:
-        return by_completion
-    decisions = table.named("predicted")
-    if len(decisions) == 1:
-        others = [column for column in candidates if column is not decisions[0]]
-        if same_classes := [column for column in others if column.labels == decisions[0].labels]:
-            return same_classes
-        if more_classes := [column for column in others if has_more_classes(column, decisions[0])]:
-            return more_classes
-    # classes as texts only: whole numbers under the names of models may be anything else
-    texts = [column for column in decided_classes(table) if column.numbers is None]
-    if same_classes := [column for column in candidates if is_decided(column, texts)]:
-        return same_classes
-    if with_probabilities := [column for column in candidates if class_columns(table, column)]:
-        return with_probabilities
-    scores = [column for column in table.numeric if column.says_prediction and column.is_share]
-    if not scores:
-        return []
-    of_two_labels = [column for column in candidates if len(column.labels) == 2]
-    if called_after_class := [column for column in of_two_labels if names_class(scores, column)]:
-        return called_after_class
-    flags = [column for column in of_two_labels if column.is_flag]
-    # beside flags only texts that are closer to the scores: they may name anything
-    least = max((closeness(flag, scores[0]) for flag in flags), default=-np.inf)
-    closer = [column for column in of_two_labels if closeness(column, scores[0]) > least]
-    labels = [*flags, *(column for column in closer if column not in flags)]
-    labels = labels or of_two_labels
-    if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in scores):
-        return []  # nothing but its two labels speaks for this column
-    return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
+
+    table: SampledTable
+
+    @cached_property
+    def candidates(self) -> list[ColumnSample]:
+        """The columns that hold labels by their cells, and are no bookkeeping by their names."""
+        columns = [column for column in self.table.columns if column.holds_labels]
+        return [column for column in columns if not column.is_bookkeeping]
+
+    @property
+    def by_name(self) -> list[ColumnSample]:
+        """The columns that are called labels, unless the predictions cannot be theirs."""
+        return [column for column in self.table.named("label") if is_predicted(self.table, column)]
+
+    @property
+    def by_completed_name(self) -> list[ColumnSample]:
+        """The columns whose name that of a prediction completes."""
+        return [column for column in completed(self.table) if column in self.candidates]
+
+    @property
+    def by_decisions(self) -> list[ColumnSample]:
+        """The columns with the classes of the only column of decisions; if there is none, the texts
+        with these classes and others.
+        """
+        decisions = self.table.named("predicted")
+        if len(decisions) != 1:
+            return []
+        decision = decisions[0]
+        rest = [column for column in self.candidates if column is not decision]
+        same_classes = [column for column in rest if column.labels == decision.labels]
+        return same_classes or [column for column in rest if has_more_classes(column, decision)]
+
+    @property
+    def by_decisions_of_models(self) -> list[ColumnSample]:
+        """The columns with the classes that columns named after models hold as texts; whole numbers
+        under such names may be anything else.
+        """
+        decisions = [column for column in decided_classes(self.table) if column.numbers is None]
+        return [column for column in self.candidates if is_decided(column, decisions)]
+
+    @property
+    def by_class_columns(self) -> list[ColumnSample]:
+        """The columns for each of whose classes there is a column of probabilities."""
+        return [column for column in self.candidates if class_columns(self.table, column)]
+
+    @cached_property
+    def scores(self) -> list[ColumnSample]:
+        """The columns of probabilities, by their cells and names."""
+        named = [column for column in self.table.numeric if column.says_prediction]
+        return [column for column in named if column.is_share]
+
+    @cached_property
+    def of_two_labels(self) -> list[ColumnSample]:
+        """The columns with two labels, of one of which a score may be the probability."""
+        return [column for column in self.candidates if len(column.labels) == 2]
+
+    @property
+    def by_class_of_score(self) -> list[ColumnSample]:
+        """The columns of two labels, one of which the name of a score ends with."""
+        return [column for column in self.of_two_labels if names_class(self.scores, column)]
+
+    @property
+    def by_closeness_to_score(self) -> list[ColumnSample]:
+        """The flags, and the texts of two labels that are closer to the first score than any flag,
+        as they may name anything; the likeliest first. A single column must show some skill of a
+        score, as nothing else but its two labels speaks for it.
+        """
+        if not self.scores:
+            return []
+        score = self.scores[0]
+        flags = [column for column in self.of_two_labels if column.is_flag]
+        texts = [column for column in self.of_two_labels if not column.is_flag]
+        closest_flag = max((closeness(flag, score) for flag in flags), default=-np.inf)
+        closer = [column for column in texts if closeness(column, score) > closest_flag]
+        labels = flags + closer or self.of_two_labels
+        if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in self.scores):
+            return []
+        return sorted(labels, key=lambda label: likelihood_order(label, score), reverse=True)
+
+
+def label_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold labels, by the surest evidence that speaks for any."""
+    search = LabelSearch(table)
+    return (
+        search.by_name
+        or search.by_completed_name
+        or search.by_decisions
+        or search.by_decisions_of_models
+        or search.by_class_columns
+        or search.by_class_of_score
+        or search.by_closeness_to_score
+    )
 
 
 def has_more_classes(label: ColumnSample, decision: ColumnSample) -> bool:
@@ -714,7 +779,7 @@ def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[Col
     return [column for column in others if any(sum_to_one([column, share]) for share in shares)]
 
 
-def are_distinct(*columns: ColumnSample) -> bool:
+def are_distinct(columns: Iterable[ColumnSample]) -> bool:
     """True if no two rows have the same cells in all of these columns."""
     rows = list(zip(*(column.cells for column in columns), strict=True))
     return len(set(rows)) == len(rows)
@@ -725,7 +790,7 @@ def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
     arm in a table of daily totals.
     """
     combinations = len(first.labels) * len(second.labels)
-    return combinations == len(first.cells) > FEW and are_distinct(first, second)
+    return combinations == len(first.cells) > FEW and are_distinct([first, second])
 
 
 def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
@@ -991,10 +1056,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     stated_points = [point_of_system[name] for name in systems]
     if proposal.is_complete and not table.systems:
         # two readings: the points of distributions, or columns without one
-        other_points = [
-            column for columns in proposal.predictions.values() for column in columns.values()
-        ]
-        possible = [*stated_points, *other_points]
+        possible = [*stated_points, *proposal.predicted_columns]
         return replace(proposal, predictions={}, unclear={"systems": possible})
     with_points = without_distributions(table, stated, stated_points)
     proposal = point_rating(replace(with_points, systems=stated_points))
@@ -1281,8 +1343,8 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
         return roles.proposal({})
-    if not systems and not are_distinct(query, item):  # several systems retrieved an item
-        systems = [column for column in roles.table.texts if are_distinct(column, query, item)]
+    if not systems and not are_distinct([query, item]):  # several systems retrieved an item
+        systems = [column for column in roles.table.texts if are_distinct([column, query, item])]
     roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:

@@ -276,8 +276,10 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
     """
     lists = [*ranked.run, *(ranked.judged or ())]
     parts = [*lists, *(ranked.queries or ())]
+    rows = sum(part.rows for part in lists)
+    fits_in_memory = rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
     is_on_cluster = any(part.cluster_session is not None for part in parts)
-    if not is_on_cluster and _fits_in_memory(sum(part.rows for part in lists), budget):
+    if fits_in_memory and not is_on_cluster:
         data = runs.rankings_of(ranked)
     else:
         with backends.opened(budget, parts) as engine:
@@ -294,11 +296,6 @@ def _refuse_empty_units(data: Runs, unit: str) -> None:
     if len(lacking):
         query = data.query[lacking[0]]
         raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
-
-
-def _fits_in_memory(rows: int, budget: backends.Budget) -> bool:
-    """True if this number of rows is read into memory."""
-    return rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
 
 
 def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:

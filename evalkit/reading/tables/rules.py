@@ -365,7 +365,7 @@ def widest(precisions: Iterable[Precision]) -> Precision:
     return max(precisions, key=lambda precision: precision.itemsize, default=DOUBLE)
 
 
-def rounded(threshold: float, to: Precision) -> float:
+def rounded(threshold: float, precision: Precision) -> float:
     """The threshold in this precision, so that score >= threshold gives what numpy finds in the
     column.
 
@@ -373,4 +373,4 @@ def rounded(threshold: float, to: Precision) -> float:
     (0.699999988079071, 0.7)
     """
     with np.errstate(over="ignore"):
-        return float(to.type(threshold))
+        return float(precision.type(threshold))

@@ -93,10 +93,11 @@ def rows_of_repeated(column: "pa.Array | pa.ChunkedArray") -> Ints:
     [0, 3]
     """
     chunks = getattr(column, "chunks", [column])
-    pieces = [
-        chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)
-    ]
-    key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
+    hashes_of_pieces = []
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE):
+            hashes_of_pieces.append(hashes.of_texts(chunk.slice(start, PIECE)))
+    key = np.concatenate(hashes_of_pieces)
     ascending = np.sort(key)
     repeated_keys = ascending[1:][ascending[1:] == ascending[:-1]]
     rows = np.flatnonzero(np.isin(key, repeated_keys))
@@ -264,7 +265,7 @@ def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
     group_size = np.diff(group_start, append=len(code))
     # without a repeated id, a group of as many rows as there are systems has one of each
     complete_start = group_start[group_size == systems]
-    rows = order[complete_start[:, None] + np.arange(systems)]
+    rows = order[complete_start[:, None] + np.arange(systems)]  # of shape (ids, systems)
     repeated = np.flatnonzero(is_same_id & (system[1:] == system[:-1]))
     repeated_row = int(order[repeated[0] + 1]) if repeated.size else None
     return Pairing(rows, repeated_row)
@@ -332,8 +333,11 @@ class CheckedTable:
 
     def chunks(self, role: str) -> list["pa.Array"]:
         """The texts of a role as a list of Arrow arrays, those of the parts in sequence."""
-        columns = [block.columns[role] for block in self.blocks]
-        return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
+        chunks: list[pa.Array] = []
+        for block in self.blocks:
+            column = block.columns[role]
+            chunks += getattr(column, "chunks", [column])  # an array is a single chunk
+        return chunks
 
     def column(self, role: str) -> "pa.ChunkedArray":
         """A text column as a chunked Arrow array."""
