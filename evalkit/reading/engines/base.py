@@ -155,7 +155,9 @@ def checked(
 
     Raises InputError if there is no row, or for the first value that breaks a rule.
     """
-    checks = [(role, field.column, rule) for role, field in fields.items() for rule in field.rules]
+    checks = []
+    for role, column_field in fields.items():
+        checks += [(role, column_field.column, rule) for rule in column_field.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in checks]
     counts = [
         f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)

@@ -293,15 +293,11 @@ class RankingInput:
         """All parts with their columns by role: the runs, then the judgements, then the tables of
         queries. Raises one InputError for all roles of a part without a column.
         """
-        runs = [
-            self._run_part(part, name)
-            for part, name in zip(self.run, names_of_systems(self.run), strict=True)
-        ]
-        return [
-            *runs,
-            *self._judgement_parts(),
-            *map(self._query_table_part, self.queries or ()),
-        ]
+        names = names_of_systems(self.run)
+        parts = [self._run_part(part, name) for part, name in zip(self.run, names, strict=True)]
+        parts += self._judgement_parts()
+        parts += map(self._query_table_part, self.queries or ())
+        return parts
 
     @property
     def rank_checks(self) -> dict[str, trec.RankCheck]:

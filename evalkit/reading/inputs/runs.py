@@ -8,6 +8,7 @@ lacks has an empty list.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -257,7 +258,7 @@ def _refuse_other_queries(
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(roles_of.sentence(reason, system=name))
     if ranked.queries and not any(shard.has_query_of_table for shard in shards):
-        query = next(id for shard in shards for id in shard.first_id_of_query_table)
+        query = next(chain.from_iterable(shard.first_id_of_query_table for shard in shards))
         raise roles_of.refused(ranked.queries[0].name, "other_table", query=query, judged=judged)
 
 

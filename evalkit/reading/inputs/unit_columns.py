@@ -101,9 +101,10 @@ def tracked(names: Sequence[str]) -> list[str]:
     if len(names) > 1 and all(ColumnSample(name, ()).is_model for name in names):
         return []
     patterns = [*NAMES["tracked"], *NAMES["parameters"]]
-    telling = [
-        pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)
-    ]
+    telling = []
+    for pattern in patterns:
+        if not all(is_like(name, [pattern]) for name in names):
+            telling.append(pattern)
     return [name for name in names if is_like(name, telling)]
 
 
@@ -384,11 +385,10 @@ class UnitTable:
         """
         profiles = []
         for selection in self.selections:
-            counts = [
-                f"{count} AS {counted}{i}"
-                for i, name in enumerate(self.names)
-                for counted, count in self._counts(selection, name).items()
-            ]
+            counts = []
+            for i, name in enumerate(self.names):
+                for counted, count in self._counts(selection, name).items():
+                    counts.append(f"{count} AS {counted}{i}")
             profiles += base.profile(self.engine, selection, counts)
         return profiles
 
@@ -410,10 +410,9 @@ class UnitTable:
         """
         columns = []
         for i, name in enumerate(self.names):
-            sums = {
-                counted: sum(profile[f"{counted}{i}"] for profile in self._profiles)
-                for counted in ("present", "exact", "looks", "marks", "long")
-            }
+            sums = {}
+            for counted in ("present", "exact", "looks", "marks", "long"):
+                sums[counted] = sum(profile[f"{counted}{i}"] for profile in self._profiles)
             column = UnitColumn(name, self, **sums)
             column.refuse_long()
             columns.append(column)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from string import ascii_lowercase as LETTERS
 from typing import TYPE_CHECKING
 
@@ -101,7 +101,10 @@ class FreeColumns:
 
     def usual(self, use: str) -> list[UnitColumn]:
         """The columns whose names suggest this use, the clearest first."""
-        return [column for name in USES[use] for column in self.columns if column.key == name]
+        columns: list[UnitColumn] = []
+        for name in USES[use]:
+            columns += [column for column in self.columns if column.key == name]
+        return columns
 
     def lacking(self, role: str) -> InputError:
         """The error for a role without a column."""
@@ -403,7 +406,7 @@ class UnitRoles:
     @property
     def cell(self) -> list[UnitColumn]:
         """The columns that distinguish the rows of different values."""
-        return [column for columns in self.texts.values() for column in columns]
+        return list(chain.from_iterable(self.texts.values()))
 
     @cached_property
     def cells(self) -> int:
@@ -829,10 +832,13 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
     """
     if not 1 < len(labels) == len(names):
         return False
-    names_of_label = [[name for name in names if label.lower() in name.lower()] for label in labels]
-    return all(len(matching) == 1 for matching in names_of_label) and (
-        len({matching[0] for matching in names_of_label}) == len(names)
-    )
+    names_of_labels = set[str]()
+    for label in labels:
+        matching = [name for name in names if label.lower() in name.lower()]
+        if len(matching) != 1:
+            return False
+        names_of_labels.update(matching)
+    return len(names_of_labels) == len(names)
 
 
 def refuse_users(roles: UnitRoles, possible: Sequence[Way]) -> None:

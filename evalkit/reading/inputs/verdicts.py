@@ -6,6 +6,7 @@ A win is 1 and a tie 0.5 for both, so that the mean is the win rate with ties as
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ def with_win_shares(
         _refuse_several_verdicts(first)
         return parts, p
     shares = [_win_shares(part, layout) for part in parts]
-    systems = tuple(dict.fromkeys(name for part in shares for name in part.systems))
+    systems = tuple(dict.fromkeys(chain.from_iterable(part.systems for part in shares)))
     metrics = p.metrics or (METRIC,)
     return shares, replace(p, systems=systems, metrics=metrics)
 
@@ -189,7 +190,7 @@ def _systems(
     models: the cells of the columns that name the models.
     """
     if models:
-        names = sorted({name for column in models for name in column if name})
+        names = sorted(name for name in set(chain.from_iterable(models)) if name)
         if len(names) != 2:
             raise roles_of.refused(
                 part.name,

@@ -15,7 +15,9 @@ NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
 USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
 # the name of a set of rows, such as valid or dev -> its split
-SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
+SETS = dict[str, str]()
+for _split, _names in NAMES["folds"].items():
+    SETS |= dict.fromkeys(_names, _split)
 METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 AMOUNTS = usual("bookkeeping")["amounts"]

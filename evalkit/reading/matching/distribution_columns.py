@@ -27,12 +27,10 @@ from evalkit.reading.tables.columns import facts
 # uses of words that name no part of a distribution
 OTHER_USES = ("prophet", "horizon", "levels", "draws", "interval_levels")
 # a word, such as lo or pct -> its use: quantile, low, high, member, mean, median or deviation
-WORDS = {
-    word: use
-    for use, words in usual("distributions").items()
-    for word in words
-    if use not in OTHER_USES
-}
+WORDS = dict[str, str]()
+for _use, _words in usual("distributions").items():
+    if _use not in OTHER_USES:
+        WORDS |= dict.fromkeys(_words, _use)
 FORECASTS = ["forecast", *facts("roles")["forecast"]["usual"].split()]
 FORECASTS += facts("roles")["forecast"]["names"]
 PROPHET = 0.8  # the share of actual values that the bounds of its forecasts are to hold by default

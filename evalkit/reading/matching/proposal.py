@@ -8,6 +8,7 @@ a role by its cells. Columns that fit equally are `unclear`, and none of them is
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -600,9 +601,7 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
     if not predictions:
         return True
     fits_actual = is_forecast if has_axis(table) else is_near
-    return any(
-        fits_actual(actual, prediction) for actual in candidates for prediction in predictions
-    )
+    return any(fits_actual(*pair) for pair in product(candidates, predictions))
 
 
 def closer_to_forecasts(
@@ -668,10 +667,15 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     if not forecasts or are_on_one_scale(table):
         return []
     others = [column for column in numbers if column not in forecasts and is_measured(column)]
-    possible = [
-        actual for actual in others if all(may_forecast(actual, forecast) for forecast in forecasts)
-    ]
-    return sorted(possible, key=lambda actual: -max(skill(actual, one) for one in forecasts))
+    possible = []
+    for actual in others:
+        if all(may_forecast(actual, forecast) for forecast in forecasts):
+            possible.append(actual)
+
+    def best_skill(actual: ColumnSample) -> float:
+        return max(skill(actual, forecast) for forecast in forecasts)
+
+    return sorted(possible, key=best_skill, reverse=True)
 
 
 def is_measured(column: ColumnSample) -> bool:
@@ -963,7 +967,7 @@ def note_guesses(roles: Roles, predictions: Predictions, fitting: Sequence[Colum
     columns that fit, and the user names none.
     """
     names = [column.name for column in fitting]
-    predicting = {name for columns in predictions.values() for name in columns.values()}
+    predicting = set[str]().union(*(columns.values() for columns in predictions.values()))
     if names and set(names) == predicting and not roles.table.systems:
         roles.unclear["systems"] = names
 

@@ -67,9 +67,10 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
 
 def verdicts_beside(table: SampledTable, models: Sequence[str]) -> list[str]:
     """The columns that may hold verdicts. models: the columns that name the models of a row."""
-    names = {
-        plain(text) for column in table.columns if column.name in models for text in column.texts
-    }
+    names = set[str]()
+    for column in table.columns:
+        if column.name in models:
+            names |= {plain(text) for text in column.texts}
     return [
         column.name
         for column in table.columns
@@ -86,10 +87,9 @@ def _flags_of_sides(table: SampledTable) -> list[str]:
         match = FLAG_OF_SIDE.fullmatch(column.snake_case_name)
         if match and column.is_flag:
             by_side[match["side"]] = column.name
-    columns = [
-        [name for side, name in by_side.items() if side in sides] for sides in (FIRST, SECOND, TIES)
-    ]
-    first, second, tie = columns
+    first = [name for side, name in by_side.items() if side in FIRST]
+    second = [name for side, name in by_side.items() if side in SECOND]
+    tie = [name for side, name in by_side.items() if side in TIES]
     if len(first) == len(second) == 1 and len(tie) < 2:
         return [*first, *second, *tie]
     return []

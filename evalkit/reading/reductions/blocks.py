@@ -492,14 +492,15 @@ def blocks_of(
         unit=unit is not None,
         units_split=unit is not None,
     )
+    rows = 0
+    for size in sizes:
+        rows += sum(n for name, n in size.items() if layout.systems or name in names)
     return Blocks(
         engine=engine,
         pieces=pieces,
         query=union(engine, pieces, schema, segments, unit),
         counts=[sum(size.values()) for size in sizes],
-        rows=sum(
-            n for size in sizes for name, n in size.items() if layout.systems or name in names
-        ),
+        rows=rows,
         slices={},
         schema=schema,
     )

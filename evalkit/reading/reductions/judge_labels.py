@@ -66,17 +66,18 @@ def _label_column(system: str, systems: Sequence[str], oracle: Sequence[str]) ->
     """The oracle's column of a system: the one whose name has the system's as a word, and no longer
     name of a system.
     """
-    longer = [name for name in systems if system in name and name != system]
+    longer_names = [name for name in systems if system in name and name != system]
     word = re.compile(rf"(?<![^\W_]){re.escape(system)}(?![^\W_])")
-    found = [
-        name for name in oracle if word.search(name) and not any(other in name for other in longer)
-    ]
-    if len(found) != 1:
+    columns = []
+    for column in oracle:
+        if word.search(column) and not any(name in column for name in longer_names):
+            columns.append(column)
+    if len(columns) != 1:
         raise ParameterError(
             f"oracle: none of {', '.join(oracle)} is named after {system!r} alone; name both in "
             "one order: systems=A,B oracle=LABELS_A,LABELS_B"
         )
-    return found[0]
+    return columns[0]
 
 
 def of_oracle(p: SignificanceParameters) -> SignificanceParameters:

@@ -91,9 +91,8 @@ class Schema:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        predictions = [
-            column.name_in_table for columns in self.predictions.values() for column in columns
-        ]
+        columns = chain.from_iterable(self.predictions.values())
+        predictions = [column.name_in_table for column in columns]
         other_roles = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *other_roles, *predictions]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,8 @@ class Predictions:
         table = blocks.blocks_of(engine, pieces, predicted.systems, segments, unit, sizes=sizes)
         table = table.grouped(segments, unit)
         weight = table.schema.shared.get("weight")
-        if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
+        groups = chain.from_iterable(profiles)
+        if weight and max(group[f"max {WEIGHT}"] for group in groups) <= 0:
             raise outcomes.no_weight(pieces[0].part.name, weight.column)
         return cls(table, profiles)
 
@@ -78,12 +80,12 @@ class Predictions:
     @cached_property
     def requested(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
-        return [
-            (piece, row)
-            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
-            for row in rows
-            if self.table.wide or row["system"] in self.table.systems
-        ]
+        counts = []
+        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
+            for row in rows:
+                if self.table.wide or row["system"] in self.table.systems:
+                    counts.append((piece, row))
+        return counts
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
@@ -128,11 +130,10 @@ class Predictions:
         """The float type of each role of a system that is used: the widest of the parts that have
         some.
         """
-        pieces = [
-            piece
-            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
-            if self.table.wide or any(row["system"] == system for row in rows)
-        ]
+        pieces = []
+        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
+            if self.table.wide or any(row["system"] == system for row in rows):
+                pieces.append(piece)
         precisions = []
         for role in self.table.schema.used_roles:
             key = self._key(system, role)
@@ -149,7 +150,7 @@ class Predictions:
         """The unit in which weights are counted; None without weights."""
         if "weight" not in self.table.schema.shared:
             return None
-        rows = [row for rows_of_part in self.profiles for row in rows_of_part]
+        rows = list(chain.from_iterable(self.profiles))
         largest = max(row[f"max {WEIGHT}"] for row in rows)
         number = sum(row["n"] for row in rows)
         return grid.scale_of(largest, number, integers=not any(row["parted"] for row in rows))

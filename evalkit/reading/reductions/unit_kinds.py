@@ -255,7 +255,9 @@ class UnitInput:
     def _with_logs(self, data: UnitValues) -> UnitValues:
         """The values with what logs, or other files, state of them."""
         parts = self.table.parts
-        stated = {name: best for part in parts for name, best in part.directions.items()}
+        stated = dict[str, str]()
+        for part in parts:
+            stated |= part.directions
         return replace(
             data,
             columns={**data.columns, **verdicts.columns_of(parts)},

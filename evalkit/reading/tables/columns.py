@@ -291,7 +291,9 @@ def _missing_columns_error(
 
     absent: column -> the parameter that names it. names: the columns of the table.
     """
-    near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
+    near: list[str] = []
+    for name in absent:
+        near += difflib.get_close_matches(name, names, n=1)
     hint = no_header(names)
     if near and not hint:
         hint = f"; did you mean {' and '.join(map(repr, near))}?"

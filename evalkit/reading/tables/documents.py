@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ def is_of_lists(data: Mapping[str, object]) -> bool:
     lists = [items for items in data.values() if isinstance(items, Mapping)]
     if len(lists) < len(data):
         return False
-    scores = [score for items in lists for score in items.values()]
+    scores = list(chain.from_iterable(items.values() for items in lists))
     return bool(scores) and all(isinstance(score, Real) for score in scores)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import filterfalse, groupby
+from itertools import chain, filterfalse, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
@@ -279,7 +279,7 @@ class Csv(TextFile):
             return frozenset()
         source = self._table(())
         rows = duck.sql(f"SELECT * FROM {source} LIMIT {HEAD}", self.name).to_pydict()
-        cells = {name: [cell for cell in rows[name] if cell] for name in self.own}
+        cells = {name: list(filter(None, rows[name])) for name in self.own}
         decimals = _cells_with(WITH_COMMA, cells)
         groups = _cells_with(THOUSANDS, cells)
         if decimals.total() - groups.total() < FEWEST_COMMAS:
@@ -400,12 +400,13 @@ class Csv(TextFile):
 
         names: the columns of numbers.
         """
-        cells = {name: [cell for cell in texts if cell] for name, texts in self.head.items()}
-        with_point = {
-            name: [cell for cell in texts if "." in cell] for name, texts in cells.items()
-        }
+        cells = {}
+        with_point = {}
+        for name, texts in self.head.items():
+            cells[name] = [cell for cell in texts if cell]
+            with_point[name] = [cell for cell in cells[name] if "." in cell]
         is_grouped = re.compile(GROUPED).fullmatch
-        are_all_grouped = all(is_grouped(cell) for texts in with_point.values() for cell in texts)
+        are_all_grouped = all(map(is_grouped, chain.from_iterable(with_point.values())))
         for name in names:
             if not with_point.get(name) or not all(map(is_grouped, cells[name])):
                 continue
@@ -615,7 +616,10 @@ def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
     header: "none" if text tables have none. top: the folder below which folders are columns.
     """
     paths = _with_rows(paths, header)
-    return [_in_folders(part, path, top) for path in paths for part in _parts_of_file(path, header)]
+    parts = []
+    for path in paths:
+        parts += [_in_folders(part, path, top) for part in _parts_of_file(path, header)]
+    return parts
 
 
 def _in_folders(part: File, path: Path, top: Path) -> File:

@@ -6,7 +6,6 @@ not fit into memory: they go to a Parquet file in the temporary folder first. Li
 and columns become a frame.
 """
 
-import itertools
 import re
 import shutil
 import warnings
@@ -14,6 +13,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
@@ -360,7 +360,7 @@ def _batches_part(data: "Iterator[object] | pa.RecordBatchReader") -> Batches:
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
-    names = itertools.filterfalse(PANDAS_INDEX.fullmatch, schema.names)
+    names = filterfalse(PANDAS_INDEX.fullmatch, schema.names)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:
@@ -383,7 +383,7 @@ def _stream(
     first = next(data, None)
     if first is None:
         raise InputError(f"{BATCHES}: there must be at least one, got none")
-    return _batch(first).schema, itertools.chain([first], data)
+    return _batch(first).schema, chain([first], data)
 
 
 def _batch(batch: object) -> "pa.RecordBatch":
@@ -529,9 +529,8 @@ class Classes:
         if np.ndim(label) == 2:
             names = _heads(label) or [str(i) for i in range(np.shape(label)[1])]
             return cls(names, None, labels=True)
-        predictions = [
-            values for systems in arrays.system_columns.values() for values in systems.values()
-        ]
+        columns_by_role = arrays.system_columns.values()
+        predictions = chain.from_iterable(columns.values() for columns in columns_by_role)
         if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
@@ -598,12 +597,10 @@ def _table_of_arrays(arrays: Arrays) -> "pa.Table":
     arrays = _converted(arrays, _without_second_axis)
     classes = Classes.from_arrays(arrays)
     shared = classes.columns(arrays.shared_columns)
-    systems = {
-        name: classes.columns(
-            {role: values[name] for role, values in arrays.system_columns.items()}
-        )
-        for name in _systems(arrays)
-    }
+    systems = {}
+    for name in _systems(arrays):
+        by_role = {role: values[name] for role, values in arrays.system_columns.items()}
+        systems[name] = classes.columns(by_role)
     if None in systems:  # a single system without a name
         return _table_of_columns({**shared, **systems[None]})
     have_several_columns = any(len(columns) > 1 for columns in systems.values())

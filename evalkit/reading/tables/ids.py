@@ -4,6 +4,7 @@ order of ranks.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -219,7 +220,7 @@ class SortedCodes(NamedTuple):
 
 def sorted_codes(*groups: Blocks) -> SortedCodes:
     """The texts of all groups as numbers. groups: lists of Arrow arrays."""
-    code, texts = table.encode_sorted([block for group in groups for block in group])
+    code, texts = table.encode_sorted(list(chain.from_iterable(groups)))
     ends = np.cumsum([sum(map(len, group)) for group in groups])
     return SortedCodes(np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1]))
 

@@ -141,10 +141,11 @@ class Content:
                     text = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
                     values.setdefault(name, set()).add(text)
         questions = len({row["question"] for row in self.rows})
+        few = max(questions, 2)
         return [
             name
             for name, texts in values.items()
-            if len(texts) < max(questions, 2) and all(len(text) < SHORT for text in texts)
+            if len(texts) < few and max(map(len, texts)) < SHORT
         ]
 
 
@@ -215,7 +216,9 @@ def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
     scored = [log for log in logs if log.content.scored]
     if logs and not scored:
         raise roles_of.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
-    columns = dict.fromkeys([*COLUMNS, *(name for log in scored for name in log.columns)])
+    columns = dict.fromkeys(COLUMNS)
+    for log in scored:
+        columns |= dict.fromkeys(log.columns)
     has_tasks = len({log.content.task for log in scored}) > 1
     unscored = [log.name for log in logs if log not in scored]
     return [
@@ -248,11 +251,11 @@ def with_errors_as_wrong(parts: Sequence[InputPart]) -> list[InputPart]:
 def stated(parts: Sequence[InputPart]) -> dict[tuple[str, str, str], Stated]:
     """(System, task, metric) -> what the logs state of it."""
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
-    return {
-        (log.system, log.content.task, statement.metric): statement
-        for log in logs
-        for statement in log.content.stated
-    }
+    statements = {}
+    for log in logs:
+        for statement in log.content.stated:
+            statements[log.system, log.content.task, statement.metric] = statement
+    return statements
 
 
 def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:

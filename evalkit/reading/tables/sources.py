@@ -108,7 +108,7 @@ def _refuse_formats(path: str | Path, paths: Iterable[Path]) -> None:
     path: as the user names it. paths: the files and folders that it names.
     """
     possible = [file.absolute() for file in paths if file.is_dir() or ".parquet" in file.suffixes]
-    folders = {folder for file in possible for folder in (file, *file.parents)}
+    folders = set(possible).union(*(file.parents for file in possible))
     for folder in sorted(folders):
         for mark, kind in TABLE_FORMATS.items():
             if any(folder.glob(mark)):
@@ -216,7 +216,9 @@ def headers(data: object, header: str | None = None) -> list[InputPart]:
     named_paths = [item for item in items if _is_path(item)]
     if len(named_paths) < len(items):
         return []
-    paths = [path for named_path in named_paths for path in located(named_path).files]
+    paths: list[Path] = []
+    for named_path in named_paths:
+        paths += located(named_path).files
     if not paths or len(paths) > MANY or not all(map(formats.has_header, paths)):
         return []
     return parts(data, header)
@@ -238,11 +240,11 @@ def _parts_of_item(
     if isinstance(data, Mapping) and documents.is_of_lists(data):
         return [frames.part_of_columns(documents.as_columns(data))]
     if isinstance(data, Mapping):  # system -> its table
-        return [
-            of_system(part, str(name))
-            for name, table in data.items()
-            for part in parts(table, header, reading)
-        ]
+        parts_of_systems = []
+        for name, table in data.items():
+            for table_part in parts(table, header, reading):
+                parts_of_systems.append(of_system(table_part, str(name)))
+        return parts_of_systems
     if isinstance(data, Located):
         return list(formats.opened(data.files, header, common_folder))
     part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
@@ -265,7 +267,7 @@ def with_files(error: InputError, tables: Iterable[object]) -> InputError:
     itself. tables: the input, such as paths and frames.
     """
     try:
-        names = [name for table in tables for name in _names(table)]
+        names = list(itertools.chain.from_iterable(map(_names, tables)))
     except InputError:  # a path that cannot be found, which the error names
         return error
     if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
@@ -276,7 +278,7 @@ def with_files(error: InputError, tables: Iterable[object]) -> InputError:
 def _names(data: object) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
-        return [name for table in data.values() for name in _names(table)]
+        return list(itertools.chain.from_iterable(map(_names, data.values())))
     names: list[str] = []
     for item in _flattened(data):
         if _is_path(item):
