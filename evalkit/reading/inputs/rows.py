@@ -337,19 +337,23 @@ class RankingInput:
         """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        columns, system_scores = self._columns_of_run(part)
+        columns, score_columns = self._columns_of_run(part)
         _refuse_attributes(part, columns, self.attributes_of_runs)
         roles = list(LISTED)
-        scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
-        if not system_scores:
+        scores: dict[str | None, str] = {}  # as in `ListPart`
+        if score_columns:
+            for system in score_columns:
+                scores[system] = f"score {system}"
+        else:  # a long table
             order = "score" if "score" in columns else "rank"
             roles += ["system", order]
-            scores = {None: order}
+            scores[None] = order
+            # the only system of a table in memory is called after its column
             if part.unnamed and len(self.run) == 1:
                 name = columns[order]
         roles += self.grade_roles
         fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
-        for system, column in system_scores.items():
+        for system, column in score_columns.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields

@@ -637,8 +637,10 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     numbered = [column for column in numeric if column.name in bookkeeping.columns]
     if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
         raise refused(part.name, "steps", column=numbered[0].name)
-    others = [column for column in roles.values if column.name not in bookkeeping.columns]
-    possible = [column.name for column in others] if may_be_systems(others) else []
+    possible_systems = [column for column in roles.values if column.name not in bookkeeping.columns]
+    possible = (
+        [column.name for column in possible_systems] if may_be_systems(possible_systems) else []
+    )
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
     listed = roles_of.listed(bookkeeping.columns, SHOWN)
     problem = sentence("bookkeeping", kind=bookkeeping.kind, columns=listed, way=way)
@@ -903,8 +905,8 @@ def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
     is_summary = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
     for unit in np.flatnonzero(is_summary):
-        others = [np.delete(column, unit) for column in columns]
-        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in others]
+        columns_of_rest = [np.delete(column, unit) for column in columns]
+        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in columns_of_rest]
         values = [column[unit] for column in columns]
         if np.allclose(values, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             name = ids[int(unit)].as_py()

@@ -145,8 +145,8 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
             raise _refused(part, layout, systems, text, row + 1)
         wins[row] = float(winner == systems[0])
     of_verdicts = (*layout.verdicts, *layout.models)
-    others = {name: cells[name] for name in part.columns if name not in of_verdicts}
-    table = pa.table({**others, systems[0]: wins, systems[1]: 1 - wins})
+    columns_beside = {name: cells[name] for name in part.columns if name not in of_verdicts}
+    table = pa.table({**columns_beside, systems[0]: wins, systems[1]: 1 - wins})
     return WinShares(
         name=part.name,
         path=Path(part.name) if part.unnamed else part.path,

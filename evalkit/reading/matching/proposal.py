@@ -498,7 +498,7 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
 def agreement(first: ColumnSample, second: ColumnSample) -> float:
     """The share of rows in which two columns hold the same class."""
     pairs = zip(first.cells, second.cells, strict=True)
-    return float(np.mean([cell == other for cell, other in pairs]))
+    return float(np.mean([cell == second_cell for cell, second_cell in pairs]))
 
 
 def separation(score: ColumnSample, label: ColumnSample) -> float:
@@ -628,8 +628,8 @@ def closer_to_forecasts(
         has_only_skill = (of_column > of_candidate).all() and of_column.max() > 0
         return bool(is_much_closer or (has_only_skill and of_candidate.max() <= 0))
 
-    others = [column for column in table.numeric if column not in (*candidates, *forecasts)]
-    closer = [column for column in others if is_closer(column)]
+    rest = [column for column in table.numeric if column not in (*candidates, *forecasts)]
+    closer = [column for column in rest if is_closer(column)]
     closer.sort(key=lambda column: skills(column).min(), reverse=True)
     return closer[:1]
 
@@ -666,9 +666,9 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     forecasts = [column for column in numbers if column.is_model]
     if not forecasts or are_on_one_scale(table):
         return []
-    others = [column for column in numbers if column not in forecasts and is_measured(column)]
+    measured = [column for column in numbers if column not in forecasts and is_measured(column)]
     possible = []
-    for actual in others:
+    for actual in measured:
         if all(may_forecast(actual, forecast) for forecast in forecasts):
             possible.append(actual)
 
@@ -712,14 +712,16 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     classes = sorted(label.labels)
     if len(classes) < 2:
         return {}
-    others = {column.name.lower(): column for column in table.columns if column is not label}
-    for name in others:
+    columns_by_name = {
+        column.name.lower(): column for column in table.columns if column is not label
+    }
+    for name in columns_by_name:
         # the column of the first class shows how the names of the other classes must look
         start, first_class, end = name.partition(classes[0].lower())
         if not first_class:
             continue
         names = [f"{start}{text.lower()}{end}" for text in classes]
-        columns = [others[name] for name in names if name in others]
+        columns = [columns_by_name[name] for name in names if name in columns_by_name]
         if len(columns) < len(classes) or are_indicators(columns, label, classes):
             continue
         if sum_to_one(columns):
@@ -779,8 +781,14 @@ def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[Col
     """The columns that hold 1 minus one of the shares, although their names are those of
     bookkeeping: pos beside neg is not a position.
     """
-    others = [column for column in table.columns if column not in table.numeric and column.is_share]
-    return [column for column in others if any(sum_to_one([column, share]) for share in shares)]
+    bookkeeping_shares = [
+        column for column in table.columns if column not in table.numeric and column.is_share
+    ]
+    return [
+        column
+        for column in bookkeeping_shares
+        if any(sum_to_one([column, share]) for share in shares)
+    ]
 
 
 def are_distinct(columns: Iterable[ColumnSample]) -> bool:
@@ -1114,7 +1122,7 @@ def without_distributions(
     names = [column.name for column in table.columns]
     stating |= leveled(names)
     # a system's own column that its draws lie around is its point forecast
-    stating -= {own.point for own in stated.values() if own.point == own.system}
+    stating -= {columns.point for columns in stated.values() if columns.point == columns.system}
     # bounds without a level are no forecasts either: with any level they are found as bounds
     for distribution in distributions(names, interval_level=PROPHET).values():
         stating |= distribution.columns - {distribution.point}

@@ -68,7 +68,7 @@ class QuantileRoles(NamedTuple):
     """The columns of a table with a row per quantile; "" for one that it lacks.
 
     level: the level, or the number of the draw. kind: whether a row states a quantile, a draw or a
-    point forecast. usual_kind: what it states without such a column. others: all that name a
+    point forecast. usual_kind: what it states without such a column. row_columns: all that name a
     forecast or describe it, the actual value and the system among them.
     """
 
@@ -77,7 +77,7 @@ class QuantileRoles(NamedTuple):
     kind: str
     actual: str
     system: str
-    others: Sequence[str]
+    row_columns: Sequence[str]
     usual_kind: str = QUANTILE
 
 
@@ -219,15 +219,15 @@ def _roles(table: SampledTable, level: str) -> QuantileRoles:
     value = table.chosen.get("forecast") or next(iter(usual_columns), "")
     free = [column for column in table.columns if column.name not in (level, value)]
     kind = next((column.name for column in free if {QUANTILE, DRAW} & column.labels), "")
-    others = [column for column in free if column.name != kind]
-    rest = SampledTable(table.part, others, table.chosen)
+    row_columns = [column for column in free if column.name != kind]
+    rest = SampledTable(table.part, row_columns, table.chosen)
     return QuantileRoles(
         level,
         value,
         kind,
         actual=next((column.name for column in rest.named("actual")), ""),
         system=next((column.name for column in rest.named("system")), ""),
-        others=[column.name for column in others],
+        row_columns=[column.name for column in row_columns],
     )
 
 
@@ -259,7 +259,7 @@ class QuantileRows:
         values = loaded["value"].to_numpy(zero_copy_only=False)
         stated = _stated(part, cells, roles)
         row = np.arange(len(values))
-        return cls(part, roles, values, stated, cells[list(roles.others)], row)
+        return cls(part, roles, values, stated, cells[list(roles.row_columns)], row)
 
     @classmethod
     def of_bounds(
@@ -293,9 +293,9 @@ class QuantileRows:
             "",
             actual=next((column.name for column in rest.named("actual")), ""),
             system=next((column.name for column in rest.named("system")), ""),
-            others=[column.name for column in free],
+            row_columns=[column.name for column in free],
         )
-        both = pd.concat([cells[list(roles.others)]] * 2, ignore_index=True)
+        both = pd.concat([cells[list(roles.row_columns)]] * 2, ignore_index=True)
         row = np.tile(np.arange(len(cells)), 2)
         return cls(part, roles, np.concatenate(values), np.concatenate(stated), both, row)
 

@@ -26,7 +26,9 @@ def facts(name: str) -> Record:
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
-SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
+SYNONYMS = {
+    role: tuple[str, ...](declaration["names"]) for role, declaration in facts("roles").items()
+}
 
 # roles whose column has no second role; a column of names, such as users, may have two
 MEASURED = ("label", "score", "actual", "forecast", "predicted", "value", "rank")

@@ -241,10 +241,10 @@ def tidy(message: str) -> str:
     """
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
-    for known in facts("duckdb_messages")["messages"]:
-        if match := re.search(known["pattern"], message, re.DOTALL):
+    for translation in facts("duckdb_messages")["messages"]:
+        if match := re.search(translation["pattern"], message, re.DOTALL):
             cells = [group[:80] for group in match.groups()]
-            text: str = known["says"]
+            text: str = translation["says"]
             return text.format(*cells, where=where, no_parquet=NO_PARQUET)
     first_line = " ".join(message.split("\n")[0].split())
     return first_line.split("Error: ", 1)[-1]

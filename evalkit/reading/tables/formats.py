@@ -240,11 +240,11 @@ FEWEST_COMMAS = 2  # cells of a file that can only be decimals: a single one may
 class Csv(TextFile):
     """A table with a delimiter.
 
-    own: the columns of the file itself, without those that its folders stand for, in its order.
-    heads: True if its first line holds their names; else they are called 1, 2, 3, …
+    file_columns: the columns of the file itself, without those that its folders stand for, in its
+    order. heads: True if its first line holds their names; else they are called 1, 2, 3, …
     """
 
-    own: tuple[str, ...]
+    file_columns: tuple[str, ...]
     delimiter: str
     heads: bool
 
@@ -253,20 +253,20 @@ class Csv(TextFile):
         """The table. Raises InputError if its first line holds no names, or a name twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
-        about: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "name": printed_path(path),
             "path": path,
             "stamp": stamp(path),
             "delimiter": delimiter,
         }
         if header == NO_HEADER:
-            own = tuple(map(str, range(1, len(cells) + 1)))
-            return cls(columns=own, own=own, heads=False, **about)
-        own = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
+            names = tuple(map(str, range(1, len(cells) + 1)))
+            return cls(columns=names, file_columns=names, heads=False, **facts)
+        names = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
         try:
-            return cls(columns=own, own=own, heads=True, **about)
+            return cls(columns=names, file_columns=names, heads=True, **facts)
         except InputError as error:
-            raise InputError(f"{error}{roles_of.no_header(own)}") from None
+            raise InputError(f"{error}{roles_of.no_header(names)}") from None
 
     @cached_property
     def comma_columns(self) -> frozenset[str]:
@@ -279,7 +279,7 @@ class Csv(TextFile):
             return frozenset()
         source = self._table(())
         rows = duck.sql(f"SELECT * FROM {source} LIMIT {HEAD}", self.name).to_pydict()
-        cells = {name: list(filter(None, rows[name])) for name in self.own}
+        cells = {name: list(filter(None, rows[name])) for name in self.file_columns}
         decimals = _cells_with(WITH_COMMA, cells)
         groups = _cells_with(THOUSANDS, cells)
         if decimals.total() - groups.total() < FEWEST_COMMAS:
@@ -295,7 +295,9 @@ class Csv(TextFile):
     ) -> tuple[str, Frames]:
         """The file, with points for decimal commas."""
         table = self._table(set(numbers) - self.comma_columns)
-        with_commas = [name for name in self.own if name in self.comma_columns and name in columns]
+        with_commas = [
+            name for name in self.file_columns if name in self.comma_columns and name in columns
+        ]
         if not with_commas:
             return table, {}
         cells = []
@@ -307,7 +309,7 @@ class Csv(TextFile):
     def _table(self, numbers: Collection[str]) -> str:
         """The SQL that reads the file; these columns as doubles, the others as texts."""
         types = []
-        for name in self.own:
+        for name in self.file_columns:
             kind = "DOUBLE" if name in numbers else "VARCHAR"
             types.append(f"{duck.DUCKDB.literal(name)}: '{kind}'")
         delimiter = duck.DUCKDB.literal(self.delimiter)
@@ -342,17 +344,17 @@ class Csv(TextFile):
         of another column have decimal commas.
         """
         selected = dict.fromkeys(selection.numbers.values())
-        numbers = [name for name in selected if name in self.own]
-        others = [name for name in self.own if name not in numbers]
-        if not others:
+        numbers = [name for name in selected if name in self.file_columns]
+        text_columns = [name for name in self.file_columns if name not in numbers]
+        if not text_columns:
             return
-        cells = [self._cell_of_form(name, COMMAS, COMMA) for name in others]
+        cells = [self._cell_of_form(name, COMMAS, COMMA) for name in text_columns]
         cells += [self._cell_of_form(name, GROUPED, POINT) for name in numbers]
         source, frames = self._source((), (), "")
         answer = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
         values = [column[0] for column in answer.to_pydict().values()]
-        cell_of_column = dict(zip([*others, *numbers], values, strict=True))
-        with_commas = [name for name in others if cell_of_column[name] is not None]
+        cell_of_column = dict(zip([*text_columns, *numbers], values, strict=True))
+        with_commas = [name for name in text_columns if cell_of_column[name] is not None]
         for name in numbers:
             if with_commas and cell_of_column[name] is not None:
                 raise roles_of.refused(

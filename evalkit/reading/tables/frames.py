@@ -455,8 +455,8 @@ def _table_of_columns(columns: Mapping[str, object]) -> "pa.Table":
         raise InputError("data must name at least one column or table, got an empty dict")
     _refuse_other_order(columns)
     arrays = {str(name): _column(str(name), values) for name, values in columns.items()}
-    first, *others = arrays
-    for name in others:
+    first, *further_names = arrays
+    for name in further_names:
         if len(arrays[name]) != len(arrays[first]):
             had = f"{len(arrays[first]):,}, got {len(arrays[name]):,}"
             raise InputError(f"{name} must have as many values as {first}, {had}")
@@ -500,8 +500,8 @@ def _refuse_other_order(columns: Mapping[str, Any]) -> None:
     indexes = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
     if not indexes:
         return
-    (first, first_index), *others = indexes.items()
-    for name, index in others:
+    (first, first_index), *further_indexes = indexes.items()
+    for name, index in further_indexes:
         if len(index) != len(first_index) or index.equals(first_index):
             continue
         names_rows = index.is_unique and first_index.is_unique
@@ -636,9 +636,9 @@ def _systems(arrays: Arrays) -> list[str | None]:
     """The names of the systems; None for one without a name. Raises InputError if arguments name
     different systems, or none.
     """
-    (role, by_system), *others = arrays.system_columns.items()
+    (role, by_system), *further_roles = arrays.system_columns.items()
     systems = list(by_system)
-    for other_role, other_by_system in others:
+    for other_role, other_by_system in further_roles:
         if set(other_by_system) != set(systems):
             raise InputError(
                 f"{role} and {other_role} must name the same systems, got {systems} and "
@@ -663,10 +663,10 @@ def _long(
     """
     import pyarrow as pa
 
-    (first, first_columns), *others = systems.items()
-    for other, columns in others:
+    (first, first_columns), *further_systems = systems.items()
+    for further_name, columns in further_systems:
         if set(columns) != set(first_columns):
-            got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {other}"
+            got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {further_name}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
     tables = []

@@ -77,9 +77,9 @@ class Content:
     """What a log holds of one system.
 
     rows: one per question, epoch and metric. stated: what it says of its metrics. best: metric ->
-    "high" or "low", the values that are better. left: what is left out -> how many of it. texts:
-    question -> what tells its text from others'. errored: the answers that ended with an error and
-    have no score; None if the log does not tell.
+    "high" or "low", the values that are better. left_out: what is left out -> how many of it.
+    texts: question -> what tells its text from others'. errored: the answers that ended with an
+    error and have no score; None if the log does not tell.
     """
 
     model: str
@@ -87,7 +87,7 @@ class Content:
     rows: Sequence[Row]
     stated: Sequence[Stated] = ()
     best: Mapping[str, str] = field(default_factory=dict)
-    left: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     errored: Sequence[Answer] | None = None
 
@@ -104,12 +104,12 @@ class Content:
             has_error = Answer(row["question"], row["epoch"]) in errored
             is_wrong = has_error and math.isnan(row["value"])
             rows.append({**row, "value": 0.0} if is_wrong else row)
-        left = {
+        without_score = {
             what: number - len(errored)
-            for what, number in self.left.items()
+            for what, number in self.left_out.items()
             if what in LACKING_SCORES
         }
-        return replace(self, rows=rows, stated=(), left={**self.left, **left})
+        return replace(self, rows=rows, stated=(), left_out={**self.left_out, **without_score})
 
     @property
     def twice(self) -> dict[str, int]:
@@ -265,13 +265,13 @@ def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
     if not logs:
         return
-    left = [f"all of {name}, which has no score" for name in logs[0].unscored]
+    sentences = [f"all of {name}, which has no score" for name in logs[0].unscored]
     twice: list[str] = []
     for log in logs:
-        left += _counts_in_words(log, log.content.left)
+        sentences += _counts_in_words(log, log.content.left_out)
         twice += _counts_in_words(log, log.content.twice)
-    if left:
-        yield kinds.LEFT_OUT_OF_LOGS.warning(len(left), what=roles_of.listed(left, NAMES))
+    if sentences:
+        yield kinds.LEFT_OUT_OF_LOGS.warning(len(sentences), what=roles_of.listed(sentences, NAMES))
     wrong = {log: len(log.content.errored or ()) for log in logs if log.wrong}
     if any(wrong.values()):
         what = [f"{count:,} in {log.name}" for log, count in wrong.items() if count]
@@ -304,10 +304,12 @@ def _systems(logs: Sequence[EvaluationLog]) -> list[str]:
     """
     names = []
     for log in logs:
-        of_model = [other for other in logs if other.content.model == log.content.model]
+        of_model = [model_log for model_log in logs if model_log.content.model == log.content.model]
         name = FORMS[-1]
         for form in FORMS:
-            if len({(form(other), other.content.task) for other in of_model}) == len(of_model):
+            if len({(form(model_log), model_log.content.task) for model_log in of_model}) == len(
+                of_model
+            ):
                 name = form
                 break
         names.append(name(log))
@@ -415,7 +417,7 @@ def _inspect(path: Path) -> Content:
         rows=rows,
         stated=[statement for statement in statements if statement],
         best={_name(score): "high" for score in scores if "accuracy" in score["metrics"]},
-        left={
+        left_out={
             f"samples not run{status}": _planned(header) - len(log.samples),
             UNSCORED: unscored if names else 0,
         },
@@ -435,7 +437,7 @@ def _scores(sample: Record, names: Iterable[str]) -> Iterator[Row]:
     """The scores of a sample as rows. names: those that any sample has; NaN for one that it
     lacks.
     """
-    about = {
+    answer = {
         **(sample.get("metadata") or {}),
         "question": f"{sample['id']}",
         "epoch": f"{sample.get('epoch', 1)}",
@@ -446,9 +448,9 @@ def _scores(sample: Record, names: Iterable[str]) -> Iterator[Row]:
         by_key = value if isinstance(value, dict) else {"": value}
         for key, score in by_key.items():
             yield {
-                **about,
+                **answer,
                 "metric": f"{name}/{key}" if key else name,
-                "value": _score(score, about["question"]),
+                "value": _score(score, answer["question"]),
             }
 
 
@@ -560,8 +562,8 @@ def _lm_eval(path: Path) -> Content:
         answer_filter = line.get("filter", "none")
         filters.add(answer_filter)
         texts[question] = line.get("doc_hash") or question
-        about = {**line["doc"]} if isinstance(line["doc"], dict) else {}
-        about |= {"question": question, "epoch": "1"}
+        answer = {**line["doc"]} if isinstance(line["doc"], dict) else {}
+        answer |= {"question": question, "epoch": "1"}
         numbers = [
             name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)
         ]
@@ -570,12 +572,12 @@ def _lm_eval(path: Path) -> Content:
         for name in metrics:
             if name in numbers:
                 metric = _filtered(name, answer_filter)
-                rows.append({**about, "metric": metric, "value": float(line[name])})
+                rows.append({**answer, "metric": metric, "value": float(line[name])})
     best = {}
     for name, is_higher_better in _nested(results, "higher_is_better", task).items():
         for answer_filter in filters:
             best[_filtered(name, answer_filter)] = "high" if is_higher_better else "low"
-    tasks = {_task(other) for other in path.parent.glob("samples_*")} | {task}
+    tasks = {_task(file) for file in path.parent.glob("samples_*")} | {task}
     without_samples: set[str] = set()
     if task == min(tasks):  # the first log of the folder says it for all
         without_samples = set(results.get("n-samples", {})) - tasks
@@ -586,7 +588,7 @@ def _lm_eval(path: Path) -> Content:
         rows=rows,
         stated=list(_stated_by(results, task)),
         best=best,
-        left={
+        left_out={
             "tasks of the results without samples": len(without_samples),
             UNSCORED: unscored,
         },
@@ -718,7 +720,7 @@ def _helm(path: Path) -> Content:
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         rows=rows,
         stated=stated,
-        left={
+        left_out={
             "perturbed instances": len(instances) - len(unperturbed),
             f"instances not of the split {split}": len(of_other_splits),
         },
@@ -790,11 +792,11 @@ def _names_of_prompts(first: Mapping[str, Record]) -> dict[str, str]:
         prompt = result.get("prompt") or {}
         label = str(prompt.get("label") or prompt.get("raw") or f"prompt {key}")
         prompts[key] = label if len(label) <= SHORTENED else f"{label[:SHORTENED]}…"
-    both = {key: f"{providers[key]}, {prompts[key]}" for key in first}
-    for names in (providers, prompts, both):
+    provider_and_prompt = {key: f"{providers[key]}, {prompts[key]}" for key in first}
+    for names in (providers, prompts, provider_and_prompt):
         if len(set(names.values())) == len(first):
             return names
-    return {key: f"{name} ({key})" for key, name in both.items()}
+    return {key: f"{name} ({key})" for key, name in provider_and_prompt.items()}
 
 
 def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence[str]) -> Content:
@@ -812,22 +814,22 @@ def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence
         draws = draws_of_test.setdefault(content, [])
         draws.append(str(result["testIdx"]))
         variables = result.get("vars") or {}
-        about = {**variables, "question": draws[0], "epoch": str(len(draws))}
+        answer = {**variables, "question": draws[0], "epoch": str(len(draws))}
         values = {}
         if _is_error(result):
-            errored.append(Answer(about["question"], about["epoch"]))
+            errored.append(Answer(answer["question"], answer["epoch"]))
         else:
             values = {"success": float(result["success"]), "score": result.get("score")}
             values |= result.get("namedScores") or {}
         for name in ("success", *metrics):
             value = values.get(name)
-            rows.append({**about, "metric": name, "value": math.nan if value is None else value})
+            rows.append({**answer, "metric": name, "value": math.nan if value is None else value})
     return Content(
         model=system,
         task="promptfoo",
         rows=rows,
         best=dict.fromkeys(("success", *metrics), "high"),
-        left={FAILED: len(errored)},
+        left_out={FAILED: len(errored)},
         texts={draws[0]: content for content, draws in draws_of_test.items()},
         errored=errored,
     )

@@ -247,8 +247,8 @@ def spark_errors(where: str) -> Iterator[None]:
 
 def refused(message: str, where: str) -> InputError:
     """The error for a message of Spark: evalkit's own text in it, else its first useful line."""
-    if own := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
-        return InputError(own[1])
+    if refusal := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
+        return InputError(refusal[1])
     return InputError(f"{where}: {tidy(message)}")
 
 
