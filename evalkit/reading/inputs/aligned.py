@@ -469,9 +469,10 @@ class PredictionTable:
         part = self.parts[0]
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
-        has_predictions = predicted in mapping.columns or bool(
-            columns_of_systems(part.columns, predicted, self.systems, part.name)
-        )
+        has_predictions = predicted in mapping.columns
+        if not has_predictions:  # a wide table has a column for each system
+            systems = columns_of_systems(part.columns, predicted, self.systems, part.name)
+            has_predictions = bool(systems)
         truth = {role.name for role in self.roles if role.required and not role.per_system}
         has_truth = truth <= mapping.columns.keys()
         return bool(mapping.missing_columns) or (has_predictions and has_truth)

@@ -198,8 +198,11 @@ class ListOptions:
         """The options from the parameters of a report with the same names. instead: option -> a
         value in place of the parameter's.
         """
-        names = [option.name for option in fields(cls) if hasattr(p, option.name)]
-        return cls(**{name: getattr(p, name) for name in names} | instead)
+        options = {}
+        for option in fields(cls):
+            if hasattr(p, option.name):
+                options[option.name] = getattr(p, option.name)
+        return cls(**options | instead)
 
     @property
     def attributes(self) -> list[str]:
@@ -621,7 +624,7 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
     names = map(snake_case, part.columns)
     if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
-        return
+        return  # without ranks beside the scores nothing can rise with them
     sampled = SampledTable.from_part(part, {})
     ranks = [column.numbers for column in sampled.named("rank")]
     samples = {column.name: column for column in sampled.columns}
