@@ -554,12 +554,12 @@ class PredictionTable:
         shared = {
             role: name for role, name in proposal.columns.items() if name not in columns_of_systems
         }
-        lacking = {*shared.values(), *columns_of_systems} - set(part.columns)
+        lacking = set(shared.values()).union(columns_of_systems) - set(part.columns)
         if lacking:
             raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
         columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
-        return ColumnLayout((*columns, *predictions), systems, by_content=True)
+        return ColumnLayout(tuple(columns + predictions), systems, by_content=True)
 
     def rules_of(self, role: str) -> Rules:
         """The rules for the cells of a column whose role the report does not declare, such as the
@@ -631,7 +631,7 @@ class PredictionTable:
         """
         if role in self.columns:  # the user says which column has it
             return
-        columns_in_use = {*columns.values(), *self.attributes, *self.metric_columns}
+        columns_in_use = set(columns.values()).union(self.attributes, self.metric_columns)
         system_columns = [
             name for name in names_with_system(part.columns, role) if name not in columns_in_use
         ]

@@ -381,7 +381,7 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     ]
     systems = tuple(name for name in predictions if name is not None)
     unique_within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
-    return aligned.ColumnLayout((*shared, *scores), systems, unique_within)
+    return aligned.ColumnLayout(tuple(shared + scores), systems, unique_within)
 
 
 def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:

@@ -84,7 +84,7 @@ class ForecastTable(PredictionTable):
         if not stated:
             return super().layout(part)
         proposed = self.propose(self.sample)
-        if {*proposed.lacking, *proposed.unclear} == {"forecast"}:
+        if set(proposed.lacking).union(proposed.unclear) == {"forecast"}:
             first = next(iter(stated.values()))
             listed = roles_of.listed(map(repr, sorted(first.columns)))
             raise roles_of.refused(part.name, "no_point", columns=listed)

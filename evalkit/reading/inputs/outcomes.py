@@ -331,7 +331,7 @@ class OutcomeTable(PredictionTable):
         """The columns of several labels: for each whether it holds, and its score."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
-        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
+        _both_columns(part, scores, set(roles.values()).union(self.attributes, self.metric_columns))
         columns = aligned.shared_columns(
             (ID, SYSTEM, WEIGHT), roles, self.attributes, self.metric_columns
         )
@@ -361,7 +361,7 @@ class OutcomeTable(PredictionTable):
                 return layout
             decision = Field(columns[0], content, canonical_label)
             decisions.append(RoleColumn("predicted", decision, number))
-        return replace(layout, columns=(*layout.columns, *decisions))
+        return replace(layout, columns=layout.columns + tuple(decisions))
 
     def read(self) -> Outcomes:
         """Read the outcomes of all rows. Raises InputError with file, column, row and value for
@@ -777,7 +777,7 @@ def classes_of(
             f"{where}: {predicted.column} must use the names of the labels, {label_texts}, got "
             f"{predicted_texts}; write both in the same way"
         )
-    classes = _in_order(set(scores) or {*labels.counts, *predicted.counts})
+    classes = _in_order(set(scores) or set(labels.counts).union(predicted.counts))
     if not scores:
         _refuse_values_as_classes(labels, predicted)
     unknown = [name for name in labels.counts if name not in classes]

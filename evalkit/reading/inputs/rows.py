@@ -383,7 +383,7 @@ class RankingInput:
         """
         if part.layout:  # TREC text has no further columns
             return
-        uses = {*columns.values(), *self.options.columns.values(), *self.options.attributes}
+        uses = set(columns.values()).union(self.options.columns.values(), self.options.attributes)
         unused = [name for name in part.columns if name not in uses]
         for role in ("query", "grade"):
             # a column that the user names has the role, whatever else could have it
@@ -424,7 +424,7 @@ class RankingInput:
         is_ordered = roles & set(ORDER) or _score_columns(
             part, mapping.columns, self.options.systems
         )
-        if is_ordered and {*LISTED, *self.grade_roles} <= roles:
+        if is_ordered and set(LISTED).union(self.grade_roles) <= roles:
             return None
         table = SampledTable.from_part(
             part, self.options.columns, self.options.systems, self.attributes_of_runs

@@ -461,7 +461,7 @@ class UnitRoles:
 
 SHOWN = 5  # columns that a message lists
 GRADES = {"grade", "relevance", "rel"}  # judged items, not relevance as a metric of answers
-VERSIONS = {*usual("systems")["versions"], *usual("arms")["control"]}
+VERSIONS = set(usual("systems")["versions"]).union(usual("arms")["control"])
 _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
 )
@@ -487,7 +487,7 @@ def refuse_other_units(roles: UnitRoles) -> None:
     distinguishing = [
         column for column in with_few_texts if table.distinct([*roles.cell, column]) > roles.cells
     ]
-    if not distinguishing or table.distinct([*roles.cell, *distinguishing]) < table.rows:
+    if not distinguishing or table.distinct(roles.cell + distinguishing) < table.rows:
         return
     first = distinguishing[0].name
     raise refused(

@@ -18,7 +18,7 @@ USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["co
 SETS = dict[str, str]()
 for _split, _names in NAMES["folds"].items():
     SETS |= dict.fromkeys(_names, _split)
-METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
+METRICS = set(lookup.ALIASES).union(NAMES["metrics"], *lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 AMOUNTS = usual("bookkeeping")["amounts"]
 PREDICTION_WORDS = frozenset(usual("predictions")["words"])  # such as score and forecast

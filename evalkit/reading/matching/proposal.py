@@ -487,11 +487,11 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
         return []
     separated = [
         column
-        for column in [*flags, *texts]
+        for column in flags + texts
         if all(separation(score, column) >= SEPARATED for score in scores)
     ]
     # a name that says prediction makes flags possible even if the scores do not tell them apart
-    labels = dict.fromkeys([*flags, *separated]) if named_shares else separated
+    labels = dict.fromkeys(flags + separated) if named_shares else separated
     return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
 
 
@@ -648,7 +648,7 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
     # counts and other amounts are bookkeeping, unless they are what is forecast
     amounts = [column for column in table.columns if is_like(column.snake_case_name, AMOUNTS)]
     forecast_amounts = [column for column in amounts if is_forecast(column, forecasts[0])]
-    possible = [column for column in [*table.numeric, *forecast_amounts] if column not in forecasts]
+    possible = [column for column in table.numeric + forecast_amounts if column not in forecasts]
     near = [column for column in possible if is_near_all(column, forecasts)]
     if len(near) == 1:
         return [column for column in near if is_forecast(column, forecasts[0])]
@@ -916,7 +916,7 @@ def predictions_of(
     models = [column for column in fitting if column.names_model and column not in candidates]
     column_per_system: Sequence[ColumnSample] = ()
     if len(candidates) == 1 and models:
-        column_per_system = [*candidates, *models]  # such as rf beside proba
+        column_per_system = candidates + models  # such as rf beside proba
     elif not candidates and any_name:
         candidates = list(fitting)
         column_per_system = candidates
@@ -943,7 +943,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     if class_to_column := class_columns(roles.table, label):
         return with_class_columns(roles, class_to_column, decisions, kind)
     reversed_score = score_of_negative_class(roles.table, label)
-    roles.table = roles.table.without([*decisions, *reversed_score])
+    roles.table = roles.table.without(decisions + reversed_score)
     shares = [column for column in roles.table.numeric if column.is_share]
     shares += complements(shares, roles.table)
     features = [column for column in roles.table.numeric if column not in shares]
@@ -953,7 +953,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     named = [column for column in shares if column in scores or tells_of_prediction(column)]
     if features or decisions:  # beside features a share may be one of them
         skilled = [column for column in probabilities if skill_of_score(label, column) > 0]
-        probabilities = [column for column in probabilities if column in (*named, *skilled)]
+        probabilities = [column for column in probabilities if column in named + skilled]
         if named:
             probabilities = rivals_of(named, probabilities, partial(skill_of_score, label))
     # a score tells two classes apart; beside decisions for more it is the confidence in these
@@ -1068,7 +1068,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     stated_points = [point_of_system[name] for name in systems]
     if proposal.is_complete and not table.systems:
         # two readings: the points of distributions, or columns without one
-        possible = [*stated_points, *proposal.predicted_columns]
+        possible = stated_points + proposal.predicted_columns
         return replace(proposal, predictions={}, unclear={"systems": possible})
     with_points = without_distributions(table, stated, stated_points)
     proposal = point_rating(replace(with_points, systems=stated_points))
@@ -1126,7 +1126,7 @@ def without_distributions(
     # bounds without a level are no forecasts either: with any level they are found as bounds
     for distribution in distributions(names, interval_level=PROPHET).values():
         stating |= distribution.columns - {distribution.point}
-    stating -= {*table.chosen.values(), *table.systems, *points}
+    stating -= set(table.chosen.values()).union(table.systems, points)
     return table.without([column for column in table.columns if column.name in stating])
 
 

@@ -300,7 +300,7 @@ class SampledTable:
         settings of a search that the user does not name. columns_in_use: those with another use.
         """
         columns = [column for column in samples_of(part) if column.name not in columns_in_use]
-        named = {*chosen.values(), *systems}
+        named = set(chosen.values()).union(systems)
         aside = [*results_of_tests(columns), *settings_of_searches(columns)]
         unnamed = [column for column in aside if column.name not in named]
         return cls(part, columns, chosen, systems).without(unnamed)

@@ -59,7 +59,7 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
         verdicts = verdicts_beside(table, models)
         if len(verdicts) != 1:
             return None
-    values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
+    values = [column for column in table.numeric if column.name not in verdicts + models]
     if values and not models:
         return None
     return VerdictLayout(verdicts, models)

@@ -144,7 +144,7 @@ class RoleMapping:
 
         needed: roles; of a tuple of roles it is enough that one has a column.
         """
-        roles_with_columns = {*self.columns, *self.ambiguous_columns}
+        roles_with_columns = set(self.columns).union(self.ambiguous_columns)
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if roles_with_columns.isdisjoint(choice)]
 

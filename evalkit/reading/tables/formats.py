@@ -331,7 +331,7 @@ class Csv(TextFile):
         decimal commas, or beside 645.
         """
         if self.comma_columns:
-            selected = {*selection.text.values(), *selection.numbers.values()}
+            selected = set(selection.text.values()).union(selection.numbers.values())
             self._refuse_points(self.comma_columns & selected)
             return
         if self.delimiter != ",":
@@ -353,7 +353,7 @@ class Csv(TextFile):
         source, frames = self._source((), (), "")
         answer = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
         values = [column[0] for column in answer.to_pydict().values()]
-        cell_of_column = dict(zip([*text_columns, *numbers], values, strict=True))
+        cell_of_column = dict(zip(text_columns + numbers, values, strict=True))
         with_commas = [name for name in text_columns if cell_of_column[name] is not None]
         for name in numbers:
             if with_commas and cell_of_column[name] is not None:
