@@ -29,11 +29,11 @@ from evalkit.reading.matching.column_names import (
 from evalkit.reading.matching.proposal import Proposal, are_distinct, rating
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import (
-    columns as roles_of,
+    columns as column_roles,
     duck,
     formats,
     rules,
-    sources as folders,
+    sources,
     table,
 )
 from evalkit.reading.tables.columns import RoleMapping
@@ -433,7 +433,7 @@ class PredictionTable:
     @classmethod
     def from_data(cls, data: object, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
-        return cls(folders.parts(data), **chosen)
+        return cls(sources.parts(data), **chosen)
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
@@ -442,12 +442,12 @@ class PredictionTable:
         """
         names = [role.name for role in self.roles]
         if self.columns:
-            roles_of.check_roles(self.columns, names)
+            column_roles.check_roles(self.columns, names)
         other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
         other_uses |= self.metric_columns
         mappings = {}
         for part in self.parts:
-            mappings[part] = roles_of.match(
+            mappings[part] = column_roles.match(
                 part.columns,
                 names,
                 self.columns,
@@ -536,7 +536,7 @@ class PredictionTable:
         counts = samples[unused[0]]
         holds_counts = counts.is_whole and counts.finite.min() >= 0
         if holds_counts and are_distinct(samples[name] for name in columns_in_use):
-            raise roles_of.refused(part.name, "counted_rows", column=counts.name)
+            raise column_roles.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part, as proposed by the cells of the first part. Raises InputError for
@@ -556,7 +556,7 @@ class PredictionTable:
         }
         lacking = set(shared.values()).union(columns_of_systems) - set(part.columns)
         if lacking:
-            raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
+            raise column_roles.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
         columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
         return ColumnLayout(tuple(columns + predictions), systems, by_content=True)
@@ -636,12 +636,12 @@ class PredictionTable:
             name for name in names_with_system(part.columns, role) if name not in columns_in_use
         ]
         if system_columns:
-            raise roles_of.refused(
+            raise column_roles.refused(
                 part.name,
                 "two_ways",
                 role=role,
                 column=columns[role],
-                others=roles_of.listed(map(repr, system_columns)),
+                others=column_roles.listed(map(repr, system_columns)),
                 first=written({role: columns[role]}),
             )
 
@@ -656,7 +656,7 @@ class PredictionTable:
         part = self.parts[0]
         if tuple(slices) != AUTO:
             for name in slices:
-                roles_of.require(part.columns, name, part.name, "slices")
+                column_roles.require(part.columns, name, part.name, "slices")
             return tuple(dict.fromkeys(slices))
         unused = self.layouts[0].unused_columns(part)
         return tuple(name for name in (*unused, *self.attributes) if name != self.unit)
@@ -789,7 +789,7 @@ def _refuse_other_folds(
             elsewhere = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
             if other_name != name and elsewhere.size:
                 row = int(elsewhere[0])
-                raise roles_of.refused(
+                raise column_roles.refused(
                     rows.place(row),
                     "other_folds",
                     id=id.name(row),
@@ -865,13 +865,13 @@ def requested_systems(
     """The requested systems, all if none is requested. Raises ParameterError if one does not exist,
     InputError for several systems without ids to pair their rows.
     """
-    systems = roles_of.requested_systems(names, requested)
+    systems = column_roles.requested_systems(names, requested)
     if "system" in layout.fields and not requested:
         column = layout.fields["system"].column
-        roles_of.refuse_names(names, f"{part.name}: {column}", "systems")
+        column_roles.refuse_names(names, f"{part.name}: {column}", "systems")
     if "id" not in layout.fields and len(systems) > 1:
         columns = ", ".join(map(repr, part.columns))
-        raise roles_of.refused(part.name, "no_id", systems=len(systems), columns=columns)
+        raise column_roles.refused(part.name, "no_id", systems=len(systems), columns=columns)
     return systems
 
 

@@ -21,7 +21,7 @@ from evalkit.reading.inputs import aligned, outcomes, split_names
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Predictions, validation
 from evalkit.reading.matching.samples import TRUTH, SampledTable
-from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, duck, rules, table as tables
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import ColumnRule, Field, Precision, RoleColumn
@@ -289,7 +289,7 @@ def _refuse_too_long(
     with backends.needed(parts, backends.budget_of(p, all_held)) as engine:
         if engine:
             rows = backends.rows_of(engine, parts)
-            raise InputError(roles_of.sentence("too_long", rows=rows, most=all_held.rows))
+            raise InputError(column_roles.sentence("too_long", rows=rows, most=all_held.rows))
 
 
 def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
@@ -319,7 +319,7 @@ def _two_classes(rows: aligned.Aligned, label: Coded) -> Target:
     except outcomes.UnclearPositive:
         part = rows.table.blocks[0].part
         first, second = label.names
-        raise roles_of.refused(
+        raise column_roles.refused(
             part.name, "unclear_class", column=labels.column, first=first, second=second
         ) from None
     classes = (pair.negative, pair.positive)
@@ -350,7 +350,7 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     Raises one InputError for all that are missing or ambiguous.
     """
     roles = ("system", "label", "score", *DESCRIBING, "repeat")
-    mapping = roles_of.match(part.columns, roles, chosen, part.name)
+    mapping = column_roles.match(part.columns, roles, chosen, part.name)
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
     proposal = None
     if mapping.missing_roles(NEEDED):
@@ -364,7 +364,7 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
         if "id" not in columns and len(usual_ids) == 1:
             columns["id"] = usual_ids[0].name
     if "repeat" in columns and "id" not in columns:
-        raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
+        raise column_roles.refused(part.name, "repeats", column=columns["repeat"])
     # ids pair the rows of systems; in a wide table they only name rows
     is_paired = "system" in columns and "id" in columns
     fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
@@ -394,7 +394,7 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
         if column_names.comparable(name) in column_names.USES["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
-        raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
+        raise column_roles.refused(part.name, "unnamed_repeats", column=names[0])
 
 
 def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
@@ -410,7 +410,7 @@ def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
     if e.id is None:
         if splits or has_words:
             part = rows.table.blocks[0].part
-            raise roles_of.refused(part.name, "repeats", column=rows.columns["fold"])
+            raise column_roles.refused(part.name, "repeats", column=rows.columns["fold"])
         return e
     if splits is None:
         splits = split_names.named_repeats(e.fold, e.id.code)
@@ -518,7 +518,7 @@ def _without_copies(e: Examples) -> Examples:
     if split is e.fold and len(copies) + 1 == len(split.names):
         raise InputError(
             f"folds must test different ids or have different scores, got {len(split.names)} "
-            f"copies of one: {roles_of.listed(map(repr, split.names), MOST)}"
+            f"copies of one: {column_roles.listed(map(repr, split.names), MOST)}"
         )
     copied = np.isin(split.code, copies)
     names = tuple(split.names[number] for number in copies)
@@ -614,37 +614,37 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     required = dict.fromkeys(p.categorical, "categorical")  # column -> the parameter that names it
     if p.target:
         required[p.target] = "target"
-    ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
+    ignored = column_roles.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     names = [name for name in part.columns if name not in ignored]
-    mapping = roles_of.match(
+    mapping = column_roles.match(
         names, ("label", *DESCRIBING), chosen, part.name, required_columns=required
     )
     roles = mapping.resolve()
     if "label" not in roles:
-        usual = ", ".join(roles_of.SYNONYMS["label"])
-        inventory = roles_of.listed(map(repr, names), MOST)
+        usual = ", ".join(column_roles.SYNONYMS["label"])
+        inventory = column_roles.listed(map(repr, names), MOST)
         hint = "; set target=NAME"
-        if roles_of.like_data(part.columns):
-            hint = f"; {roles_of.NO_HEADER}: target=1"
+        if column_roles.like_data(part.columns):
+            hint = f"; {column_roles.NO_HEADER}: target=1"
         raise InputError(
             f"{part.name}: no column for the target ({usual}); it has {inventory}{hint}"
         )
     features = [name for name in names if name not in roles.values()]
     if not features:
-        besides = roles_of.listed(map(repr, [*roles.values(), *ignored]), MOST)
+        besides = column_roles.listed(map(repr, [*roles.values(), *ignored]), MOST)
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
-    repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
+    repeats = [name for name in features if name in column_roles.SYNONYMS["repeat"]]
     if repeats and {"fold", "id"} <= roles.keys():
         # the folds were drawn several times, and each row would count as often
-        raise roles_of.refused(part.name, "repeated_features", column=repeats[0])
-    selected = roles_of.matching(features, p.selected, part.name, "selected")
+        raise column_roles.refused(part.name, "repeated_features", column=repeats[0])
+    selected = column_roles.matching(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
         raise ParameterError(
             f"selected must not name every feature, got all {len(selected)} features"
         )
     for name in p.categorical:
-        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
+        column_roles.require(features, name, f"{part.name} as a feature", "categorical")
     return _FeatureColumns(features, selected, roles, ignored)
 
 

@@ -12,7 +12,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import ListRows
-from evalkit.reading.tables import columns as roles_of, ids, rules, table
+from evalkit.reading.tables import columns as column_roles, ids, rules, table
 from evalkit.reading.tables.parts import InputPart, Source
 
 if TYPE_CHECKING:
@@ -404,7 +404,7 @@ class Catalogue:
         place = pc.index_in(texts, value_set=pa.array(self.item, pa.large_string()))
         row = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if not (row >= 0).any():
-            raise roles_of.refused(
+            raise column_roles.refused(
                 self.sources[0].name, "other_items", item=self.item[0], listed=texts[0].as_py()
             )
         return {
@@ -431,7 +431,7 @@ def planned_catalogue(part: InputPart, columns: Mapping[str, str]) -> dict[str, 
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
-    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolve(["item"])
+    roles = column_roles.match(part.columns, names, chosen, part.name, features).resolve(["item"])
     fields = {
         role.name: rules.Field(roles[role.name], role.rules)
         for role in CATALOGUE_ROLES

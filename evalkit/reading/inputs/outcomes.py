@@ -45,7 +45,7 @@ from evalkit.reading.matching.samples import (
     POSITIVE_OF,
     SampledTable,
 )
-from evalkit.reading.tables import columns as roles_of, parts, rules
+from evalkit.reading.tables import columns as column_roles, parts, rules
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
@@ -306,13 +306,13 @@ class OutcomeTable(PredictionTable):
             return
         names = [column.name for column in probabilities]
         classes = _in_order(set(labels[0].labels))
-        raise roles_of.refused(
+        raise column_roles.refused(
             part.name,
             "unnamed_classes",
-            columns=roles_of.listed(map(repr, names)),
+            columns=column_roles.listed(map(repr, names)),
             label=labels[0].name,
-            classes=roles_of.listed(map(repr, classes)),
-            names=roles_of.listed([f"p_{name}" for name in classes]),
+            classes=column_roles.listed(map(repr, classes)),
+            names=column_roles.listed([f"p_{name}" for name in classes]),
         )
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
@@ -407,7 +407,9 @@ class OutcomeTable(PredictionTable):
         first, second = names
         where = self.parts[0].name
         systems = written(names)
-        raise roles_of.refused(where, why, first=first, second=second, systems=systems, ways=ways)
+        raise column_roles.refused(
+            where, why, first=first, second=second, systems=systems, ways=ways
+        )
 
     def first_scores(self) -> dict[str, Floats]:
         """The scores of the first rows, by the columns of a wide table that hold numbers."""
@@ -494,10 +496,10 @@ def _both_columns(
     ]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in labels if f"p_{name[2:]}" not in scores]
     if lacking:
-        raise roles_of.refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}")
+        raise column_roles.refused(part.name, "unpaired", got=f"no {column_roles.listed(lacking)}")
     if not scores:
-        inventory = roles_of.listed(map(repr, part.columns))
-        raise roles_of.refused(part.name, "unpaired", got=f"none (it has {inventory})")
+        inventory = column_roles.listed(map(repr, part.columns))
+        raise column_roles.refused(part.name, "unpaired", got=f"none (it has {inventory})")
 
 
 # What the columns hold ----------------------------------------------------------------------------
@@ -645,11 +647,11 @@ def refuse_column_of_predicted_classes(columns: Sequence[str], system: str, wher
     """
     decisions = named_as_decisions(columns)
     if decisions:
-        raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
+        raise column_roles.refused(where, "confidence", system=system, column=decisions[0])
     answers = [name for name in columns if ANSWER_WORDS & set(snake_case(name).split("_"))]
     if answers:
         way = written({"label": answers[0]})
-        raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
+        raise column_roles.refused(where, "answer", system=system, column=answers[0], way=way)
 
 
 class UnclearPositive(ParameterError):
@@ -771,8 +773,8 @@ def classes_of(
     that has no column of scores, for a single class, and if no predicted class is a label.
     """
     if not scores and not labels.counts.keys() & predicted.counts.keys():
-        label_texts = roles_of.listed(map(repr, _in_order(set(labels.counts))), 5)
-        predicted_texts = roles_of.listed(map(repr, _in_order(set(predicted.counts))), 5)
+        label_texts = column_roles.listed(map(repr, _in_order(set(labels.counts))), 5)
+        predicted_texts = column_roles.listed(map(repr, _in_order(set(predicted.counts))), 5)
         raise InputError(
             f"{where}: {predicted.column} must use the names of the labels, {label_texts}, got "
             f"{predicted_texts}; write both in the same way"
@@ -803,7 +805,7 @@ def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None
     lists = [name for name in labels.counts if name.startswith("[") and name.endswith("]")]
     if lists:
         place, name = labels.first_cell(lists)
-        raise roles_of.refused(place, "list_of_labels", column=labels.column, cell=name)
+        raise column_roles.refused(place, "list_of_labels", column=labels.column, cell=name)
     names = [*labels.counts, *predicted.counts]
     if not all(map(is_number, names)):
         return
@@ -811,7 +813,9 @@ def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None
     fractions = [name for name in unknown if not float(name).is_integer()]
     if fractions:
         place, name = predicted.first_cell(fractions)
-        raise roles_of.refused(place, "forecasts_as_classes", column=predicted.column, cell=name)
+        raise column_roles.refused(
+            place, "forecasts_as_classes", column=predicted.column, cell=name
+        )
 
 
 def one_class(where: str, column: str, name: str) -> InputError:
@@ -909,7 +913,7 @@ def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
     totals = np.flatnonzero(is_total)
     if totals.size:
         part, row = rows.locate(int(totals[0]))
-        raise roles_of.refused(part.name, "row_of_totals", row=row)
+        raise column_roles.refused(part.name, "row_of_totals", row=row)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
@@ -926,7 +930,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
             continue
         is_far = abs(mark) in MISSING and (unmarked / mark).max() < 0.1
         if is_far or (mark == -1 and are_probabilities(unmarked) and (unmarked % 1).any()):
-            raise roles_of.refused(where, "missing", column=column, mark=mark, rows=count)
+            raise column_roles.refused(where, "missing", column=column, mark=mark, rows=count)
 
 
 def refuse_two_classes(
@@ -950,10 +954,10 @@ def refuse_two_classes(
     way = _as_two_classes(label, forecast.split(", "), part)
     facts = {"column": label, "forecasts": forecast, "way": way}
     if not marks.size:
-        raise roles_of.refused(part.name, "two_classes", **facts)
+        raise column_roles.refused(part.name, "two_classes", **facts)
     names_class = bool(set(snake_case(label).split("_")) & {"label", "labels", "class"})
     if len(marks) == 1 and (names_class or marks[0] < 0 or marks[0] >= MARK):
-        raise roles_of.refused(part.name, "marked_classes", mark=marks[0], **facts)
+        raise column_roles.refused(part.name, "marked_classes", mark=marks[0], **facts)
 
 
 def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart) -> str:
@@ -969,4 +973,4 @@ def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart)
     if len(forecasts) == 1:
         return way
     scores = [repr(name.replace("forecast_", "score_", 1)) for name in forecasts]
-    return f"{way}, with columns called {roles_of.listed(scores)}"
+    return f"{way}, with columns called {column_roles.listed(scores)}"

@@ -19,7 +19,7 @@ from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, judgements, ranking
 from evalkit.reading.matching.samples import FEW, SampledTable, samples_of
 from evalkit.reading.tables import (
-    columns as roles_of,
+    columns as column_roles,
     documents,
     formats,
     rules,
@@ -51,8 +51,8 @@ LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
 DISTANCES = frozenset(usual("distances")["words"])
-RANK_NAMES = frozenset(roles_of.SYNONYMS["rank"]) | frozenset(
-    roles_of.facts("roles")["rank"]["usual"].split()
+RANK_NAMES = frozenset(column_roles.SYNONYMS["rank"]) | frozenset(
+    column_roles.facts("roles")["rank"]["usual"].split()
 )
 NO_SCORE: Mapping[str | None, str] = {None: ""}
 ALL_RELEVANT = "1 in every row"  # the column of grades of judgements that have none
@@ -191,7 +191,7 @@ class ListOptions:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an unknown role."""
-        roles_of.check_roles(self.columns, RULES)
+        column_roles.check_roles(self.columns, RULES)
 
     @classmethod
     def from_parameters(cls, p: object, **instead: Any) -> "ListOptions":
@@ -390,7 +390,7 @@ class RankingInput:
             if role not in columns or role in self.options.columns:
                 continue
             for name in unused:
-                is_rival = name in roles_of.SYNONYMS[role]
+                is_rival = name in column_roles.SYNONYMS[role]
                 if role == "query" and not is_rival:
                     is_rival = is_id_of_query(part, columns[role], name)
                 if is_rival:
@@ -439,11 +439,11 @@ class RankingInput:
         attributes = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
         other_uses = [name for name in attributes if name not in SURELY_QUERIES]
         free = [name for name in part.columns if name not in other_uses]
-        if not roles_of.columns_called("query", free):
+        if not column_roles.columns_called("query", free):
             # such as user_id, if users are both the queries and the units
-            queries = roles_of.SYNONYMS["query"]
+            queries = column_roles.SYNONYMS["query"]
             other_uses = [name for name in other_uses if name not in queries]
-        return roles_of.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
+        return column_roles.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
 
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
@@ -453,16 +453,16 @@ class RankingInput:
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
         lacks_grade = mapping.missing_roles(needed) == [("grade",)]
-        is_used = bool(roles_of.columns_called("grade", mapping.other_uses))
+        is_used = bool(column_roles.columns_called("grade", mapping.other_uses))
         if lacks_grade and not mapping.ambiguous_columns and not is_used:
             names = ", ".join(map(repr, part.columns))
-            hint = roles_of.no_header(part.columns, "grade") or metrics_hint(part)
+            hint = column_roles.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         try:
             return mapping.resolve(needed, per_system_role="score")
-        except roles_of.MissingColumn:
+        except column_roles.MissingColumn:
             if of_lists := columns_of_lists(part):
-                listed = roles_of.listed(map(repr, of_lists))
+                listed = column_roles.listed(map(repr, of_lists))
                 raise refused(part.name, "lists_in_cells", columns=listed) from None
             raise
 
@@ -488,9 +488,11 @@ class RankingInput:
         for role in LISTED:  # the user may have named the columns of the runs
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        mapping = roles_of.match(part.columns, roles, chosen, part.name)
+        mapping = column_roles.match(part.columns, roles, chosen, part.name)
         if mapping.missing_roles(roles) == [("grade",)] and is_of_whole_scores(part):
-            mapping = roles_of.match(part.columns, roles, {**chosen, "grade": "score"}, part.name)
+            mapping = column_roles.match(
+                part.columns, roles, {**chosen, "grade": "score"}, part.name
+            )
         columns: Mapping[str, str] = mapping.columns
         if mapping.missing_roles(roles) and not mapping.missing_columns:
             columns = judged_columns(part, chosen) or columns
@@ -511,7 +513,9 @@ class RankingInput:
         if chosen.get("query") not in part.columns:  # the user may have named the runs' column
             chosen = {}
         attributes = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, attributes, attributes)
+        mapping = column_roles.match(
+            part.columns, ["query"], chosen, part.name, attributes, attributes
+        )
         fields = {"query": Field(mapping.resolve(["query"])["query"])}
         return ListPart(QUERY_TABLE, part, fields | self.options.attribute_fields, NO_SCORE)
 
@@ -540,7 +544,7 @@ def is_id_of_query(part: InputPart, query: str, column: str) -> bool:
     """True if a column has a usual name of a query, and each of its values goes with one query, as
     search_id does beside the text of a query.
     """
-    if snake_case(column) not in roles_of.facts("roles")["query"]["usual"].split():
+    if snake_case(column) not in column_roles.facts("roles")["query"]["usual"].split():
         return False
     pairs = set(zip(part.head[query], part.head[column], strict=True))
     return len(pairs) == len(set(part.head[column]))
@@ -554,7 +558,7 @@ def _refuse_attributes(
     """
     for role in ("system", "item", "score", "rank", "grade"):
         # other names of a system, such as model, may be those of segments
-        usual: Sequence[str] = ("system",) if role == "system" else roles_of.SYNONYMS[role]
+        usual: Sequence[str] = ("system",) if role == "system" else column_roles.SYNONYMS[role]
         names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
@@ -599,7 +603,7 @@ def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, s
         possible.append(proposal.columns["grade"])
     named = {column.name for column in table.named("grade")}
     if unnamed := [name for name in possible if name not in named]:
-        names = roles_of.listed(map(repr, unnamed))
+        names = column_roles.listed(map(repr, unnamed))
         way = written({"grade": unnamed[0]})
         raise refused(part.name, "no_held_out", columns=names, way=way)
     return proposal.columns if proposal.is_complete else {}

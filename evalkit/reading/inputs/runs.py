@@ -27,7 +27,7 @@ from evalkit.reading.inputs.rows import (
     ListRows,
     RankingInput,
 )
-from evalkit.reading.tables import columns as roles_of, ids, trec
+from evalkit.reading.tables import columns as column_roles, ids, trec
 from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
 
@@ -250,16 +250,18 @@ def _refuse_other_queries(
                 shard.unjudged_queries[name] for shard in shards if name in shard.unjudged_queries
             ]
             if not queries:  # all its rows are the queries' own documents, which are left out
-                raise InputError(roles_of.sentence("own_documents_alone", system=name))
+                raise InputError(column_roles.sentence("own_documents_alone", system=name))
             raise InputError(
-                roles_of.sentence("other_queries", system=name, query=queries[0], judged=judged)
+                column_roles.sentence("other_queries", system=name, query=queries[0], judged=judged)
             )
         if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
-            raise InputError(roles_of.sentence(reason, system=name))
+            raise InputError(column_roles.sentence(reason, system=name))
     if ranked.queries and not any(shard.has_query_of_table for shard in shards):
         query = next(chain.from_iterable(shard.first_id_of_query_table for shard in shards))
-        raise roles_of.refused(ranked.queries[0].name, "other_table", query=query, judged=judged)
+        raise column_roles.refused(
+            ranked.queries[0].name, "other_table", query=query, judged=judged
+        )
 
 
 def despite_collisions(build: "Build", read: Callable[["Build"], Result]) -> Result:
@@ -480,8 +482,8 @@ class Build:
         names = self._systems.names.tolist()
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
-            roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
-        return roles_of.requested_systems(names, self.options.systems)
+            column_roles.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
+        return column_roles.requested_systems(names, self.options.systems)
 
     def measured(self, systems: Mapping[str, SystemRankings], asks: Sequence[Ask] = ()) -> Measured:
         """The measured lists of each system. systems: the result of `rankings`."""
@@ -693,7 +695,7 @@ class Build:
         if is_mixed.any():
             system, query = divmod(int(is_mixed.argmax()), len(self._queries.names))
             raise InputError(
-                roles_of.sentence(
+                column_roles.sentence(
                     "scores_and_ranks",
                     system=self._systems.names[system],
                     query=self._queries.names[query],
@@ -764,7 +766,7 @@ class Build:
             row = int(differing[0])
             codes = (first[query[row]], code[row])
             low, high = sorted(_text_or_none(texts, code_of_row) for code_of_row in codes)
-            raise roles_of.refused(
+            raise column_roles.refused(
                 self.query_table.place(row),
                 "two_values",
                 column=name,

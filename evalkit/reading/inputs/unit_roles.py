@@ -43,7 +43,7 @@ from evalkit.reading.matching.samples import (
     differing,
     samples_of,
 )
-from evalkit.reading.tables import columns as roles_of, formats
+from evalkit.reading.tables import columns as column_roles, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
 from evalkit.reading.tables.rules import row_suffix
@@ -108,12 +108,12 @@ class FreeColumns:
 
     def lacking(self, role: str) -> InputError:
         """The error for a role without a column."""
-        return roles_of.unresolved([role], self.table.names, self.table.name)
+        return column_roles.unresolved([role], self.table.names, self.table.name)
 
     def only(self, role: str, candidates: Sequence[UnitColumn]) -> UnitColumn | None:
         """The candidate for a role, None without one. Raises InputError if there are several."""
         if len(candidates) > 1:
-            names = roles_of.listed([repr(column.name) for column in candidates])
+            names = column_roles.listed([repr(column.name) for column in candidates])
             first = written({role: candidates[0].name})
             raise refused(self.table.name, f"which_{role}", columns=names, first=first)
         return candidates[0] if candidates else None
@@ -506,7 +506,7 @@ def refuse_totals(units: Sequence[UnitColumn]) -> None:
     Durchschnitt, std, 25%.
     """
     for column in units:
-        if cell := column.first(roles_of.SUMMARY):
+        if cell := column.first(column_roles.SUMMARY):
             raise refused(
                 cell.part.name,
                 "totals",
@@ -602,7 +602,7 @@ def refuse_draws_as_systems(roles: UnitRoles) -> None:
     systems = [match[1] for match in matches if match]
     are_draws = len(systems) == len(names)
     if are_draws and 1 < len(set(systems)) < len(systems):
-        listed = roles_of.listed(map(repr, names), SHOWN)
+        listed = column_roles.listed(map(repr, names), SHOWN)
         part = roles.table.parts[0]
         way = _invocation_of_systems(part, names)
         raise UnclearSystems(f"{part.name}: {sentence('draws', columns=listed, way=way)}", names)
@@ -642,7 +642,7 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
         [column.name for column in possible_systems] if may_be_systems(possible_systems) else []
     )
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
-    listed = roles_of.listed(bookkeeping.columns, SHOWN)
+    listed = column_roles.listed(bookkeeping.columns, SHOWN)
     problem = sentence("bookkeeping", kind=bookkeeping.kind, columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", possible)
 
@@ -689,7 +689,7 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     if len(systems) < 2:  # which cannot be compared
         systems = []
     way = f": {_invocation_of_systems(part, systems)}" if systems else ""
-    listed = roles_of.listed(map(repr, names), SHOWN)
+    listed = column_roles.listed(map(repr, names), SHOWN)
     problem = sentence("features", columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", systems)
 
@@ -789,7 +789,7 @@ def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> Inp
         part.name,
         "answers",
         answer=proposal.answer or proposal.columns.get("grade", ""),
-        predictions=roles_of.listed(map(repr, names), 5),
+        predictions=column_roles.listed(map(repr, names), 5),
         way=invocation(part, way),
         values=values,
     )
@@ -873,7 +873,7 @@ def refuse_files(roles: UnitRoles, largest: int) -> None:
     """
     files = dict.fromkeys(map(_table_name, roles.table.parts))
     if 1 < largest <= len(files) and not roles.rest.repeats:
-        listed = roles_of.listed(files, 3)
+        listed = column_roles.listed(files, 3)
         draws = written({"unit": roles.name})
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
 

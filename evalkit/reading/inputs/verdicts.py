@@ -28,7 +28,7 @@ from evalkit.reading.matching.verdict_columns import (
     plain,
     verdicts_beside,
 )
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Source
 from evalkit.reading.tables.rules import row_suffix
@@ -105,8 +105,8 @@ def _refuse_several_verdicts(part: InputPart) -> None:
         return
     verdicts = verdicts_beside(SampledTable.from_part(part, {}), models)
     if len(verdicts) > 1:
-        listed = roles_of.listed(map(repr, verdicts))
-        raise roles_of.refused(part.name, "several_verdicts", columns=listed)
+        listed = column_roles.listed(map(repr, verdicts))
+        raise column_roles.refused(part.name, "several_verdicts", columns=listed)
 
 
 def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
@@ -171,8 +171,8 @@ def _verdicts_of_flags(
     for row, cells in enumerate(zip(*flags, strict=True), start=1):
         won = [canonical_label(cell or "") in ("1", "true") for cell in cells]
         if won.count(True) != 1:
-            columns = roles_of.listed(map(repr, layout.verdicts))
-            problem = roles_of.sentence("no_winner", columns=columns, cells=list(cells))
+            columns = column_roles.listed(map(repr, layout.verdicts))
+            problem = column_roles.sentence("no_winner", columns=columns, cells=list(cells))
             raise InputError(f"{part.name}, row {row}: {problem}")
         verdicts.append(("a", "b", "tie")[won.index(True)])
     return verdicts
@@ -192,13 +192,13 @@ def _systems(
     if models:
         names = sorted(name for name in set(chain.from_iterable(models)) if name)
         if len(names) != 2:
-            raise roles_of.refused(
+            raise column_roles.refused(
                 part.name,
                 "verdicts_of_models",
                 first=layout.models[0],
                 second=layout.models[1],
                 count=len(names),
-                names=roles_of.listed(names, MOST_NAMED),
+                names=column_roles.listed(names, MOST_NAMED),
             )
         return names[0], names[1]
     winners = sorted({text for text in verdicts if text and plain(text) not in TIES})
@@ -228,11 +228,11 @@ def _refused(
     """The error for a cell that is no verdict. systems: the names that it could have. row: its
     number, from 1.
     """
-    return roles_of.refused(
+    return column_roles.refused(
         part.name,
         "no_verdict",
         column=layout.verdicts[0],
-        systems=roles_of.listed(map(repr, systems)),
+        systems=column_roles.listed(map(repr, systems)),
         cell=text,
         at=row_suffix(row),
     )

@@ -13,7 +13,7 @@ from evalkit.parameters.reports import SUCH, SignificanceParameters
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns
 from evalkit.reading.reductions.units import UnitValues
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.columns import refused
 
 FEWEST = 10  # labels of a system: the spread of fewer says too little of the judge's error
@@ -29,7 +29,7 @@ def with_judge(p: SignificanceParameters, table: UnitTable, kind: str) -> Signif
     if p.test_to_train or p.claim != SUCH:
         raise ParameterError("oracle: takes a sample of units, without claim and test_to_train")
     free = FreeColumns.from_table(table)
-    oracle = [roles_of.require(free.names, name, table.name, "oracle") for name in p.oracle]
+    oracle = [column_roles.require(free.names, name, table.name, "oracle") for name in p.oracle]
     free = free.without(*map(free.named, oracle))
     if kind == "long":
         return _with_value(p, free)

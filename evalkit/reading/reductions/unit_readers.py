@@ -33,7 +33,7 @@ from evalkit.reading.reductions.units import (
     unused,
     wanted,
 )
-from evalkit.reading.tables import columns as roles_of, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, row_suffix
@@ -127,7 +127,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    mapping = roles_of.match(part.columns, roles, named, part.name, required_columns=units)
+    mapping = column_roles.match(part.columns, roles, named, part.name, required_columns=units)
     columns = mapping.resolve(["label", SCORE])
     shared = aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns, units)
     score = RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0)

@@ -23,7 +23,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import aligned, lists, outcomes, unit_roles
 from evalkit.reading.inputs.unit_columns import UnitColumn
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitRoles
-from evalkit.reading.tables import columns as roles_of, logs, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Source
 
@@ -490,7 +490,7 @@ def _labels_beside_shares(values: UnitValues) -> Iterator[kinds.Finding]:
         labels = [system for system, column in columns.items() if _is_flag(column)]
         shares = [system for system, column in columns.items() if _is_share(column)]
         if len(labels) == 1 and len(shares) == len(columns) - 1 > 0:
-            others = roles_of.listed(shares)
+            others = column_roles.listed(shares)
             yield kinds.LABELS_BESIDE_SHARES.warning(1, label=labels[0], shares=others)
 
 
@@ -516,7 +516,7 @@ def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> l
     """
     if roles.system and not systems:
         where = f"{roles.table.name}: {roles.system.name}"
-        roles_of.refuse_names(roles.systems, where, "systems")
+        column_roles.refuse_names(roles.systems, where, "systems")
     names = roles.metrics if roles.system else metrics or [VALUE]
     chosen = wanted(names, metrics, "metrics")
     return list(product(chosen, wanted(roles.systems, systems, "systems")))
@@ -613,7 +613,7 @@ def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tu
     """The requested names, all if none is requested. parameter: the one that names them. Raises
     ParameterError for one that does not exist.
     """
-    chosen = [roles_of.require(names, name, "the input", parameter) for name in requested]
+    chosen = [column_roles.require(names, name, "the input", parameter) for name in requested]
     return tuple(dict.fromkeys(chosen or names))
 
 
@@ -622,5 +622,5 @@ def unused(what: str, columns: Sequence[UnitColumn | str]) -> Iterator[kinds.Fin
     calls them.
     """
     if columns:
-        listed = roles_of.listed(map(str, columns), NAMED)
+        listed = column_roles.listed(map(str, columns), NAMED)
         yield kinds.UNUSED_COLUMNS.warning(len(columns), "read", what=what, names=listed)

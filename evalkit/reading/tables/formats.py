@@ -26,7 +26,7 @@ from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns as roles_of, documents, duck, logs, trec
+from evalkit.reading.tables import columns as column_roles, documents, duck, logs, trec
 from evalkit.reading.tables.parts import (
     HEAD,
     IDS,
@@ -266,7 +266,7 @@ class Csv(TextFile):
         try:
             return cls(columns=names, file_columns=names, heads=True, **facts)
         except InputError as error:
-            raise InputError(f"{error}{roles_of.no_header(names)}") from None
+            raise InputError(f"{error}{column_roles.no_header(names)}") from None
 
     @cached_property
     def comma_columns(self) -> frozenset[str]:
@@ -357,7 +357,7 @@ class Csv(TextFile):
         with_commas = [name for name in text_columns if cell_of_column[name] is not None]
         for name in numbers:
             if with_commas and cell_of_column[name] is not None:
-                raise roles_of.refused(
+                raise column_roles.refused(
                     self.name,
                     "decimal_commas",
                     column=name,
@@ -387,7 +387,7 @@ class Csv(TextFile):
             query = f"SELECT {with_point}, {with_comma} FROM {table}"
             cells = duck.sql(query, self.name).to_pylist()[0]
             if cells["with_point"] is not None:
-                raise roles_of.refused(
+                raise column_roles.refused(
                     self.name,
                     "decimal_commas",
                     column=name,
@@ -416,7 +416,7 @@ class Csv(TextFile):
             if has_bare or (are_all_grouped and self.delimiter == ";"):
                 got = with_point[name][0]
                 whole = got.replace(".", "")
-                raise roles_of.refused(self.name, "groups", column=name, got=got, whole=whole)
+                raise column_roles.refused(self.name, "groups", column=name, got=got, whole=whole)
 
 
 def _cells_with(form: str, cells: Mapping[str, Sequence[str]]) -> Counter[str]:
@@ -440,8 +440,8 @@ def _refuse_total(path: Path, delimiter: str) -> None:
         lines = file.read().decode(errors="replace").split("\n")[1:]
     first_cells = [line.split(delimiter)[0].strip('" \r') for line in lines]
     last = [cell for cell in first_cells if cell][-2:]
-    if last and last[0] != last[-1] and re.search(roles_of.SUMMARY, last[-1], re.IGNORECASE):
-        raise roles_of.refused(printed_path(path), "total", cell=last[-1])
+    if last and last[0] != last[-1] and re.search(column_roles.SUMMARY, last[-1], re.IGNORECASE):
+        raise column_roles.refused(printed_path(path), "total", cell=last[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
@@ -686,7 +686,7 @@ def _by_content(path: Path, header: str | None) -> File:
     part = Csv.opened(path, header)
     if len(part.columns) == 1:
         titles = {"run": trec.RUN.title, "qrels": trec.QRELS.title}
-        raise roles_of.refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
+        raise column_roles.refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
     return part
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.catalogue.lookup import direction
 from evalkit.findings import kinds
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
 from evalkit.system import plain, unpacked
 
@@ -215,7 +215,7 @@ def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
         return list(parts)
     scored = [log for log in logs if log.content.scored]
     if logs and not scored:
-        raise roles_of.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
+        raise column_roles.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
     columns = dict.fromkeys(COLUMNS)
     for log in scored:
         columns |= dict.fromkeys(log.columns)
@@ -271,16 +271,18 @@ def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
         sentences += _counts_in_words(log, log.content.left_out)
         twice += _counts_in_words(log, log.content.twice)
     if sentences:
-        yield kinds.LEFT_OUT_OF_LOGS.warning(len(sentences), what=roles_of.listed(sentences, NAMES))
+        yield kinds.LEFT_OUT_OF_LOGS.warning(
+            len(sentences), what=column_roles.listed(sentences, NAMES)
+        )
     wrong = {log: len(log.content.errored or ()) for log in logs if log.wrong}
     if any(wrong.values()):
         what = [f"{count:,} in {log.name}" for log, count in wrong.items() if count]
-        yield kinds.ERRORS_AS_WRONG.note(len(what), what=roles_of.listed(what, NAMES))
+        yield kinds.ERRORS_AS_WRONG.note(len(what), what=column_roles.listed(what, NAMES))
     if twice:
-        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=roles_of.listed(twice, NAMES))
+        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=column_roles.listed(twice, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
-        yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
+        yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=column_roles.listed(renamed, NAMES))
 
 
 def _counts_in_words(log: EvaluationLog, counts: Mapping[str, int]) -> list[str]:
@@ -343,7 +345,7 @@ def opened(path: Path, where: str) -> list[EvaluationLog]:
         raise InputError(f"{where}: {error}") from None
     except UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
-        raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
+        raise column_roles.refused(where, "odd_log", kind=kind.name, reason=reason) from None
     contents = [content] if isinstance(content, Content) else content
     return [
         EvaluationLog(
@@ -506,7 +508,7 @@ def _document(path: Path) -> InspectLog:
     """A log in one document."""
     log = _loaded(path)
     if not log.get("samples"):
-        raise InputError(roles_of.sentence("unfinished", status=log.get("status")))
+        raise InputError(column_roles.sentence("unfinished", status=log.get("status")))
     return InspectLog(log, log["samples"])
 
 
@@ -515,7 +517,7 @@ def _archive(path: Path) -> InspectLog:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "header.json" not in names:
-            raise InputError(roles_of.sentence("unfinished", status="started"))
+            raise InputError(column_roles.sentence("unfinished", status="started"))
         members: list[str] = []
         for beginning in SUMMARIES:
             members = members or [name for name in names if name.startswith(beginning)]
@@ -837,7 +839,7 @@ def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence
 
 def _refuse(path: Path, **facts: str) -> Content:
     """Refuse a file of a run that has no samples."""
-    raise InputError(roles_of.sentence("only_means", **facts))
+    raise InputError(column_roles.sentence("only_means", **facts))
 
 
 @dataclass(frozen=True)
