@@ -17,6 +17,7 @@ from evalkit.metrics import predictive
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
+from evalkit.reading.tables.frames import as_one_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +180,7 @@ class Schema:
         if any(rules.is_long(table[name]).any() for name in self.repeated):
             raise rules.BrokenRule("a text is too long")
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
-        texts = {name: _as_one_array(table[name]) for name in names}
+        texts = {name: as_one_array(table[name]) for name in names}
         if self.id:
             self.id.check(texts["id"], None)
         return texts
@@ -188,7 +189,7 @@ class Schema:
         """The values of a column as numbers: of texts the numbers of a coded column, else their
         hashes. Raises BrokenRule for an invalid value.
         """
-        values = field.check(_as_one_array(column), None)
+        values = field.check(as_one_array(column), None)
         coded = self.coded.get(role)
         if coded is not None:
             return coded.number_of_value[tables.indices_among(values, coded.values)]
@@ -205,7 +206,7 @@ class Schema:
         if self.names == "id":
             return texts["id"]
         if self.names:
-            return _as_one_array(table[self.names])
+            return as_one_array(table[self.names])
         return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
 
     def _key(self, texts: Mapping[str, "pa.Array"], numbers: Sequence[np.ndarray]) -> Hashes:
@@ -226,17 +227,12 @@ class Schema:
         slices = list[Ints]()
         start = 1
         for i, segment in enumerate(self.segments):
-            texts = _as_one_array(table[f"segment{i}"])
+            texts = as_one_array(table[f"segment{i}"])
             slices.append(
                 start + segment.number_of_value[tables.indices_among(texts, segment.values)]
             )
             start += int(segment.number_of_value.max()) + 1
         return slices
-
-
-def _as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
-    """A column of an Arrow table as one array; it is not copied if it is in one piece."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:

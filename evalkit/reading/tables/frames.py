@@ -122,7 +122,7 @@ class Frame(InputPart):
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         for role, name in numbers.items():
             # true and false become 1 and 0; whole numbers that no double holds are rounded
-            columns[role] = _one_array(self.table[name].cast("float64", safe=False))
+            columns[role] = as_one_array(self.table[name].cast("float64", safe=False))
         return columns
 
     @cached_property
@@ -160,7 +160,7 @@ def _as_texts(column: "pa.ChunkedArray") -> "pa.Array":
     # text of 64-bit offsets may not fit into the 32 bits of the other type
     if column.type != pa.large_string():
         column = column.cast(pa.string())
-    texts = _one_array(column)
+    texts = as_one_array(column)
     empty = pc.equal(texts, "")
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
 
@@ -174,7 +174,7 @@ def _texts_of_cells(column: "pa.ChunkedArray") -> list[str | None]:
     return [None if np.isnan(number) else str(number) for number in numbers.tolist()]
 
 
-def _one_array(column: "pa.ChunkedArray") -> "pa.Array":
+def as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
     """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
