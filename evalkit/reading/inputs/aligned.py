@@ -443,6 +443,7 @@ class PredictionTable:
         names = [role.name for role in self.roles]
         if self.columns:
             column_roles.check_roles(self.columns, names)
+        # column without a role -> the parameter that names it
         other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
         other_uses |= self.metric_columns
         mappings = {}

@@ -261,7 +261,9 @@ class RankingInput:
 
     @property
     def attributes_of_runs(self) -> Sequence[str]:
-        """The columns of segments and unit, where the runs hold them."""
+        """The columns of segments and unit that the runs hold: none if there is a table of queries,
+        which then holds them.
+        """
         return self.options.attributes if self.queries is None else ()
 
     def with_slices(self, slices: Sequence[str]) -> "RankingInput":
@@ -421,9 +423,9 @@ class RankingInput:
         if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
-        is_ordered = roles & set(ORDER) or _score_columns(
-            part, mapping.columns, self.options.systems
-        )
+        is_ordered = not roles.isdisjoint(ORDER)
+        if not is_ordered:  # a wide table has a column of scores for each system
+            is_ordered = bool(_score_columns(part, mapping.columns, self.options.systems))
         if is_ordered and set(LISTED).union(self.grade_roles) <= roles:
             return None
         table = SampledTable.from_part(
@@ -708,8 +710,8 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
     deepest = max(map(len, folders), default=0)
     for depth in range(deepest + 1):
         names = []
-        for outer_folders, stem in zip(folders, stems, strict=True):
-            innermost = outer_folders[len(outer_folders) - depth :]
+        for folders_of_file, stem in zip(folders, stems, strict=True):
+            innermost = folders_of_file[len(folders_of_file) - depth :]
             names.append("/".join([*innermost, stem]))
         if len(set(names)) == len(set(paths)):
             return names

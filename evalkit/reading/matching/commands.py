@@ -94,6 +94,7 @@ def advising(make: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(make)
     def make_or_advise(p: Parameters, *arguments: object) -> Result:
+        """What `make` returns for the parameters of a report, or the error as the user sees it."""
         try:
             return make(p, *arguments)
         except ParameterError:  # which is about no file

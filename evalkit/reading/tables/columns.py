@@ -170,11 +170,11 @@ class RoleMapping:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
         for role in itertools.chain.from_iterable(missing):
             used_otherwise = columns_called(role, self.other_uses)
-            if used_otherwise:
+            if used_otherwise:  # such as a label that is named as a segment too
                 column = used_otherwise[0]
+                parameter = self.other_uses[column]
                 raise ParameterError(
-                    f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}, name "
-                    f"another column"
+                    f"{parameter}: {column!r} is the {role} of {self.where}, name another column"
                 )
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)

@@ -217,7 +217,9 @@ def no_table_error(data: object) -> InputError:
 
 
 def is_spark_frame(data: object) -> TypeGuard["pyspark.sql.DataFrame"]:
-    """True for a data frame of Spark, told by its module: importing Spark takes seconds."""
+    """True for a data frame of Spark: the module of its class says so, without an import of Spark,
+    which takes seconds.
+    """
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
