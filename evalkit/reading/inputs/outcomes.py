@@ -585,7 +585,7 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""
         column = next(column for column in columns if set(texts) & set(column.names))
-        row = column.first(*set(texts).intersection(column.names))
+        row = column.first(set(texts).intersection(column.names))
         return LabelCell(rows.place(row), column.names[column.code[row]])
 
     return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
@@ -599,7 +599,7 @@ def _refuse_decisions_for_no_label(outcomes: Outcomes, column: str) -> None:
     for name, decisions in rows.predictions_of("predicted").items():
         unknown = [text for text in decisions.names if text not in labels]
         if unknown and _is_decided_positive(decisions, labels) is None:
-            row = decisions.first(*unknown)
+            row = decisions.first(unknown)
             got = decisions.names[decisions.code[row]]
             must = f"must be {labels[0]!r} or {labels[1]!r}, got {got!r}"
             raise InputError(f"{rows.place(row, name)}: {column} {must}")

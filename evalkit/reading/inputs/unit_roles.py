@@ -90,7 +90,7 @@ class FreeColumns:
         """The columns that count repetitions, or number splits."""
         return [column for column in self.columns if column.repeats]
 
-    def without(self, *roles: UnitColumn | None) -> "FreeColumns":
+    def without(self, roles: Collection[UnitColumn | None]) -> "FreeColumns":
         """The columns except these, which have a role now; None is no column."""
         remaining = tuple(column for column in self.columns if column not in roles)
         return replace(self, columns=remaining)
@@ -277,7 +277,7 @@ class UnitRoles:
             raise columns.lacking("system")
         metric = by_role.get("metric") or columns.metric()
         cluster = columns.named(unit) if unit else None
-        free = columns.without(system, cluster, metric, *by_role.values())
+        free = columns.without([system, cluster, metric, *by_role.values()])
         if "value" not in by_role:
             refuse_leaderboard(system, free)
         ids: Sequence[UnitColumn] = []
@@ -285,8 +285,8 @@ class UnitRoles:
             ids = [by_role["unit"]]
         else:
             ids = free.units_within(cluster, [system, metric])
-        value = by_role.get("value") or value_of_long(free.without(*ids))
-        free = free.without(value)
+        value = by_role.get("value") or value_of_long(free.without(ids))
+        free = free.without([value])
         roles = cls(ids or free.units(), cluster, [value], free, chosen, system, metric)
         return roles.clustered().checked()
 
@@ -303,13 +303,13 @@ class UnitRoles:
         """
         chosen_systems = [columns.named(name) for name in dict.fromkeys(systems)]
         cluster = columns.named(unit) if unit else None
-        free = columns.without(cluster, *chosen_systems)
+        free = columns.without([cluster, *chosen_systems])
         if not chosen_systems:
             refuse_pairs(columns)
         ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids:
             ids = [cluster] if free.repeats else free.counters(cluster)[:1]
-        free = free.without(*ids)
+        free = free.without(ids)
         values = chosen_systems or free.systems
         if not values:
             part = columns.table.parts[0]
@@ -337,7 +337,7 @@ class UnitRoles:
     def checked(self) -> "UnitRoles":
         """The roles without a column in two of them. Raises InputError for a row of totals."""
         refuse_totals(self.ids)
-        rest = self.rest.without(*self.ids, *self.values)
+        rest = self.rest.without([*self.ids, *self.values])
         cluster = None if self.cluster in self.ids else self.cluster
         return replace(self, rest=rest, cluster=cluster)
 

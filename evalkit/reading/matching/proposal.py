@@ -601,7 +601,8 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
     if not predictions:
         return True
     fits_actual = is_forecast if has_axis(table) else is_near
-    return any(fits_actual(*pair) for pair in product(candidates, predictions))
+    pairs = product(candidates, predictions)
+    return any(fits_actual(actual, prediction) for actual, prediction in pairs)
 
 
 def closer_to_forecasts(

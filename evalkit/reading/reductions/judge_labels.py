@@ -30,7 +30,7 @@ def with_judge(p: SignificanceParameters, table: UnitTable, kind: str) -> Signif
         raise ParameterError("oracle: takes a sample of units, without claim and test_to_train")
     free = FreeColumns.from_table(table)
     oracle = [column_roles.require(free.names, name, table.name, "oracle") for name in p.oracle]
-    free = free.without(*map(free.named, oracle))
+    free = free.without(list(map(free.named, oracle)))
     if kind == "long":
         return _with_value(p, free)
     systems = p.systems or _judged_systems(p, free)
@@ -51,15 +51,16 @@ def _with_value(p: SignificanceParameters, free: FreeColumns) -> SignificancePar
     if "value" in p.columns:
         return p
     named = [free.named(name) for name in (*p.columns.values(), p.unit) if name]
-    value = free.without(free.system(), *named).value()
+    value = free.without([free.system(), *named]).value()
     return replace(p, columns={**p.columns, "value": value.name})
 
 
 def _judged_systems(p: SignificanceParameters, free: FreeColumns) -> list[str]:
     """The columns of scores of a wide table."""
-    free = free.without(free.named(p.unit) if p.unit else None)
+    if p.unit:
+        free = free.without([free.named(p.unit)])
     ids = [free.named(p.columns["unit"])] if "unit" in p.columns else free.units_of_rows()
-    return [column.name for column in free.without(*ids).systems]
+    return [column.name for column in free.without(ids).systems]
 
 
 def _label_column(system: str, systems: Sequence[str], oracle: Sequence[str]) -> str:

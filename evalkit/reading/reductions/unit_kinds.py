@@ -236,7 +236,7 @@ class UnitInput:
             return unit_readers.read_output(parts, p.systems, p.metrics)
         free = FreeColumns.from_table(self.table)
         unit = _unit(p, free)
-        free = free.without(*map(free.named, p.oracle))
+        free = free.without(list(map(free.named, p.oracle)))
         if self.name == "long":
             roles = UnitRoles.of_long(free, self._columns_of_long(free), unit)
         else:

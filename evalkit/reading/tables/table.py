@@ -7,7 +7,7 @@ a value of a column; a numeric column with many values is cut into quartiles.
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
@@ -65,7 +65,7 @@ class Coded:
         new_code = np.cumsum(occurs) - 1  # of each name: how many names before it stay
         return Coded(tuple(itertools.compress(self.names, occurs)), new_code[code])
 
-    def first(self, *names: str) -> int:
+    def first(self, names: Collection[str]) -> int:
         """The first row with one of the names."""
         codes = [self.names.index(name) for name in names]
         return int(np.isin(self.code, codes).argmax())
