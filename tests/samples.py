@@ -103,7 +103,7 @@ def forecasts(rows=60, **more) -> pd.DataFrame:
 
 def read_forecasts(data, **chosen) -> outcomes.Outcomes:
     """The forecasts of a file, folder, glob pattern, frame or list of these."""
-    given = aligned.PredictionTable.of(data, roles=outcomes.FORECASTS, **chosen)
+    given = aligned.PredictionTable.from_data(data, roles=outcomes.FORECASTS, **chosen)
     return outcomes.forecasts_of(given.rows())
 
 

@@ -291,7 +291,7 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     in_folders(frame, here / "out", "system", kind=kind)
     whole = runs.read("out")
     with engine.opened(engine.budget(250 * 10**6, threads=2)) as opened:
-        measured = sharded.measured(opened, RankingInput.of("out"), [_reciprocal_ranks])
+        measured = sharded.measured(opened, RankingInput.from_data("out"), [_reciprocal_ranks])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts
     for name in "AB":

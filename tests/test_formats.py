@@ -19,7 +19,7 @@ from evalkit.drawing.pieces import folded
 from evalkit.drawing.shown import findings
 from evalkit.findings.kinds import FindingKind
 from evalkit.numbers import decimals, number
-from evalkit.reading.tables.formats import FORMATS, shown
+from evalkit.reading.tables.formats import FORMATS, printed_path
 from evalkit.reading.tables.parts import File, stamp
 from evalkit.report import plain
 
@@ -38,7 +38,7 @@ class Feather(File):
 
 def opened(path, header):
     names = tuple(pyarrow.feather.read_table(path).column_names)
-    return Feather(name=shown(path), columns=names, path=path, stamp=stamp(path))
+    return Feather(name=printed_path(path), columns=names, path=path, stamp=stamp(path))
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
     found = sharded.read(
-        RankingInput.of(table.to_reader()),
+        RankingInput.from_data(table.to_reader()),
         [LastRank()],
         backends.budget(200 * 10**6, reading=Reading(lists=0)),
     )

@@ -194,7 +194,7 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
         engine.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))
     ) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
-        large = sharded.measured(e, RankingInput.of(*files, ranks=ranks), ASKS)
+        large = sharded.measured(e, RankingInput.from_data(*files, ranks=ranks), ASKS)
     assert whole.accounts == large.accounts
     assert (whole.accounts["a"].late > 0) == (ranks == "as given")
     for system in "ab":

@@ -238,7 +238,7 @@ def counted(table, most=2**20):
 def grids(folder, memory, size, most=2**20, **more):
     with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
         made = scores.read(
-            engine, OutcomeTable.of(str(folder), attributes=["country"], **more), ["country"]
+            engine, OutcomeTable.from_data(str(folder), attributes=["country"], **more), ["country"]
         )
         return counted(made, most)
 
@@ -296,7 +296,8 @@ def test_groups_of_counted_values_are_those_of_the_rows(rows):
         expected = slices("x", texts)
         assert found.labels == [one.label for one in expected]
         assert all(
-            np.array_equal(found.of[code] == i, one.member) for i, one in enumerate(expected)
+            np.array_equal(found.number_of_value[code] == i, one.member)
+            for i, one in enumerate(expected)
         )
 
 

@@ -28,7 +28,7 @@ SPLITS = np.arange(ROWS) % 5
 
 
 def sampled(**columns):
-    return SampledTable.of(sources.parts(pd.DataFrame(columns))[0], {})
+    return SampledTable.from_part(sources.parts(pd.DataFrame(columns))[0], {})
 
 
 def ways_of(**columns):

@@ -42,7 +42,7 @@ def limits(request):
 
 def measured(limits, *args, asks=ASKS, **options):
     with engine.opened(limits) as e:
-        return sharded.measured(e, RankingInput.of(*args, **options), asks)
+        return sharded.measured(e, RankingInput.from_data(*args, **options), asks)
 
 
 def assert_same(a: runs.Runs, b: runs.Runs, asks=ASKS) -> None:
@@ -173,9 +173,9 @@ GOOD = {
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
     ask = PerQuery(lookup.find_metric("map", "rankings"), 1.0)
-    assert sharded.read(RankingInput.of(frame), [ask], engine.budget(200 * 10**6)).rankings
+    assert sharded.read(RankingInput.from_data(frame), [ask], engine.budget(200 * 10**6)).rankings
     found = sharded.read(
-        RankingInput.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
+        RankingInput.from_data(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
     )
     assert not found.rankings
     assert found.measure("score", ask).per_unit.tolist() == [1.0, 1.0]

@@ -60,7 +60,7 @@ def is_of_users(input_part: InputPart, p: InterleavingParameters) -> bool:
     or no sessions; or metrics of users are named.
     """
     mapping = roles_of.match(input_part.columns, ("team", "session", "arm"), chosen={}, where="")
-    proposal = proposal_of_users(SampledTable.of(input_part, chosen={}))
+    proposal = proposal_of_users(SampledTable.from_part(input_part, chosen={}))
     roles = set(mapping.resolve()) | set(p.columns) | set(proposal.columns)
     is_log = "team" in roles or ("session" in roles and "arm" not in roles)
     return bool(p.metrics) or not is_log
@@ -152,7 +152,7 @@ def _selections(
         texts, numbers = columns_by_type(part_fields)
         selections.append(input_part.select(texts, numbers, engine.dialect, frame=frame))
     return [
-        engine.kept(selection, frame) for selection, frame in zip(selections, frames, strict=True)
+        engine.cached(selection, frame) for selection, frame in zip(selections, frames, strict=True)
     ]
 
 
@@ -249,7 +249,7 @@ def _summarise(
     unit = "user" if "user" in roles else "session"
     query = replace(
         Query.over(selections, [cells] * len(selections)),
-        by=f"c{roles.index(unit)}",
+        group_column=f"c{roles.index(unit)}",
         rows=sum(rows),
     )
     try:
@@ -530,7 +530,8 @@ def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -
     such as revenue with "5 €", which is why the column is not taken as a metric. columns_in_use:
     those with another use, which are not checked.
     """
-    for column in SampledTable.of(input_part, {}, used=columns_in_use).columns:
+    sampled = SampledTable.from_part(input_part, {}, columns_in_use=columns_in_use)
+    for column in sampled.columns:
         number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
         looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
         if column.is_bookkeeping or not looks_like_numbers:
@@ -622,7 +623,9 @@ def user_fields(
     for input_part in parts:
         # without ids of users the rows may be totals of arms
         if not _has_column_of("user", input_part, columns):
-            refuse_totals(input_part, proposal_of_users(SampledTable.of(input_part, columns)))
+            refuse_totals(
+                input_part, proposal_of_users(SampledTable.from_part(input_part, columns))
+            )
     fields = [_fields(input_part, USERS, columns, attributes, numbers) for input_part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
@@ -711,7 +714,8 @@ def _fields(
     if required == ["arm"] and mapping.missing_roles(required):
         # no column is called like an arm: take the one that holds arms by its content
         columns_in_use = (*attributes, *numbers)
-        proposal = proposal_of_users(SampledTable.of(input_part, chosen, used=columns_in_use))
+        sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
+        proposal = proposal_of_users(sampled)
         if proposal.is_complete:
             mapping = match(chosen={**proposal.columns, **chosen})
     try:

@@ -896,7 +896,7 @@ def of_blocks(
         "measured": measured,
         "precision": precision,
         "thresholds": measured.thresholds,
-        "unused_decisions": named_as_decisions(table.others),
+        "unused_decisions": named_as_decisions(table.unused_columns),
     }
     outside = summary.specific.outside.sums.tolist()
     certain_errors = summary.specific.certain_errors.sums.tolist()

@@ -574,7 +574,8 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
         study.check_columns(p.metrics, data)
         return tuple(dict.fromkeys(p.metrics))
     columns_in_use = logs.distinct(p.segments, (p.strata, p.before))
-    proposed = proposal.users(SampledTable.of(data[0], p.columns, used=columns_in_use))
+    sampled = SampledTable.from_part(data[0], p.columns, columns_in_use=columns_in_use)
+    proposed = proposal.users(sampled)
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
         logs.user_fields(data, p.columns, (), columns_in_use)  # refuses a table without arms

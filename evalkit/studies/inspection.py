@@ -348,7 +348,7 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")
-    unit_input = unit_kinds.UnitInput.of(parts, p)
+    unit_input = unit_kinds.UnitInput.from_parts(parts, p)
     what = unit_input.kind.what
     if is_trec_run and p.qrels is None:
         return Inspection(what)

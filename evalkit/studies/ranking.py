@@ -23,8 +23,8 @@ from evalkit.numbers import unit_noun
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
-from evalkit.reading.inputs.lists import DEEPEST, Catalogue
-from evalkit.reading.inputs.runs import NONE, Ask, ListAccount, Runs
+from evalkit.reading.inputs.lists import DEEPEST, Catalogue, ListAccount
+from evalkit.reading.inputs.runs import NONE, Ask, Runs
 from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (

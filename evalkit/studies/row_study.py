@@ -135,7 +135,7 @@ def arguments_from_blocks(
         read=sum(table.counts),
         used=rows,
         alone=alone,
-        others=table.others,
+        others=table.unused_columns,
         by_content=table.pieces[0].layout.by_content,
     )
     return {

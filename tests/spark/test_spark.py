@@ -60,7 +60,7 @@ def split(session, tmp_path_factory):
 def test_whole_groups_of_a_table_in_many_files_are_reduced(session, split):
     name, table = split
     engine = backends.Spark(session, Reading(worker=3_000))
-    shards = engine.total(Query(f"SELECT * FROM {name}", name, by="query"), groups)
+    shards = engine.total(Query(f"SELECT * FROM {name}", name, group_column="query"), groups)
     found, (expected,) = pa.concat_tables(shards), groups(table)
     assert len(shards) > 1
     assert len(found) == 700  # a group cut in two would be two rows
@@ -74,7 +74,11 @@ def test_rows_that_come_as_they_are_are_summed(session, split):
     shards = engine.total(query, lambda table: [len(table)])
     assert len(shards) > 3
     assert sum(shards) == 60_000
-    assert engine.total(query, length) == engine.total(replace(query, by="query"), length) == 60_000
+    assert (
+        engine.total(query, length)
+        == engine.total(replace(query, group_column="query"), length)
+        == 60_000
+    )
 
 
 @pytest.mark.parametrize("rows_known", [9_000, 0], ids=["one fold", "two steps"])
@@ -90,7 +94,7 @@ def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_k
 def test_rows_are_streamed_in_whole_groups(session, split):
     shards = list(
         backends.Spark(session, Reading(worker=3_000)).stream(
-            Query(f"SELECT * FROM {split[0]}", "rows", by="query")
+            Query(f"SELECT * FROM {split[0]}", "rows", group_column="query")
         )
     )
     assert len(shards) > 1
@@ -168,7 +172,7 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kin
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
         backends.Spark(session).total(
-            Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse
+            Query(f"SELECT * FROM {split[0]}", "rows", group_column="query"), refuse
         )
 
 
@@ -445,7 +449,7 @@ def test_a_file_beside_a_table_is_sent_to_the_session(session):
     (part,) = sources.parts(str(qrels))
     chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
     n = len(qrels.read_text(encoding="utf-8").splitlines())
-    found = engine.table(Query.of(chosen, "count(`grade`) AS n"))
+    found = engine.table(Query.from_selection(chosen, "count(`grade`) AS n"))
     assert found["n"].to_pylist() == [n]
 
 

@@ -38,7 +38,7 @@ def frame(session, rows: pd.DataFrame):
 def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
     tables = (sources.parts(data, reading=READING) for data in given)
     found = sharded.read(
-        RankingInput.of(*tables, **options), asks, backends.budget(reading=READING)
+        RankingInput.from_data(*tables, **options), asks, backends.budget(reading=READING)
     )
     assert not found.rankings
     return found

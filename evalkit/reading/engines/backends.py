@@ -16,21 +16,27 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.limits import USUAL, Reading
 from evalkit.machine import folders, threads
 from evalkit.machine.progress_bars import progress
 from evalkit.parameters.reports import LEAST_MEMORY, Resources
 from evalkit.reading.engines import base, spark_worker
-from evalkit.reading.engines.base import Engine, Query, added
+from evalkit.reading.engines.base import Engine, Query, Result, added
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import is_spark_frame
 from evalkit.reading.tables.parts import InputPart, Selection, explained
 from evalkit.reading.tables.rules import BrokenRule
 
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    import pyspark.sql
+
+Batches = Iterator["pa.RecordBatch"]
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -53,8 +59,8 @@ class Budget:
 
         It does not depend on threads, because sums of doubles depend on where shards end.
         """
-        most = min(self.memory // 4, self.reading.at_once) // self.reading.row
-        return max(self.reading.shard, min(self.reading.largest, most))
+        rows_in_budget = min(self.memory // 4, self.reading.at_once) // self.reading.row
+        return max(self.reading.shard, min(self.reading.largest, rows_in_budget))
 
     @property
     def workers(self) -> int:
@@ -104,12 +110,12 @@ def needed(parts: Sequence[InputPart], budget: Budget) -> Iterator[Engine | None
     """A context with the engine for tables that have more rows than are kept in memory; with None
     for others.
     """
-    most = budget.reading.rows
-    if sum(part.most_rows for part in parts) <= most:
+    max_rows = budget.reading.rows
+    if sum(part.most_rows for part in parts) <= max_rows:
         yield None
         return
     with opened(budget, parts) as engine:
-        is_large = isinstance(engine, Spark) or rows_of(engine, parts) > most
+        is_large = isinstance(engine, Spark) or rows_of(engine, parts) > max_rows
         yield engine if is_large else None
 
 
@@ -129,7 +135,7 @@ def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
 def _count(engine: Engine, part: InputPart) -> int:
     """The number of rows of a part, by a query."""
     selection = part.select({"first": part.columns[0]}, {})
-    table = engine.table(Query.of(selection, "count(*) AS n"))
+    table = engine.table(Query.from_selection(selection, "count(*) AS n"))
     return int(table["n"][0].as_py())
 
 
@@ -149,7 +155,7 @@ class DuckDB(Engine):
     dialect: ClassVar[duck.Dialect] = duck.DUCKDB
 
     @cached_property
-    def connection(self) -> Any:
+    def connection(self) -> "duckdb.DuckDBPyConnection":
         """The connection."""
         import duckdb
 
@@ -167,54 +173,55 @@ class DuckDB(Engine):
         """The limits on the number of rows in memory."""
         return self.budget.reading
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table."""
-        with self._asked(query) as relation:
+        with self._result_of(query) as relation:
             return relation.to_arrow_table()
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
         """As `Engine.total`; shards are reduced in parallel, and their results added in order."""
-        total = None
+        total: Any = None
         with progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
-            for result in threads.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+            for result in threads.ordered(
+                lambda shard: summarise(*shard), shards, self.budget.workers
+            ):
                 total = added(total, result)
-        return total
+        return cast("Result", total)
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, sorted by hash, which takes half the time of sorting texts.
 
         Values with the same hash are in the same shard.
         """
-        if query.by:
+        if query.group_column:
             name = self.dialect.quote(base.HASH)
-            keys = ", ".join([name, *query.then])
-            ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
+            keys = ", ".join([name, *query.order_columns])
+            hashed = f"SELECT *, hash({query.group_column}) AS {name} FROM ({query.sql})"
+            ordered = f"{hashed} ORDER BY {keys}"
             yield from base.of_hash(self._batches(replace(query, sql=ordered)))
         else:
             yield from self._batches(query)
         self.close()  # as sorting has filled its memory
 
-    def _batches(self, query: Query) -> Iterator[Any]:
+    def _batches(self, query: Query) -> Iterator["pa.Table"]:
         """The result as Arrow tables of the rows of a shard, in order."""
         size = self.budget.shard
-        with self._asked(query) as relation:
+        with self._result_of(query) as relation:
             yield from base.tables(relation.to_arrow_reader(size), size)
 
     def again(self) -> AbstractContextManager[Engine]:
         """A new connection with the same budget."""
         return opened(self.budget)
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """As `Engine.where`, by the connection of this process."""
-        return selection.where(condition, cells, most)
+        return selection.where(condition, cells, limit)
 
-    def _asked(self, query: Query) -> AbstractContextManager[Any]:
+    def _result_of(self, query: Query) -> AbstractContextManager[Any]:
         """A context in which the query's result, a relation of DuckDB, is used."""
         refused = partial(self._refused, where=query.where)
-        return duck.asked(self.connection, query.sql, query.frames, refused)
+        return duck.query_result(self.connection, query.sql, query.frames, refused)
 
     def _refused(self, message: str, where: str) -> InputError:
         """The error for a message of DuckDB."""
@@ -241,24 +248,26 @@ class AtHand(DuckDB):
         return cls({}, budget())
 
     @cached_property
-    def connection(self) -> Any:
+    def connection(self) -> "duckdb.DuckDBPyConnection":
         """The connection of this process."""
         return duck.connection()
 
-    def kept(self, selection: Selection, frame: str) -> Selection:
+    def cached(self, selection: Selection, frame: str) -> Selection:
         """The selection; for a text file, which takes long to read again, the result of it."""
         if not isinstance(selection.part, formats.TextFile):
             return selection
         with explained(selection):
-            result = self.table(Query.of(selection, "*"))
+            result = self.table(Query.from_selection(selection, "*"))
         return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: result})
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """The result as one shard."""
         yield self.table(query)
 
 
-def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
+def _numbered(
+    shards: Iterator["pa.Table"], draw: Callable[[int], None]
+) -> Iterator[tuple["pa.Table", int]]:
     """The shards, each with the number of rows before it. draw: shows the number of rows so far."""
     before = 0
     for shard in shards:
@@ -325,24 +334,24 @@ def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> 
 class Spark(Engine):
     """A Spark session, classic or Connect, as a reading engine."""
 
-    session: Any
+    session: "pyspark.sql.SparkSession"
     reading: Reading = USUAL.reading
     dialect: ClassVar[duck.Dialect] = duck.SPARK
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table."""
-        with self._asked(query) as rows:
+        with self._result_of(query) as rows:
             return rows.toArrow()
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
         """As `Engine.total`, computed by the workers.
 
         The results are summed within each partition and then over all partitions, in two steps if
         the table may be long because its rows are not known. Raises InputError if the query returns
         no row.
         """
-        with self._asked(query) as rows:
-            summed = self._worked(rows, query.by, of, added)
+        with self._result_of(query) as rows:
+            summed = self._worked(rows, query.group_column, summarise, added)
             fold = _sent(spark_worker.folded, added)
             for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
                 summed = summed.repartition(folds, "of").mapInArrow(fold, spark_worker.CELLS)
@@ -350,47 +359,52 @@ class Spark(Engine):
         results = list(map(_read, spark_worker.contents(batches)))
         if not results:
             raise InputError(f"{query.where}: there is no row")
-        return results[0]
+        total: Result = results[0]
+        return total
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
-        with self._asked(query) as rows:
-            cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
-            yield from map(
-                spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells)))
-            )
+        with self._result_of(query) as rows:
+            cells = self._worked(rows, query.group_column, spark_worker.written, None)
+            batches = map(_batch, cells.toLocalIterator())
+            for content in spark_worker.contents(batches):
+                yield spark_worker.table(_read(content))
 
     def _worked(
-        self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None
-    ) -> Any:
-        """The results of workers as a data frame of cells: of shards, or with `plus`, which adds
+        self,
+        rows: "pyspark.sql.DataFrame",
+        group_column: str | None,
+        summarise: Callable[["pa.Table"], object],
+        add: Callable[..., Any] | None,
+    ) -> "pyspark.sql.DataFrame":
+        """The results of workers as a data frame of cells: of shards, or with `add`, which adds
         two results, of partitions.
 
-        rows: the data frame. by: as in `Query`. of: what is computed from a shard.
+        rows: the data frame. group_column: as in `Query`. summarise: what is computed from a shard.
         """
-        work = _sent(spark_worker.reduced, (by, of, plus, self.reading.worker))
-        return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
+        work = _sent(spark_worker.reduced, (group_column, summarise, add, self.reading.worker))
+        return _grouped(rows, group_column).mapInArrow(work, spark_worker.CELLS)
 
     def again(self) -> AbstractContextManager[Engine]:
         """This engine: its session belongs to the caller and stays open."""
         return nullcontext(self)
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet
         the condition.
         """
-        query = Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")
-        rows: list[dict[str, Any]] = self.table(query).to_pylist()
+        query = Query.from_selection(
+            selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {limit}"
+        )
+        rows: list[Record] = self.table(query).to_pylist()
         return rows
 
     @contextmanager
-    def _asked(self, query: Query) -> Iterator[Any]:
+    def _result_of(self, query: Query) -> Iterator[Any]:
         """A context with the query's data frame, in which its frames have names and batches are
         large.
         """
-        with spark_tables.asked(query.where), self._large_batches():
+        with spark_tables.spark_errors(query.where), self._large_batches():
             views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
             try:
                 for name, frame in query.frames.items():
@@ -415,7 +429,7 @@ class Spark(Engine):
         """A context in which the session hands over many rows at once, if it does not already."""
         conf = self.session.conf
         user_setting = conf.getAll.get(BATCH_SIZE)  # None if it has its default
-        rows = int(conf.get(BATCH_SIZE))
+        rows = int(conf.get(BATCH_SIZE) or 0)
         wanted = min(BATCH, self.reading.worker)
         if rows <= 0 or rows >= wanted:  # 0 is no limit
             yield
@@ -430,30 +444,28 @@ class Spark(Engine):
                 conf.set(BATCH_SIZE, user_setting)
 
 
-def _grouped(rows: Any, by: str | None) -> Any:
-    """The rows, with equal texts of the column `by` as neighbours in one partition.
+def _grouped(rows: "pyspark.sql.DataFrame", group_column: str | None) -> "pyspark.sql.DataFrame":
+    """The rows, with equal texts of the column `group_column` as neighbours in one partition.
 
     They are sorted by a hash of their bytes, as Spark sorts whole numbers by radix, but texts by
     comparing them. The hash is computed where the rows have arrived, not sent with them.
     """
     from pyspark.sql import functions
 
-    if by is None:
+    if group_column is None:
         return rows
-    key = functions.expr(f"xxhash64(CAST({duck.SPARK.quote(by)} AS BINARY))")
+    key = functions.expr(f"xxhash64(CAST({duck.SPARK.quote(group_column)} AS BINARY))")
     return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
 
 
-def _batch(row: Any) -> Any:
+def _batch(row: "pyspark.sql.Row") -> "pa.RecordBatch":
     """A row of a data frame of cells as a batch, which `contents` takes."""
     import pyarrow as pa
 
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
-def _sent(
-    work: Callable[..., Iterator[Any]], task: Any
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _sent(work: Callable[..., Batches], task: object) -> Callable[[Batches], Batches]:
     """A function of the batches of a partition that can be sent to a worker. work: a function of
     `spark_worker`, of batches, the sources of evalkit and the pickled task.
     """
@@ -464,14 +476,14 @@ def _sent(
     code = spark_worker.packed()
     packed = cloudpickle.dumps(task)
 
-    def sent(batches: Iterator[Any]) -> Iterator[Any]:
+    def sent(batches: Batches) -> Batches:
         """The results as cells."""
         return work(batches, code, packed)
 
     return sent
 
 
-def _read(content: Any) -> Any:
+def _read(content: "pa.Buffer") -> Any:
     """The result of a content; raises the error that a function raised in a worker."""
     is_error, result = spark_worker.unwrapped(content)
     if not is_error:

@@ -3,17 +3,20 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.limits import Reading
 from evalkit.machine.progress_bars import progress
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
-from evalkit.reading.tables.rules import Fields, columns_by_type
+from evalkit.reading.tables.rules import CellValue, CheckedColumn, Fields, columns_by_type
 from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,21 +24,22 @@ class Query:
     """A query to an engine.
 
     where: the name of the input in errors. frames: name in the query -> an Arrow table, or a table
-    of the engine. by: a text column whose equal values come in one shard; None if shards may divide
-    the rows anywhere. rows: the number of rows of the result, for the progress bar; 0 if it is not
-    known. then: columns that order the rows of one value of `by`, so that sums of doubles are
-    reproducible to the last bit; Spark ignores them, since its partitions come in any order.
+    of the engine. group_column: a column of text, whose rows of one value come in one shard; None
+    if shards may divide the rows anywhere. rows: the number of rows of the result, for the progress
+    bar; 0 if it is not known. order_columns: those that order the rows of one group, so that sums
+    of doubles are reproducible to the last bit; Spark ignores them, since its partitions come in
+    any order.
     """
 
     sql: str
     where: str
     frames: Frames = field(default_factory=dict)
-    by: str | None = None
+    group_column: str | None = None
     rows: int = 0
-    then: Sequence[str] = ()
+    order_columns: Sequence[str] = ()
 
     @classmethod
-    def of(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
+    def from_selection(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
         """A query of cells (SQL) from a selection. rest: what follows the FROM clause."""
         return cls(
             f"SELECT {cells} FROM ({selection.query}) AS s {rest}",
@@ -55,12 +59,15 @@ class Query:
         each.
         """
         queries = []
-        frames: dict[str, Any] = {}
-        for i, (selection, of_selection) in enumerate(zip(selections, cells, strict=True)):
-            queries.append(f"SELECT {of_selection} FROM ({selection.query}) AS p{i}")
+        frames: dict[str, pa.Table] = {}
+        for i, (selection, cells_of_selection) in enumerate(zip(selections, cells, strict=True)):
+            queries.append(f"SELECT {cells_of_selection} FROM ({selection.query}) AS p{i}")
             frames |= selection.frames
         where = names([selection.part for selection in selections])
         return cls(" UNION ALL ".join(queries), where, frames)
+
+
+Result = TypeVar("Result")
 
 
 class Engine(Protocol):
@@ -76,20 +83,21 @@ class Engine(Protocol):
     def reading(self) -> Reading:
         """The limits on the number of rows in memory."""
 
-    def table(self, query: Query) -> Any:
+    def table(self, query: Query) -> "pa.Table":
         """The result as one Arrow table; an error becomes one line that begins with the input's
         name.
         """
 
-    def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of
-        them are None.
+    def total(self, query: Query, summarise: Callable[..., Result]) -> Result:
+        """The sum, by `+`, of the results of `summarise` for every shard, an Arrow table; None if
+        all of them are None.
 
-        `of` and its results must be picklable. They must not depend on the order of shards, which
-        Spark does not fix. `of` also gets the number of rows before the shard, if it is known.
+        `summarise` and its results must be picklable. They must not depend on the order of shards,
+        which Spark does not fix. `summarise` also gets the number of rows before the shard, if it
+        is known.
         """
 
-    def stream(self, query: Query) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator["pa.Table"]:
         """The result in shards, as Arrow tables, in its order if the engine keeps one.
 
         One shard is in memory at a time; for Spark one partition.
@@ -98,20 +106,18 @@ class Engine(Protocol):
     def again(self) -> AbstractContextManager["Engine"]:
         """An engine like this one, which may be closed by now, for another reading."""
 
-    def kept(self, selection: Selection, frame: str) -> Selection:
+    def cached(self, selection: Selection, frame: str) -> Selection:
         """The selection, stored if it will be queried repeatedly. frame: the name of the table that
         it then reads.
         """
         return selection
 
-    def where(
-        self, selection: Selection, condition: str, cells: str, most: int
-    ) -> list[dict[str, Any]]:
+    def where(self, selection: Selection, condition: str, cells: str, limit: int) -> list[Record]:
         """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the
         condition holds.
         """
 
-    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
+    def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, CellValue]:
         """Number, from 1 (0 if rows have none), and value of a row for which the condition
         holds.
         """
@@ -119,22 +125,22 @@ class Engine(Protocol):
         return row["n"], row["value"]
 
 
-def added(whole: Any, part: Any) -> Any:
-    """The sum of two results; None stands for nothing."""
-    if whole is None:
-        return part
-    return whole if part is None else whole + part
+def added(total: Any, result: Any) -> Any:
+    """The sum of two results of shards, which can be added; None stands for nothing."""
+    if total is None:
+        return result
+    return total if result is None else total + result
 
 
 def profile(
     engine: Engine, selection: Selection, cells: Sequence[str], rest: str = ""
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """The number of rows, n, and cells (SQL) of a selection, or of each group that `rest` makes.
 
     rest: what follows the FROM clause. Raises InputError if there is no row.
     """
     with explained(selection):
-        query = Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)
+        query = Query.from_selection(selection, ", ".join(["count(*) AS n", *cells]), rest)
         groups = engine.table(query).to_pylist()
     with_rows = [group for group in groups if group["n"]]
     if not with_rows:
@@ -144,12 +150,14 @@ def profile(
 
 def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), rest: str = ""
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """What `profile` returns, of a selection whose values follow the rules of their fields.
 
     Raises InputError if there is no row, or for the first value that breaks a rule.
     """
-    checks = [(role, field.column, rule) for role, field in fields.items() for rule in field.rules]
+    checks = []
+    for role, column_field in fields.items():
+        checks += [(role, column_field.column, rule) for rule in column_field.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in checks]
     counts = [
         f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)
@@ -164,7 +172,7 @@ def checked(
 
 def typed(
     engine: Engine, selection: Selection, fields: Fields
-) -> Iterator[tuple[int | None, dict[str, Any]]]:
+) -> Iterator[tuple[int | None, dict[str, CheckedColumn]]]:
     """The columns of a selection by role, checked, in pieces, each with the number of rows before
     it.
 
@@ -189,7 +197,7 @@ def typed(
         selection.part.check(selection)
 
 
-def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
+def _explained(tables: Iterator["pa.Table"], selection: Selection) -> Iterator["pa.Table"]:
     """The tables; an error of reading them is explained by the part. If a loop over this ends
     early, the iterator of the tables is closed.
     """
@@ -206,39 +214,39 @@ def streamed(
     parts: Sequence[InputPart],
     fields: Sequence[Fields],
     ids: Collection[str],
-    most: int,
+    max_rows: int,
 ) -> CheckedTable:
     """The columns of each part, read by an engine in pieces, so that only the columns are in
     memory.
 
     fields: those of each part. ids: roles of text that hardly repeats; other texts are stored as
-    dictionaries. Raises InputError as `read` does, and for more than `most` rows.
+    dictionaries. Raises InputError as `read` does, and for more than `max_rows` rows.
     """
     if engine.at_hand:
         table = read(parts, fields)
-        if len(table) > most:
-            raise too_many(parts, "rows", most)
+        if len(table) > max_rows:
+            raise too_many(parts, "rows", max_rows)
         return table
     blocks = list[CheckedPart]()
     rows = 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
         for i, (part, fields_of_part) in enumerate(zip(parts, fields, strict=True)):
-            chunks: dict[str, list[Any]] = {role: [] for role in fields_of_part}
+            chunks: dict[str, list[CheckedColumn]] = {role: [] for role in fields_of_part}
             rows_before = rows
             by_type = columns_by_type(fields_of_part)
             selection = part.select(
                 by_type.texts, by_type.numbers, engine.dialect, frame=f"frame{i}"
             )
             for _, columns in typed(engine, selection, fields_of_part):
-                for role, field in fields_of_part.items():
+                for role in fields_of_part:
                     column = columns[role]
-                    if not field.is_number and role not in ids:
+                    if not isinstance(column, np.ndarray) and role not in ids:
                         column = column.dictionary_encode()
                     chunks[role].append(column)
                 rows += len(column)
                 draw(rows)
-                if rows > most:
-                    raise too_many(parts, "rows", most)
+                if rows > max_rows:
+                    raise too_many(parts, "rows", max_rows)
             if rows == rows_before:
                 raise part.no_rows_error()
             # chunks are released as they are joined
@@ -247,7 +255,7 @@ def streamed(
     return CheckedTable(blocks)
 
 
-def _joined(chunks: list[Any]) -> Any:
+def _joined(chunks: list[CheckedColumn]) -> CheckedColumn:
     """The chunks in sequence: arrays of numpy, and dictionaries of Arrow, as one array; other texts
     as a chunked array.
     """
@@ -264,11 +272,12 @@ def _joined(chunks: list[Any]) -> Any:
 # Stretches of rows --------------------------------------------------------------------------------
 
 
-# the column with the hash of the texts in `Query.by`: engines sort hashes in half the time of texts
+# the column with the hash of the texts in `Query.group_column`: engines sort hashes in half the
+# time of texts
 HASH = "hash of by"
 
 
-def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
+def tables(batches: Iterable["pa.RecordBatch"], size: int) -> Iterator["pa.Table"]:
     """The rows of the batches as Arrow tables of `size` rows, the last one shorter, whatever the
     sizes of the batches.
 
@@ -283,7 +292,7 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: list[Any] = []
+    waiting: list[pa.Table] = []
     for batch in batches:
         table = pa.Table.from_batches([*waiting, batch])
         while len(table) >= size:
@@ -294,7 +303,7 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
+def of_hash(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
     """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values
     are neighbours.
 
@@ -311,18 +320,18 @@ def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: list[Any] = []
+    waiting: list[pa.Table] = []
     for table in parts:
-        whole = pa.concat_tables([*waiting, table])
-        cut = _last_start(whole[HASH])
+        rows = pa.concat_tables([*waiting, table])
+        cut = _last_start(rows[HASH])
         if cut:
-            yield whole.slice(0, cut).drop_columns([HASH])
-        waiting = [whole.slice(cut)]
+            yield rows.slice(0, cut).drop_columns([HASH])
+        waiting = [rows.slice(cut)]
     if waiting:
         yield waiting[0].drop_columns([HASH])
 
 
-def _last_start(column: Any) -> int:
+def _last_start(column: "pa.ChunkedArray") -> int:
     """The row with which the last group of equal neighbours begins."""
     import pyarrow.compute as pc
 

@@ -14,10 +14,14 @@ import importlib.util
 import pickle
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib.machinery import ModuleSpec
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # the largest number of bytes of a cell, a piece of a result: the JVM, whose heap may be 1 GB, makes
 # several copies of a cell at once
@@ -59,7 +63,9 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         self.sources = sources
         self.code = code
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
         """The spec of a module that it has, None for any other."""
         if fullname not in self.sources:
             return None
@@ -91,29 +97,33 @@ def unpack(code: bytes) -> None:
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == "evalkit"]:
         del sys.modules[name]
-    others = [finder for finder in sys.meta_path if finder not in carried]
-    sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *others]
+    finders = [finder for finder in sys.meta_path if finder not in carried]
+    sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *finders]
 
 
-def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
+def reduced(
+    batches: Iterable["pa.RecordBatch"], code: bytes, task: bytes
+) -> Iterator["pa.RecordBatch"]:
     """The results of a partition's batches as cells, or the message of an error.
 
     task: pickled, the column whose equal values are in one shard, or None; what is computed from a
     shard; what adds two results, or None if they are not added; the number of rows of a shard.
     """
     unpack(code)
-    by, of, plus, size = pickle.loads(task)
+    group_column, summarise, add, size = pickle.loads(task)
     base = importlib.import_module("evalkit.reading.engines.base")
     shards = base.tables(batches, size)
-    if by:
+    if group_column:
         shards = base.of_hash(shards)
-    results: Iterator[Any] = map(of, shards)
-    if plus is not None:
-        results = summed(results, plus)
+    results: Iterator[object] = map(summarise, shards)
+    if add is not None:
+        results = summed(results, add)
     yield from cells(_wrapped(results), _partition())
 
 
-def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
+def folded(
+    batches: Iterable["pa.RecordBatch"], code: bytes, task: bytes
+) -> Iterator["pa.RecordBatch"]:
     """The sum of the results of several partitions as cells; errors are passed on behind it. task:
     pickled, what adds two results.
     """
@@ -123,7 +133,7 @@ def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
     yield from cells(chain(_wrapped(total), errors), _partition())
 
 
-def _results(batches: Iterable[Any], errors: list[bytes]) -> Iterator[Any]:
+def _results(batches: Iterable["pa.RecordBatch"], errors: list[bytes]) -> Iterator[object]:
     """The results in batches of cells. errors: gets the contents that are errors."""
     for content in contents(batches):
         is_error, result = unwrapped(content)
@@ -133,13 +143,13 @@ def _results(batches: Iterable[Any], errors: list[bytes]) -> Iterator[Any]:
             yield result
 
 
-def summed(results: Iterator[Any], plus: Any) -> Iterator[Any]:
-    """Yield the sum of the results by `plus`, or nothing if there are none."""
+def summed(results: Iterator[object], add: Callable[[object, object], object]) -> Iterator[object]:
+    """Yield the sum of the results by `add`, or nothing if there are none."""
     for first in results:
-        yield functools.reduce(plus, results, first)
+        yield functools.reduce(add, results, first)
 
 
-def _wrapped(results: Iterable[Any]) -> Iterator[bytes]:
+def _wrapped(results: Iterable[object]) -> Iterator[bytes]:
     """The bytes of each result, compressed; last those of the error that ended them, if one did."""
     try:
         for result in results:
@@ -150,7 +160,7 @@ def _wrapped(results: Iterable[Any]) -> Iterator[bytes]:
         yield _compressed((True, (type(error).__name__, str(error))))
 
 
-def _compressed(value: Any) -> bytes:
+def _compressed(value: object) -> bytes:
     """The bytes of a value, compressed: Zstd leaves a third of the numbers in bins, as narrower
     integers would.
     """
@@ -162,7 +172,7 @@ def _compressed(value: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unwrapped(content: Any) -> tuple[bool, Any]:
+def unwrapped(content: "pa.Buffer") -> tuple[bool, Any]:
     """True if a content is an error, and the error or the result."""
     import pyarrow as pa
 
@@ -171,7 +181,7 @@ def unwrapped(content: Any) -> tuple[bool, Any]:
     return result
 
 
-def written(table: Any) -> bytes:
+def written(table: "pa.Table") -> bytes:
     """A table as the bytes of an Arrow stream; pickling a slice would include its whole table."""
     import pyarrow as pa
 
@@ -181,7 +191,7 @@ def written(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def table(content: bytes) -> Any:
+def table(content: bytes) -> "pa.Table":
     """The table of these bytes."""
     import pyarrow as pa
 
@@ -199,7 +209,7 @@ def _partition() -> int:
     return task.partitionId() if task else 0
 
 
-def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
+def cells(contents: Iterable[bytes], partition: int) -> Iterator["pa.RecordBatch"]:
     """Contents, which are bytes, cut into cells of at most `CELL` bytes, one Arrow batch each.
 
     A partition that is computed again numbers its contents as before, so that Spark sends its cells
@@ -220,7 +230,7 @@ def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
             )
 
 
-def contents(batches: Iterable[Any]) -> Iterator[Any]:
+def contents(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.Buffer"]:
     """Join the pieces that `cells` cut, in any order; yield each content as an Arrow buffer once it
     is complete.
 
@@ -230,14 +240,14 @@ def contents(batches: Iterable[Any]) -> Iterator[Any]:
     """
     import pyarrow as pa
 
-    waiting: dict[int, dict[int, Any]] = {}  # number of a content -> place -> piece
+    waiting: dict[int, dict[int, pa.Buffer]] = {}  # number of a content -> place -> piece
     for batch in batches:
         columns = (batch["of"], batch["place"], batch["places"], batch["cell"])
-        for of, place, places, cell in zip(*columns, strict=True):
-            pieces = waiting.setdefault(of.as_py(), {})
+        for content, place, places, cell in zip(*columns, strict=True):
+            pieces = waiting.setdefault(content.as_py(), {})
             pieces[place.as_py()] = cell.as_buffer()
             if len(pieces) == places.as_py():
                 yield pa.py_buffer(b"".join(pieces[i] for i in range(len(pieces))))
-                del waiting[of.as_py()]
+                del waiting[content.as_py()]
     if waiting:
         raise RuntimeError(f"{len(waiting)} results of workers are incomplete")

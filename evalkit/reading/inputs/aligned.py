@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from evalkit.reading.matching.column_names import (
 from evalkit.reading.matching.proposal import Proposal, are_distinct, rating
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables import (
-    columns as roles_of,
+    columns as column_roles,
     duck,
     formats,
     rules,
-    sources as folders,
+    sources,
     table,
 )
 from evalkit.reading.tables.columns import RoleMapping
@@ -48,6 +48,9 @@ from evalkit.reading.tables.rules import (
     Rules,
 )
 from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
+
+if TYPE_CHECKING:
+    pass
 
 
 def no_common_ids(names: Sequence[str]) -> InputError:
@@ -91,9 +94,11 @@ def refuse_disagreement(
         rows = _first_difference(column, systems)
         if rows is not None:
             cells = column.texts if isinstance(column, Coded) else column
-            row, other = rows
-            place = table.place(other)
-            raise disagreement(place, shared.column, id.name(other), cells[row], cells[other])
+            row, differing_row = rows
+            place = table.place(differing_row)
+            raise disagreement(
+                place, shared.column, id.name(differing_row), cells[row], cells[differing_row]
+            )
 
 
 def _first_difference(
@@ -172,8 +177,8 @@ class ColumnLayout:
 
     def unused_columns(self, part: InputPart) -> tuple[str, ...]:
         """The columns of a part that have no role, and so are not read."""
-        used = {column.field.column for column in self.columns}
-        return tuple(name for name in part.columns if name not in used)
+        columns_in_use = {column.field.column for column in self.columns}
+        return tuple(name for name in part.columns if name not in columns_in_use)
 
     def without(self, role: str) -> Self:
         """The layout without the columns of a role."""
@@ -196,7 +201,7 @@ class ColumnLayout:
             if role in columns:
                 return columns[role]
         letters = zip(*columns.values(), strict=False)
-        shared = takewhile(lambda same: len({*same}) == 1, letters)
+        shared = takewhile(lambda same: len(set(same)) == 1, letters)
         return "".join(same[0] for same in shared).rstrip(" _-.(") or PROBABILITIES
 
 
@@ -312,10 +317,9 @@ class Aligned:
 
     def without(self, role: str) -> Self:
         """The same rows, without the predictions of a role."""
-        predictions = {
-            system: {name: values for name, values in columns.items() if name != role}
-            for system, columns in self.predictions.items()
-        }
+        predictions = {}
+        for system, columns in self.predictions.items():
+            predictions[system] = {name: columns[name] for name in columns if name != role}
         return replace(self, layout=self.layout.without(role), predictions=predictions)
 
     def locate(self, row: int, system: str | None = None) -> tuple[InputPart, int]:
@@ -352,7 +356,7 @@ def read(
     system_rows = _rows_of_systems(rows, layout, systems, id)
     columns = _columns_of_table(rows, layout)
     if id is not None and not layout.systems:  # the systems of a wide table share each row
-        paired = [*system_rows.values()]
+        paired = list(system_rows.values())
         layout = _without_disagreements(layout, columns, paired, optional)
         refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
@@ -427,9 +431,9 @@ class PredictionTable:
     optional: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
-    def of(cls, data: Any, **chosen: Any) -> Self:
+    def from_data(cls, data: object, **chosen: Any) -> Self:
         """The parts from a file, folder, glob pattern, frame or list of these."""
-        return cls(folders.parts(data), **chosen)
+        return cls(sources.parts(data), **chosen)
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
@@ -438,12 +442,13 @@ class PredictionTable:
         """
         names = [role.name for role in self.roles]
         if self.columns:
-            roles_of.check_roles(self.columns, names)
+            column_roles.check_roles(self.columns, names)
+        # column without a role -> the parameter that names it
         other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
         other_uses |= self.metric_columns
         mappings = {}
         for part in self.parts:
-            mappings[part] = roles_of.match(
+            mappings[part] = column_roles.match(
                 part.columns,
                 names,
                 self.columns,
@@ -465,17 +470,19 @@ class PredictionTable:
         part = self.parts[0]
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
-        has_predictions = predicted in mapping.columns or bool(
-            columns_of_systems(part.columns, predicted, self.systems, part.name)
-        )
+        has_predictions = predicted in mapping.columns
+        if not has_predictions:  # a wide table has a column for each system
+            systems = columns_of_systems(part.columns, predicted, self.systems, part.name)
+            has_predictions = bool(systems)
         truth = {role.name for role in self.roles if role.required and not role.per_system}
         has_truth = truth <= mapping.columns.keys()
         return bool(mapping.missing_columns) or (has_predictions and has_truth)
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """The column of each role as the cells of a part suggest it, the first part whose cells
-        do; None if the names of the columns suffice, or if the cells of no part suggest all roles.
+        """The column of each role by the cells of the columns, of the first part whose cells
+        suggest one for every role that the report needs; None if there is no such part, or if the
+        names of the columns suffice.
         """
         if self.names_suffice:
             return None
@@ -493,7 +500,7 @@ class PredictionTable:
     def sample_of(self, part: InputPart) -> SampledTable:
         """The first rows of a part."""
         uses = [*self.attributes, *self.metric_columns]
-        return SampledTable.of(part, self.columns, self.systems, uses)
+        return SampledTable.from_part(part, self.columns, self.systems, uses)
 
     def propose(self, table: SampledTable) -> Proposal:
         """The proposal of the report."""
@@ -519,18 +526,18 @@ class PredictionTable:
         the weights: its only unused column is a count by name, and no column names rows.
         """
         part = self.parts[0]
-        used = [column.field.column for column in layout.columns]
-        unused = [name for name in part.columns if name not in used]
+        columns_in_use = [column.field.column for column in layout.columns]
+        unused = [name for name in part.columns if name not in columns_in_use]
         roles = {column.role for column in layout.columns}
         if len(unused) != 1 or roles & {"weight", *ROW_NAMES}:
             return
         if snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
             return
-        samples = {column.name: column for column in SampledTable.of(part, {}).columns}
+        samples = {column.name: column for column in SampledTable.from_part(part, {}).columns}
         counts = samples[unused[0]]
         holds_counts = counts.is_whole and counts.finite.min() >= 0
-        if holds_counts and are_distinct(*(samples[name] for name in used)):
-            raise roles_of.refused(part.name, "counted_rows", column=counts.name)
+        if holds_counts and are_distinct(samples[name] for name in columns_in_use):
+            raise column_roles.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
         """The columns of a part, as proposed by the cells of the first part. Raises InputError for
@@ -544,14 +551,16 @@ class PredictionTable:
                     predictions.append(declared[role].column(column, i))
                 else:
                     predictions.append(RoleColumn(role, Field(column, self.rules_of(role)), i))
-        used = [column.field.column for column in predictions]
-        shared = {role: name for role, name in proposal.columns.items() if name not in used}
-        lacking = {*shared.values(), *used} - {*part.columns}
+        columns_of_systems = [column.field.column for column in predictions]
+        shared = {
+            role: name for role, name in proposal.columns.items() if name not in columns_of_systems
+        }
+        lacking = set(shared.values()).union(columns_of_systems) - set(part.columns)
         if lacking:
-            raise roles_of.unlike(part.name, self.parts[0].name, sorted(lacking))
+            raise column_roles.unlike(part.name, self.parts[0].name, sorted(lacking))
         systems = tuple(name for name in proposal.predictions if name is not None)
         columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
-        return ColumnLayout((*columns, *predictions), systems, by_content=True)
+        return ColumnLayout(tuple(columns + predictions), systems, by_content=True)
 
     def rules_of(self, role: str) -> Rules:
         """The rules for the cells of a column whose role the report does not declare, such as the
@@ -611,7 +620,7 @@ class PredictionTable:
             if role is predicted or not role.per_system:
                 continue
             names = [f"{role.name}_{system}" for system in wide_columns]
-            if {*names} <= {*part.columns}:  # every system has a column of this further role
+            if set(names) <= set(part.columns):  # every system has a column of this further role
                 chosen += [role.column(name, i) for i, name in enumerate(names)]
         return ColumnLayout(tuple(chosen), tuple(wide_columns))
 
@@ -623,15 +632,17 @@ class PredictionTable:
         """
         if role in self.columns:  # the user says which column has it
             return
-        used = {*columns.values(), *self.attributes, *self.metric_columns}
-        others = [name for name in names_with_system(part.columns, role) if name not in used]
-        if others:
-            raise roles_of.refused(
+        columns_in_use = set(columns.values()).union(self.attributes, self.metric_columns)
+        system_columns = [
+            name for name in names_with_system(part.columns, role) if name not in columns_in_use
+        ]
+        if system_columns:
+            raise column_roles.refused(
                 part.name,
                 "two_ways",
                 role=role,
                 column=columns[role],
-                others=roles_of.listed(map(repr, others)),
+                others=column_roles.listed(map(repr, system_columns)),
                 first=written({role: columns[role]}),
             )
 
@@ -646,7 +657,7 @@ class PredictionTable:
         part = self.parts[0]
         if tuple(slices) != AUTO:
             for name in slices:
-                roles_of.require(part.columns, name, part.name, "slices")
+                column_roles.require(part.columns, name, part.name, "slices")
             return tuple(dict.fromkeys(slices))
         unused = self.layouts[0].unused_columns(part)
         return tuple(name for name in (*unused, *self.attributes) if name != self.unit)
@@ -657,7 +668,7 @@ class PredictionTable:
         """
         named = dict.fromkeys(self.attributes)
         optional = [name for name in columns if name not in named] if slices == AUTO else []
-        return replace(self, attributes=[*named | dict.fromkeys(columns)], optional=optional)
+        return replace(self, attributes=list(named | dict.fromkeys(columns)), optional=optional)
 
 
 def shared_columns(
@@ -671,12 +682,13 @@ def shared_columns(
     roles: those that the table may have. columns: role -> column, of the roles that have one.
     attributes: the columns of segments and unit. metric_columns: those of numbers that metrics use.
     """
-    shared = [role for role in roles if role.name in columns and not role.per_system]
-    return [
-        *(role.column(columns[role.name]) for role in shared),
-        *(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)) for name in attributes),
-        *(RoleColumn(f"metric_column {name}", Field(name, NUMBER)) for name in metric_columns),
-    ]
+    shared_roles = [role for role in roles if role.name in columns and not role.per_system]
+    shared = [role.column(columns[role.name]) for role in shared_roles]
+    for name in attributes:
+        shared.append(RoleColumn(f"attribute {name}", Field(name, NAME_OR_EMPTY)))
+    for name in metric_columns:
+        shared.append(RoleColumn(f"metric_column {name}", Field(name, NUMBER)))
+    return shared
 
 
 def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLayout]) -> None:
@@ -684,7 +696,7 @@ def refuse_other_columns(parts: Sequence[InputPart], layouts: Sequence[ColumnLay
     columns.
     """
     for part, layout in zip(parts[1:], layouts[1:], strict=True):
-        if {*layout.systems} != {*layouts[0].systems}:
+        if set(layout.systems) != set(layouts[0].systems):
             raise InputError(
                 f"{parts[0].name} and {part.name} must name the same systems in their columns"
             )
@@ -713,7 +725,7 @@ def _rows_of_systems(
     names, code = _systems(rows, layout)
     chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
     rows_of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
-    paired_rows = [*rows_of_system.values()]
+    paired_rows = list(rows_of_system.values())
     if id is not None:
         paired_rows = _paired_by_id(rows, layout, id, rows_of_system)
     return {
@@ -745,19 +757,19 @@ def _paired_by_id(
     folds = [rows.coded(role) for role in layout.unique_within]
     for fold in folds:  # one number per id and fold, renumbered from 0 on so that it stays small
         key = np.unique(key * len(fold.names) + fold.code, return_inverse=True)[1]
-    rows_by_system = np.concatenate([*systems.values()])
+    rows_by_system = np.concatenate(list(systems.values()))
     rows_per_system = [len(rows_of_system) for rows_of_system in systems.values()]
     system = np.repeat(np.arange(len(systems)), rows_per_system)
     pairing = pair_rows(key[rows_by_system], system, len(systems))
     if pairing.repeated_row is not None:
         row = int(rows_by_system[pairing.repeated_row])
-        name = [*systems][system[pairing.repeated_row]]
+        name = list(systems)[system[pairing.repeated_row]]
         raise repeated_id(rows.place(row), id.name(row), name)
-    pairs = [*rows_by_system[pairing.rows].T]
+    pairs = list(rows_by_system[pairing.rows].T)
     if folds:
         _refuse_other_folds(rows, id, folds, systems, pairs)
     if not len(pairs[0]):
-        raise no_common_ids([*systems])
+        raise no_common_ids(list(systems))
     return pairs
 
 
@@ -773,18 +785,18 @@ def _refuse_other_folds(
     """
     for name, paired_rows in zip(systems, pairs, strict=True):
         unpaired = np.setdiff1d(systems[name], paired_rows)
-        for other, other_rows in systems.items():
+        for other_name, other_rows in systems.items():
             # the other system has the id, but not in the same fold
             elsewhere = unpaired[np.isin(id.rank[unpaired], id.rank[other_rows])]
-            if other != name and elsewhere.size:
+            if other_name != name and elsewhere.size:
                 row = int(elsewhere[0])
-                raise roles_of.refused(
+                raise column_roles.refused(
                     rows.place(row),
                     "other_folds",
                     id=id.name(row),
                     folds=", ".join(repr(str(fold.texts[row])) for fold in folds),
                     system=name,
-                    other=other,
+                    other=other_name,
                 )
 
 
@@ -819,7 +831,7 @@ def _systems(rows: CheckedTable, layout: ColumnLayout) -> tuple[list[str], Ints]
     """
     if "system" in layout.fields:
         column = rows.coded("system")
-        return [*column.names], column.code
+        return list(column.names), column.code
     system_of_part = system_names([block.part for block in rows.blocks], layout)
     names, number = np.unique(np.array(system_of_part, dtype=object), return_inverse=True)
     code = np.repeat(number, [block.rows for block in rows.blocks])
@@ -836,7 +848,7 @@ def system_names(parts: Sequence[InputPart], layout: ColumnLayout) -> list[str]:
         return [layout.only_system]
     stems = [stem(part) for part in parts]
     undated = [DATE.sub("", stem) for stem in stems]
-    are_distinct_undated = len({*undated}) == len({*stems})
+    are_distinct_undated = len(set(undated)) == len(set(stems))
     are_one_system = "id" not in layout.fields and all(undated)
     if are_distinct_undated or are_one_system:
         return [name or stem for name, stem in zip(undated, stems, strict=True)]
@@ -854,13 +866,13 @@ def requested_systems(
     """The requested systems, all if none is requested. Raises ParameterError if one does not exist,
     InputError for several systems without ids to pair their rows.
     """
-    systems = roles_of.requested_systems(names, requested)
+    systems = column_roles.requested_systems(names, requested)
     if "system" in layout.fields and not requested:
         column = layout.fields["system"].column
-        roles_of.refuse_names(names, f"{part.name}: {column}", "systems")
+        column_roles.refuse_names(names, f"{part.name}: {column}", "systems")
     if "id" not in layout.fields and len(systems) > 1:
         columns = ", ".join(map(repr, part.columns))
-        raise roles_of.refused(part.name, "no_id", systems=len(systems), columns=columns)
+        raise column_roles.refused(part.name, "no_id", systems=len(systems), columns=columns)
     return systems
 
 

@@ -21,7 +21,7 @@ from evalkit.reading.inputs import aligned, outcomes, split_names
 from evalkit.reading.matching import column_names
 from evalkit.reading.matching.proposal import Predictions, validation
 from evalkit.reading.matching.samples import TRUTH, SampledTable
-from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, duck, rules, table as tables
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import ColumnRule, Field, Precision, RoleColumn
@@ -229,12 +229,12 @@ class Examples:
         exclusions = (*self.exclusions, rest)
         return replace(self, score=score, place=place, exclusions=exclusions, **fields)
 
-    def sample(self, most: int, seed: int) -> Examples:
-        """At most `most` rows, drawn at random and kept in their order."""
-        if len(self) <= most:
+    def sample(self, max_rows: int, seed: int) -> Examples:
+        """At most `max_rows` rows, drawn at random and kept in their order."""
+        if len(self) <= max_rows:
             return self
-        rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
-        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - most, total=len(self)))
+        rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:max_rows])
+        return self.take(rows, Exclusion(kinds.SAMPLED_ROWS, len(self) - max_rows, total=len(self)))
 
 
 # Out-of-fold predictions
@@ -289,7 +289,7 @@ def _refuse_too_long(
     with backends.needed(parts, backends.budget_of(p, all_held)) as engine:
         if engine:
             rows = backends.rows_of(engine, parts)
-            raise InputError(roles_of.sentence("too_long", rows=rows, most=all_held.rows))
+            raise InputError(column_roles.sentence("too_long", rows=rows, most=all_held.rows))
 
 
 def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
@@ -300,7 +300,7 @@ def _third_class(rows: aligned.Aligned, examples: Examples) -> InputError:
     rarest = len(count) - 1 - int(count[::-1].argmin())
     row = int((examples.label == rarest).argmax())
     got = f"{examples.classes[rarest]!r} as one of {len(count)}"
-    return TWO.of(rows.locate, rows.columns["label"], row, got)
+    return TWO.located_error(rows.locate, rows.columns["label"], row, got)
 
 
 def _two_classes(rows: aligned.Aligned, label: Coded) -> Target:
@@ -319,7 +319,7 @@ def _two_classes(rows: aligned.Aligned, label: Coded) -> Target:
     except outcomes.UnclearPositive:
         part = rows.table.blocks[0].part
         first, second = label.names
-        raise roles_of.refused(
+        raise column_roles.refused(
             part.name, "unclear_class", column=labels.column, first=first, second=second
         ) from None
     classes = (pair.negative, pair.positive)
@@ -341,7 +341,7 @@ def layouts_of(
 
 def _holds_texts(part: InputPart, label: str) -> bool:
     """True if the labels in a column are texts, such as no and yes, or false and true."""
-    (sample,) = SampledTable.of(part, {"label": label}).exact("label")
+    (sample,) = SampledTable.from_part(part, {"label": label}).exact("label")
     return sample.numbers is None or sample.labels <= TRUTH.keys()
 
 
@@ -350,21 +350,21 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     Raises one InputError for all that are missing or ambiguous.
     """
     roles = ("system", "label", "score", *DESCRIBING, "repeat")
-    mapping = roles_of.match(part.columns, roles, chosen, part.name)
+    mapping = column_roles.match(part.columns, roles, chosen, part.name)
     predictions: Predictions = {None: {"score": mapping.columns.get("score", "")}}
     proposal = None
     if mapping.missing_roles(NEEDED):
-        proposal = validation(SampledTable.of(part, chosen))
+        proposal = validation(SampledTable.from_part(part, chosen))
     if proposal is not None and proposal.is_complete:
         columns = dict(proposal.columns)
         predictions = proposal.predictions
     else:
         columns = mapping.resolve(NEEDED)
-        usual_ids = SampledTable.of(part, chosen).named("id")
+        usual_ids = SampledTable.from_part(part, chosen).named("id")
         if "id" not in columns and len(usual_ids) == 1:
             columns["id"] = usual_ids[0].name
     if "repeat" in columns and "id" not in columns:
-        raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
+        raise column_roles.refused(part.name, "repeats", column=columns["repeat"])
     # ids pair the rows of systems; in a wide table they only name rows
     is_paired = "system" in columns and "id" in columns
     fields = {role: Field(name, rules.NAME) for role, name in columns.items()}
@@ -381,7 +381,7 @@ def _layout_of(part: InputPart, chosen: Mapping[str, str]) -> aligned.ColumnLayo
     ]
     systems = tuple(name for name in predictions if name is not None)
     unique_within = tuple(role for role in ("fold", "repeat") if role in columns and is_paired)
-    return aligned.ColumnLayout((*shared, *scores), systems, unique_within)
+    return aligned.ColumnLayout(tuple(shared + scores), systems, unique_within)
 
 
 def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
@@ -394,7 +394,7 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
         if column_names.comparable(name) in column_names.USES["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
-        raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
+        raise column_roles.refused(part.name, "unnamed_repeats", column=names[0])
 
 
 def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
@@ -410,7 +410,7 @@ def _with_named_repeats(rows: aligned.Aligned, e: Examples) -> Examples:
     if e.id is None:
         if splits or has_words:
             part = rows.table.blocks[0].part
-            raise roles_of.refused(part.name, "repeats", column=rows.columns["fold"])
+            raise column_roles.refused(part.name, "repeats", column=rows.columns["fold"])
         return e
     if splits is None:
         splits = split_names.named_repeats(e.fold, e.id.code)
@@ -481,7 +481,7 @@ def _without_development(e: Examples) -> Examples:
     """
     assert e.fold is not None
     sets = np.array([set_of(name) for name in e.fold.names])
-    if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
+    if set(sets.tolist()) != {TRAINING, TEST, DEVELOPMENT}:
         return e
     in_development = (sets == DEVELOPMENT)[e.fold.code]
     names = e.fold.take(in_development).names
@@ -518,7 +518,7 @@ def _without_copies(e: Examples) -> Examples:
     if split is e.fold and len(copies) + 1 == len(split.names):
         raise InputError(
             f"folds must test different ids or have different scores, got {len(split.names)} "
-            f"copies of one: {roles_of.listed(map(repr, split.names), MOST)}"
+            f"copies of one: {column_roles.listed(map(repr, split.names), MOST)}"
         )
     copied = np.isin(split.code, copies)
     names = tuple(split.names[number] for number in copies)
@@ -614,37 +614,37 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     required = dict.fromkeys(p.categorical, "categorical")  # column -> the parameter that names it
     if p.target:
         required[p.target] = "target"
-    ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
+    ignored = column_roles.matching(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     names = [name for name in part.columns if name not in ignored]
-    mapping = roles_of.match(
+    mapping = column_roles.match(
         names, ("label", *DESCRIBING), chosen, part.name, required_columns=required
     )
     roles = mapping.resolve()
     if "label" not in roles:
-        usual = ", ".join(roles_of.SYNONYMS["label"])
-        inventory = roles_of.listed(map(repr, names), MOST)
+        usual = ", ".join(column_roles.SYNONYMS["label"])
+        inventory = column_roles.listed(map(repr, names), MOST)
         hint = "; set target=NAME"
-        if roles_of.like_data(part.columns):
-            hint = f"; {roles_of.NO_HEADER}: target=1"
+        if column_roles.like_data(part.columns):
+            hint = f"; {column_roles.NO_HEADER}: target=1"
         raise InputError(
             f"{part.name}: no column for the target ({usual}); it has {inventory}{hint}"
         )
     features = [name for name in names if name not in roles.values()]
     if not features:
-        besides = roles_of.listed(map(repr, [*roles.values(), *ignored]), MOST)
+        besides = column_roles.listed(map(repr, [*roles.values(), *ignored]), MOST)
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
-    repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
+    repeats = [name for name in features if name in column_roles.SYNONYMS["repeat"]]
     if repeats and {"fold", "id"} <= roles.keys():
         # the folds were drawn several times, and each row would count as often
-        raise roles_of.refused(part.name, "repeated_features", column=repeats[0])
-    selected = roles_of.matching(features, p.selected, part.name, "selected")
+        raise column_roles.refused(part.name, "repeated_features", column=repeats[0])
+    selected = column_roles.matching(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
         raise ParameterError(
             f"selected must not name every feature, got all {len(selected)} features"
         )
     for name in p.categorical:
-        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
+        column_roles.require(features, name, f"{part.name} as a feature", "categorical")
     return _FeatureColumns(features, selected, roles, ignored)
 
 
@@ -663,7 +663,7 @@ def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Se
     infinite = np.isinf(values).to_numpy()
     if infinite.any():
         row = int(infinite.argmax())
-        raise FEATURE.of(locate, name, row, str(column[row]))
+        raise FEATURE.located_error(locate, name, row, str(column[row]))
     return values
 
 
@@ -678,7 +678,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
     is_empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
     if is_empty.any():
         row = int(is_empty.argmax())
-        raise rules.PRESENT.of(locate, name, row, repr(text.names[text.code[row]]))
+        raise rules.PRESENT.located_error(locate, name, row, repr(text.names[text.code[row]]))
     distinct = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce")
     values = distinct.to_numpy(np.float64)[text.code]
     if kind == CLASSES or (kind is None and np.isnan(values).any()):
@@ -689,7 +689,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
             row = int(wrong[0])
             # a text that is no number is NaN as a value
             got = repr(text.names[text.code[row]]) if rule is rules.FINITE else exact(values[row])
-            raise rule.of(locate, name, row, got)
+            raise rule.located_error(locate, name, row, got)
     return _classes(values, kind)
 
 
@@ -702,7 +702,7 @@ def _classes(values: Floats, kind: str | None) -> Target:
     if kind is None:
         are_classes = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
     if are_classes:
-        return _numbered(np.searchsorted(distinct, values), [*map(exact, distinct)])
+        return _numbered(np.searchsorted(distinct, values), list(map(exact, distinct)))
     if distinct.size < 2:
         raise InputError(f"label must have 2 or more values, got only {exact(distinct[0])}")
     return values, ()
@@ -763,6 +763,6 @@ def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None
     for rule, is_wrong in ((DATE, is_placeholder), (TIME, dates.isna())):
         if is_wrong.any():
             row = int(is_wrong.to_numpy()[text.code].argmax())
-            raise rule.of(locate, name, row, repr(text.names[text.code[row]]))
+            raise rule.located_error(locate, name, row, repr(text.names[text.code[row]]))
     seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
     return (seconds / 86400)[text.code], True

@@ -11,7 +11,7 @@ from evalkit.reading.matching import proposal
 from evalkit.reading.matching.column_names import comparable
 from evalkit.reading.matching.distribution_columns import distributions, leveled, numbered
 from evalkit.reading.matching.samples import ColumnSample, SampledTable, samples_of
-from evalkit.reading.tables import columns as roles_of, parts, rules
+from evalkit.reading.tables import columns as column_roles, parts, rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class ForecastTable(PredictionTable):
             return True
         if leveled(part.columns) or distributions(part.columns, self.interval_level):
             return False
-        if numbered(part.columns).keys() & {*part.columns}:  # cells say whether they are draws
+        if numbered(part.columns).keys() & set(part.columns):  # cells say whether they are draws
             return False
         return super().names_suffice
 
@@ -65,8 +65,10 @@ class ForecastTable(PredictionTable):
             for role, names in possible[0].rivals.items():
                 differ = any(cells.get(name) != cells.get(names[0]) for name in names)
                 if differ and role not in (MEAN, DEVIATION):
-                    listed = roles_of.listed(map(repr, names))
-                    raise roles_of.refused(part.name, "rival_columns", columns=listed, role=role)
+                    listed = column_roles.listed(map(repr, names))
+                    raise column_roles.refused(
+                        part.name, "rival_columns", columns=listed, role=role
+                    )
 
     def propose(self, table: SampledTable) -> proposal.Proposal:
         """The actual values, the forecasts and their distributions."""
@@ -84,10 +86,10 @@ class ForecastTable(PredictionTable):
         if not stated:
             return super().layout(part)
         proposed = self.propose(self.sample)
-        if {*proposed.lacking, *proposed.unclear} == {"forecast"}:
+        if set(proposed.lacking).union(proposed.unclear) == {"forecast"}:
             first = next(iter(stated.values()))
-            listed = roles_of.listed(map(repr, sorted(first.columns)))
-            raise roles_of.refused(part.name, "no_point", columns=listed)
+            listed = column_roles.listed(map(repr, sorted(first.columns)))
+            raise column_roles.refused(part.name, "no_point", columns=listed)
         return super().layout(part)
 
     @cached_property

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,11 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import ListRows
-from evalkit.reading.tables import columns as roles_of, ids, rules, table
+from evalkit.reading.tables import columns as column_roles, ids, rules, table
 from evalkit.reading.tables.parts import InputPart, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -96,23 +99,23 @@ class ListedItems:
         return table.encode_sorted(items_of_rows(self.runs.item, rows))[0]
 
     def refuse_collisions(
-        self, rows: ListRows, numbers: Ints, others: ListRows, other_numbers: Ints
+        self, rows: ListRows, numbers: Ints, other_listed: ListRows, other_numbers: Ints
     ) -> None:
         """Raise `Collision` if rows with equal hashes have different items.
 
-        numbers: those of some rows. other_numbers: for each of them, that of a row of `others` with
-        the same hash.
+        numbers: those of some rows. other_numbers: for each of them, that of a row of
+        `other_listed` with the same hash.
         """
         if self.exact:
             return
-        if rows is others:  # a row has the same item as itself
+        if rows is other_listed:  # a row has the same item as itself
             is_other = numbers != other_numbers
             numbers = numbers[is_other]
             other_numbers = other_numbers[is_other]
         if not len(numbers):
             return
         items = items_of_rows(rows.item, numbers)
-        if not items.equals(items_of_rows(others.item, other_numbers)):
+        if not items.equals(items_of_rows(other_listed.item, other_numbers)):
             raise Collision
 
 
@@ -137,7 +140,7 @@ def own_documents(rows: ListRows) -> Bools:
     return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
 
 
-def plain_texts(items: Any) -> Any:
+def plain_texts(items: "pa.Array") -> "pa.Array":
     """Items in small letters and without an ending such as .jpg. items: Arrow text."""
     import pyarrow.compute as pc
 
@@ -145,7 +148,7 @@ def plain_texts(items: Any) -> Any:
     return pc.replace_substring_regex(lower, r"\.[a-z][a-z0-9]{0,4}$", "")
 
 
-def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bools:
+def is_respelled(items: "pa.Array", query: Ints, judged: "pa.Array", judged_query: Ints) -> Bools:
     """True for each item that differs from a judged item of its query in case or ending alone, and
     equals no judged item.
 
@@ -158,7 +161,7 @@ def is_respelled(items: Any, query: Ints, judged: Any, judged_query: Ints) -> Bo
     return np.asarray(is_near & ~np.isin(exact_code, exact_judged_code))
 
 
-def items_of_rows(blocks: Sequence[Any], rows: Ints) -> Any:
+def items_of_rows(blocks: Sequence["pa.Array"], rows: Ints) -> "pa.Array":
     """The items of some rows as Arrow text.
 
     blocks: Arrow arrays with the items of all rows, in sequence. rows: their numbers.
@@ -208,13 +211,13 @@ def distinct_ranks(rank: Ints, tied: Bools, ends: Ints) -> Ints:
     if not tied.any():
         return rank
     size = np.diff(ends)
-    within = np.arange(len(rank)) - np.repeat(ends[:-1], size)
+    place_in_list = np.arange(len(rank)) - np.repeat(ends[:-1], size)
     # A place is the largest rank less row number so far in the list, plus the row number. Lists are
     # kept apart by the codes of these differences, whose product with the number of lists fits
     # where the differences would not.
-    value, code = np.unique(rank - within, return_inverse=True)
+    value, code = np.unique(rank - place_in_list, return_inverse=True)
     key = np.repeat(np.arange(len(size)), size) * len(value) + code
-    return np.asarray(value[np.maximum.accumulate(key) % len(value)] + within)
+    return np.asarray(value[np.maximum.accumulate(key) % len(value)] + place_in_list)
 
 
 class RankGaps(NamedTuple):
@@ -291,18 +294,18 @@ class Retrieved:
     they are first needed. length: the rows of each list.
     """
 
-    items: Callable[[], Any]
+    items: Callable[[], "pa.Array"]
     length: Ints
     systems: Sequence[str]
     depth: int
 
     @cached_property
-    def _coded(self) -> Any:
+    def _coded(self) -> "pa.DictionaryArray":
         """The items as an Arrow array of dictionary type."""
         return self.items().dictionary_encode()
 
     @property
-    def texts(self) -> Any:
+    def texts(self) -> "pa.Array":
         """The distinct items, as Arrow text."""
         return self._coded.dictionary
 
@@ -401,7 +404,7 @@ class Catalogue:
         place = pc.index_in(texts, value_set=pa.array(self.item, pa.large_string()))
         row = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if not (row >= 0).any():
-            raise roles_of.refused(
+            raise column_roles.refused(
                 self.sources[0].name, "other_items", item=self.item[0], listed=texts[0].as_py()
             )
         return {
@@ -428,7 +431,7 @@ def planned_catalogue(part: InputPart, columns: Mapping[str, str]) -> dict[str, 
     if columns.get("item") in part.columns:
         chosen["item"] = columns["item"]
     features = [name for name in part.columns if name.startswith(FEATURE)]
-    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolve(["item"])
+    roles = column_roles.match(part.columns, names, chosen, part.name, features).resolve(["item"])
     fields = {
         role.name: rules.Field(roles[role.name], role.rules)
         for role in CATALOGUE_ROLES
@@ -457,14 +460,21 @@ def read_catalogue(
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
-    roles = [*fields[0]]
-    features = [rows.numbers(role) for role in roles if role.startswith(FEATURE)]
+    category = None
+    if "category" in fields[0]:
+        category = _codes(rows.texts("category"))
+    # role -> its numbers
+    numbers = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
+    feature_columns = [numbers[role] for role in numbers if role.startswith(FEATURE)]
+    features = None
+    if feature_columns:
+        features = np.column_stack(feature_columns)
     return Catalogue(
         item,
-        category=_codes(rows.texts("category")) if "category" in roles else None,
-        features=np.column_stack(features) if features else None,
-        popularity=rows.numbers("popularity") if "popularity" in roles else None,
-        user_share=rows.numbers("user_share") if "user_share" in roles else None,
+        category,
+        features,
+        popularity=numbers.get("popularity"),
+        user_share=numbers.get("user_share"),
         sources=rows.sources,
     )
 
@@ -479,5 +489,5 @@ def _refuse_repeated(item: np.ndarray, rows: table.CheckedTable) -> None:
 
 def _codes(names: np.ndarray) -> Ints:
     """A number for each text, -1 for an empty one."""
-    numbers: dict[Any, int] = {None: -1}
+    numbers: dict[str | None, int] = {None: -1}
     return np.array([numbers.setdefault(name, len(numbers) - 1) for name in names], np.int64)

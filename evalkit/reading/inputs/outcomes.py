@@ -27,15 +27,25 @@ from evalkit.reading.inputs.aligned import (
     ColumnLayout,
     PredictionTable,
 )
-from evalkit.reading.matching.column_names import columns_of_systems, comparable, snake_case
-from evalkit.reading.matching.proposal import Proposal, classification, probabilities_of_classes
+from evalkit.reading.matching.column_names import (
+    columns_of_systems,
+    comparable,
+    says_prediction,
+    snake_case,
+)
+from evalkit.reading.matching.proposal import (
+    LEAST_CLASSES,
+    Proposal,
+    classification,
+    probabilities_of_classes,
+)
 from evalkit.reading.matching.samples import (
     ANSWER_WORDS,
     FEW,
     POSITIVE_OF,
     SampledTable,
 )
-from evalkit.reading.tables import columns as roles_of, parts, rules
+from evalkit.reading.tables import columns as column_roles, parts, rules
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
 from evalkit.reading.tables.table import Coded
@@ -213,7 +223,7 @@ class OutcomeTable(PredictionTable):
         part = self.parts[0]
         roles = self.mappings[part].resolve()
         # y_true has the role of the label, unless p_true makes a label called "true" of it
-        if label_columns(part) - {*roles.values()}:
+        if label_columns(part) - set(roles.values()):
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
@@ -286,19 +296,23 @@ class OutcomeTable(PredictionTable):
         """Raise InputError for columns that hold probabilities of classes, but are not called after
         the labels.
         """
-        probabilities = probabilities_of_classes(self.sample_of(part))
-        labels = self.sample_of(part).named("label")
+        predictions = [name for name in part.columns if says_prediction(snake_case(name))]
+        if len(predictions) < LEAST_CLASSES:  # so that no cell need be looked at
+            return
+        sample = self.sample_of(part)
+        probabilities = probabilities_of_classes(sample)
+        labels = sample.named("label")
         if not probabilities or len(labels) != 1:
             return
         names = [column.name for column in probabilities]
-        classes = _in_order({*labels[0].labels})
-        raise roles_of.refused(
+        classes = _in_order(set(labels[0].labels))
+        raise column_roles.refused(
             part.name,
             "unnamed_classes",
-            columns=roles_of.listed(map(repr, names)),
+            columns=column_roles.listed(map(repr, names)),
             label=labels[0].name,
-            classes=roles_of.listed(map(repr, classes)),
-            names=roles_of.listed([f"p_{name}" for name in classes]),
+            classes=column_roles.listed(map(repr, classes)),
+            names=column_roles.listed([f"p_{name}" for name in classes]),
         )
 
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
@@ -311,13 +325,13 @@ class OutcomeTable(PredictionTable):
         if "predicted" in roles:
             columns.append(PREDICTED.column(roles["predicted"], 0))
         columns += [RoleColumn(f"p {name[2:]}", Field(name, rules.NUMBER), 0) for name in scores]
-        return ColumnLayout((*columns,))
+        return ColumnLayout(tuple(columns))
 
     def _label_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several labels: for each whether it holds, and its score."""
         scores = class_score_columns(part)
         roles = self.mappings[part].resolve()
-        _both_columns(part, scores, {*roles.values(), *self.attributes, *self.metric_columns})
+        _both_columns(part, scores, set(roles.values()).union(self.attributes, self.metric_columns))
         columns = aligned.shared_columns(
             (ID, SYSTEM, WEIGHT), roles, self.attributes, self.metric_columns
         )
@@ -328,7 +342,7 @@ class OutcomeTable(PredictionTable):
         columns += [
             RoleColumn(f"p {label}", Field(f"p_{label}", rules.NUMBER), 0) for label in labels
         ]
-        return ColumnLayout((*columns,))
+        return ColumnLayout(tuple(columns))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
         """The layout, extended by each system's column of decisions.
@@ -339,14 +353,15 @@ class OutcomeTable(PredictionTable):
         chosen = self.columns.get("predicted")
         # only a column that the user names must have no empty cell
         content = rules.NAME if chosen else rules.NAME_OR_EMPTY
+        systems = layout.systems or ("",)  # a long table has one column for all of its systems
         decisions = []
-        for i, system in enumerate(layout.systems or [""]):  # "": the system of a long table
+        for number, system in enumerate(systems):
             columns = [chosen] if chosen else decision_columns(part.columns, layout, system)
             if len(columns) != 1:
                 return layout
             decision = Field(columns[0], content, canonical_label)
-            decisions.append(RoleColumn("predicted", decision, i))
-        return replace(layout, columns=(*layout.columns, *decisions))
+            decisions.append(RoleColumn("predicted", decision, number))
+        return replace(layout, columns=layout.columns + tuple(decisions))
 
     def read(self) -> Outcomes:
         """Read the outcomes of all rows. Raises InputError with file, column, row and value for
@@ -385,19 +400,21 @@ class OutcomeTable(PredictionTable):
             ways = [written({"score": name}) for name in names]
         elif is_long and np.ptp(values) > 0:
             why = "systems_of_both_classes"
-            names = [*scores]
+            names = list(scores)
             ways = [written([name]) for name in names]
         else:
             return
         first, second = names
         where = self.parts[0].name
         systems = written(names)
-        raise roles_of.refused(where, why, first=first, second=second, systems=systems, ways=ways)
+        raise column_roles.refused(
+            where, why, first=first, second=second, systems=systems, ways=ways
+        )
 
     def first_scores(self) -> dict[str, Floats]:
         """The scores of the first rows, by the columns of a wide table that hold numbers."""
         names = [column.field.column for column in self.layouts[0].predictions.get("score", ())]
-        samples = SampledTable.of(self.parts[0], {}).columns
+        samples = SampledTable.from_part(self.parts[0], {}).columns
         return {
             column.name: column.numbers
             for column in samples
@@ -423,9 +440,9 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
     """
     names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
-        names |= {*WORDS_OF_DECISIONS}
-    used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and comparable(name) in names]
+        names |= set(WORDS_OF_DECISIONS)
+    columns_in_use = {field.column for field in layout.fields.values()}
+    return [name for name in columns if name not in columns_in_use and comparable(name) in names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
@@ -441,12 +458,12 @@ def check_positive(kind: str) -> None:
         )
 
 
-def read(data: Any, **chosen: Any) -> Outcomes:
+def read(data: object, **chosen: Any) -> Outcomes:
     """The outcomes of a file, folder, glob pattern, frame or list of these.
 
     chosen: fields of `OutcomeTable`.
     """
-    return OutcomeTable.of(data, **chosen).read()
+    return OutcomeTable.from_data(data, **chosen).read()
 
 
 # Which columns ------------------------------------------------------------------------------------
@@ -459,26 +476,30 @@ def class_score_columns(part: parts.InputPart) -> list[str]:
 
 def label_columns(part: parts.InputPart) -> set[str]:
     """The names of the columns y_<label> of labels that have a column p_<label> of scores too."""
-    return {f"y_{name[2:]}" for name in class_score_columns(part)} & {*part.columns}
+    return {f"y_{name[2:]}" for name in class_score_columns(part)} & set(part.columns)
 
 
-def _both_columns(part: parts.InputPart, scores: Sequence[str], used: Collection[str]) -> None:
+def _both_columns(
+    part: parts.InputPart, scores: Sequence[str], columns_in_use: Collection[str]
+) -> None:
     """Raise InputError unless each label has both columns, y_ and p_, and there is a label.
 
-    scores: the columns p_. used: columns with another role.
+    scores: the columns p_. columns_in_use: columns with another role.
     """
     labels = [
-        name for name in part.columns if name.startswith("y_") and name != "y_" and name not in used
+        name
+        for name in part.columns
+        if name.startswith("y_") and name != "y_" and name not in columns_in_use
     ]
     lacking = [
         f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns
     ]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in labels if f"p_{name[2:]}" not in scores]
     if lacking:
-        raise roles_of.refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}")
+        raise column_roles.refused(part.name, "unpaired", got=f"no {column_roles.listed(lacking)}")
     if not scores:
-        inventory = roles_of.listed(map(repr, part.columns))
-        raise roles_of.refused(part.name, "unpaired", got=f"none (it has {inventory})")
+        inventory = column_roles.listed(map(repr, part.columns))
+        raise column_roles.refused(part.name, "unpaired", got=f"none (it has {inventory})")
 
 
 # What the columns hold ----------------------------------------------------------------------------
@@ -563,8 +584,8 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
 
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""
-        column = next(column for column in columns if {*texts} & {*column.names})
-        row = column.first(*{*texts}.intersection(column.names))
+        column = next(column for column in columns if set(texts) & set(column.names))
+        row = column.first(set(texts).intersection(column.names))
         return LabelCell(rows.place(row), column.names[column.code[row]])
 
     return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
@@ -578,7 +599,7 @@ def _refuse_decisions_for_no_label(outcomes: Outcomes, column: str) -> None:
     for name, decisions in rows.predictions_of("predicted").items():
         unknown = [text for text in decisions.names if text not in labels]
         if unknown and _is_decided_positive(decisions, labels) is None:
-            row = decisions.first(*unknown)
+            row = decisions.first(unknown)
             got = decisions.names[decisions.code[row]]
             must = f"must be {labels[0]!r} or {labels[1]!r}, got {got!r}"
             raise InputError(f"{rows.place(row, name)}: {column} {must}")
@@ -598,7 +619,7 @@ def _with_decisions_if_readable(outcomes: Outcomes) -> Outcomes:
     if len(decision) == len(columns):
         return replace(outcomes, decision=decision)
     unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
-    if any(len({*column.names} - {NONE}) <= 2 for column in columns.values()):
+    if any(len(set(column.names) - {NONE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
@@ -609,7 +630,7 @@ def _is_decided_positive(decisions: Coded, labels: tuple[str, ...]) -> Bools | N
 
     labels: the negative and the positive one. Decisions may also be 0 and 1, or false and true.
     """
-    texts = {*decisions.names}
+    texts = set(decisions.names)
     positive_of_pair = {frozenset(labels): labels[1], **POSITIVE_OF}
     for pair, positive in positive_of_pair.items():
         if texts <= pair:
@@ -626,11 +647,11 @@ def refuse_column_of_predicted_classes(columns: Sequence[str], system: str, wher
     """
     decisions = named_as_decisions(columns)
     if decisions:
-        raise roles_of.refused(where, "confidence", system=system, column=decisions[0])
-    answers = [name for name in columns if ANSWER_WORDS & {*snake_case(name).split("_")}]
+        raise column_roles.refused(where, "confidence", system=system, column=decisions[0])
+    answers = [name for name in columns if ANSWER_WORDS & set(snake_case(name).split("_"))]
     if answers:
         way = written({"label": answers[0]})
-        raise roles_of.refused(where, "answer", system=system, column=answers[0], way=way)
+        raise column_roles.refused(where, "answer", system=system, column=answers[0], way=way)
 
 
 class UnclearPositive(ParameterError):
@@ -657,7 +678,7 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
     named. where: the file or table, for errors. Raises InputError for a third label, with the row
     of the rarest, and ParameterError if it is not clear which label is positive.
     """
-    names = [*labels.counts]
+    names = list(labels.counts)
     if len(names) > 2:
         # the label with the fewest rows is most likely the invalid one; of several, the last, since
         # 0 and 1 come first in the order of texts
@@ -697,7 +718,7 @@ def _positive_label(names: Sequence[str], requested: str | None, where: str, col
             raise ParameterError(message)
         return label
     for pair, positive in POSITIVE_OF.items():
-        if {*names} <= pair:
+        if set(names) <= pair:
             return positive
     labels = " and ".join(map(repr, names))
     raise UnclearPositive(
@@ -713,7 +734,7 @@ def _multi_class(rows: Aligned, part: parts.InputPart) -> Outcomes:
     roles = score_roles([role for role in first if role.startswith("p ")], part.name)
     decisions = rows.predictions_of("predicted")
     actual_texts = label_texts(rows, "label", [labels])
-    predicted_texts = label_texts(rows, "predicted", [*decisions.values()])
+    predicted_texts = label_texts(rows, "predicted", list(decisions.values()))
     classes = classes_of(actual_texts, predicted_texts, roles, part.name)
     score = {}
     predicted = {}
@@ -734,9 +755,10 @@ def score_roles(roles: Sequence[str], where: str) -> dict[str, str]:
     role_of_class = {canonical_label(role[2:]): role for role in roles}
     for role in roles:
         name = canonical_label(role[2:])
-        other = role_of_class[name]
-        if other != role:
-            problem = f"p_{role[2:]} and p_{other[2:]} must be of two classes, both are of {name!r}"
+        earlier_role = role_of_class[name]
+        if earlier_role != role:
+            columns = f"p_{role[2:]} and p_{earlier_role[2:]}"
+            problem = f"{columns} must be of two classes, both are of {name!r}"
             raise InputError(f"{where}: {problem}; drop or rename one of them")
     return role_of_class
 
@@ -751,19 +773,19 @@ def classes_of(
     that has no column of scores, for a single class, and if no predicted class is a label.
     """
     if not scores and not labels.counts.keys() & predicted.counts.keys():
-        label_texts = roles_of.listed(map(repr, _in_order({*labels.counts})), 5)
-        predicted_texts = roles_of.listed(map(repr, _in_order({*predicted.counts})), 5)
+        label_texts = column_roles.listed(map(repr, _in_order(set(labels.counts))), 5)
+        predicted_texts = column_roles.listed(map(repr, _in_order(set(predicted.counts))), 5)
         raise InputError(
             f"{where}: {predicted.column} must use the names of the labels, {label_texts}, got "
             f"{predicted_texts}; write both in the same way"
         )
-    classes = _in_order({*scores} or {*labels.counts, *predicted.counts})
+    classes = _in_order(set(scores) or set(labels.counts).union(predicted.counts))
     if not scores:
         _refuse_values_as_classes(labels, predicted)
     unknown = [name for name in labels.counts if name not in classes]
     if unknown:
         place, name = labels.first_cell(unknown)
-        columns = ", ".join(f"p_{canonical_label(role[2:])}" for role in [*scores.values()][:5])
+        columns = ", ".join(f"p_{canonical_label(role[2:])}" for role in list(scores.values())[:5])
         raise InputError(
             f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({columns})"
         )
@@ -783,7 +805,7 @@ def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None
     lists = [name for name in labels.counts if name.startswith("[") and name.endswith("]")]
     if lists:
         place, name = labels.first_cell(lists)
-        raise roles_of.refused(place, "list_of_labels", column=labels.column, cell=name)
+        raise column_roles.refused(place, "list_of_labels", column=labels.column, cell=name)
     names = [*labels.counts, *predicted.counts]
     if not all(map(is_number, names)):
         return
@@ -791,7 +813,9 @@ def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None
     fractions = [name for name in unknown if not float(name).is_integer()]
     if fractions:
         place, name = predicted.first_cell(fractions)
-        raise roles_of.refused(place, "forecasts_as_classes", column=predicted.column, cell=name)
+        raise column_roles.refused(
+            place, "forecasts_as_classes", column=predicted.column, cell=name
+        )
 
 
 def one_class(where: str, column: str, name: str) -> InputError:
@@ -828,10 +852,9 @@ def _multi_label(rows: Aligned) -> Outcomes:
         role.removeprefix("true ") for role in rows.shared_values if role.startswith("true ")
     )
     actual = np.column_stack([rows.shared_values[f"true {label}"] for label in labels])
-    score = {
-        name: np.column_stack([columns[f"p {label}"] for label in labels])
-        for name, columns in rows.predictions.items()
-    }
+    score = {}  # system -> its scores, one column per label
+    for name, columns in rows.predictions.items():
+        score[name] = np.column_stack([columns[f"p {label}"] for label in labels])
     return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
 
@@ -863,7 +886,7 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     forecast = rows.predictions_of("forecast")
     if not forecast:  # each system has draws alone
         forecast = {
-            name: predictive.Ensemble(np.array([*members.values()])).quantile(0.5)
+            name: predictive.Ensemble(np.array(list(members.values()))).quantile(0.5)
             for name, members in rows.predictions.items()
         }
     weight = weight_of(rows)
@@ -890,7 +913,7 @@ def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
     totals = np.flatnonzero(is_total)
     if totals.size:
         part, row = rows.locate(int(totals[0]))
-        raise roles_of.refused(part.name, "row_of_totals", row=row)
+        raise column_roles.refused(part.name, "row_of_totals", row=row)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
@@ -902,12 +925,12 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
     for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
         is_mark = values == mark
         count = int(np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum())
-        others = values[~is_mark & ~np.isnan(values)]
-        if count < 2 or not others.size:
+        unmarked = values[~is_mark & ~np.isnan(values)]
+        if count < 2 or not unmarked.size:
             continue
-        is_far = abs(mark) in MISSING and (others / mark).max() < 0.1
-        if is_far or (mark == -1 and are_probabilities(others) and (others % 1).any()):
-            raise roles_of.refused(where, "missing", column=column, mark=mark, rows=count)
+        is_far = abs(mark) in MISSING and (unmarked / mark).max() < 0.1
+        if is_far or (mark == -1 and are_probabilities(unmarked) and (unmarked % 1).any()):
+            raise column_roles.refused(where, "missing", column=column, mark=mark, rows=count)
 
 
 def refuse_two_classes(
@@ -931,10 +954,10 @@ def refuse_two_classes(
     way = _as_two_classes(label, forecast.split(", "), part)
     facts = {"column": label, "forecasts": forecast, "way": way}
     if not marks.size:
-        raise roles_of.refused(part.name, "two_classes", **facts)
-    names_class = bool({*snake_case(label).split("_")} & {"label", "labels", "class"})
+        raise column_roles.refused(part.name, "two_classes", **facts)
+    names_class = bool(set(snake_case(label).split("_")) & {"label", "labels", "class"})
     if len(marks) == 1 and (names_class or marks[0] < 0 or marks[0] >= MARK):
-        raise roles_of.refused(part.name, "marked_classes", mark=marks[0], **facts)
+        raise column_roles.refused(part.name, "marked_classes", mark=marks[0], **facts)
 
 
 def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart) -> str:
@@ -950,4 +973,4 @@ def _as_two_classes(label: str, forecasts: Sequence[str], part: parts.InputPart)
     if len(forecasts) == 1:
         return way
     scores = [repr(name.replace("forecast_", "score_", 1)) for name in forecasts]
-    return f"{way}, with columns called {roles_of.listed(scores)}"
+    return f"{way}, with columns called {column_roles.listed(scores)}"

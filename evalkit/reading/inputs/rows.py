@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.machine.compressed_files import PACKED
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
@@ -20,7 +20,7 @@ from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, judgements, ranking
 from evalkit.reading.matching.samples import FEW, SampledTable, samples_of
 from evalkit.reading.tables import (
-    columns as roles_of,
+    columns as column_roles,
     documents,
     formats,
     rules,
@@ -31,7 +31,10 @@ from evalkit.reading.tables import (
 from evalkit.reading.tables.columns import RoleMapping, refused
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import InputPart, Source
-from evalkit.reading.tables.rules import Field, Precision, Role
+from evalkit.reading.tables.rules import CheckedColumn, Field, Precision, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROLES = (
     Role.declared("system"),
@@ -48,6 +51,9 @@ LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
 DISTANCES = frozenset(usual("distances")["words"])
+RANK_NAMES = frozenset(column_roles.SYNONYMS["rank"]) | frozenset(
+    column_roles.facts("roles")["rank"]["usual"].split()
+)
 NO_SCORE: Mapping[str | None, str] = {None: ""}
 ALL_RELEVANT = "1 in every row"  # the column of grades of judgements that have none
 
@@ -107,13 +113,13 @@ class ListRows:
     column, as the page prints it.
     """
 
-    system: list[Any] = field(default_factory=list)
-    query: list[Any] = field(default_factory=list)
+    system: list["pa.Array | OnlySystem"] = field(default_factory=list)
+    query: list["pa.Array"] = field(default_factory=list)
     item: list[Any] = field(default_factory=list)
     score: list[Any] = field(default_factory=list)
-    rank_is_position: list[Any] = field(default_factory=list)
+    rank_is_position: list[Bools] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
-    attributes: list[Any] = field(default_factory=list)
+    attributes: list[dict[str, "pa.Array"]] = field(default_factory=list)
     stretches: list[tuple[InputPart, int]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
@@ -124,7 +130,7 @@ class ListRows:
         piece: the part with its roles. block: the same part with its values. ranks_are_positions:
         as in `ListOptions`.
         """
-        columns = block.columns
+        columns: Mapping[str, Any] = block.columns
         rows = block.rows
         self.sources.append(block.part.fingerprint(rows))
         self.columns.update(piece.printed_columns)
@@ -153,7 +159,7 @@ class ListRows:
         return part.place(number)
 
 
-def _attributes(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(columns: Mapping[str, CheckedColumn]) -> dict[str, "pa.Array"]:
     """Name -> the column, of the columns with one value per query. columns: by role."""
     return {
         role.removeprefix(ATTRIBUTE_ROLE): column
@@ -185,15 +191,18 @@ class ListOptions:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an unknown role."""
-        roles_of.check_roles(self.columns, RULES)
+        column_roles.check_roles(self.columns, RULES)
 
     @classmethod
-    def from_parameters(cls, p: Any, **instead: Any) -> "ListOptions":
+    def from_parameters(cls, p: object, **instead: Any) -> "ListOptions":
         """The options from the parameters of a report with the same names. instead: option -> a
         value in place of the parameter's.
         """
-        names = [option.name for option in fields(cls) if hasattr(p, option.name)]
-        return cls(**{name: getattr(p, name) for name in names} | instead)
+        options = {}
+        for option in fields(cls):
+            if hasattr(p, option.name):
+                options[option.name] = getattr(p, option.name)
+        return cls(**options | instead)
 
     @property
     def attributes(self) -> list[str]:
@@ -232,8 +241,8 @@ class RankingInput:
     options: ListOptions = ListOptions()
 
     @classmethod
-    def of(
-        cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any
+    def from_data(
+        cls, preds: object, qrels: object = None, queries: object = None, **chosen: Any
     ) -> "RankingInput":
         """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of
         `ListOptions`.
@@ -252,7 +261,9 @@ class RankingInput:
 
     @property
     def attributes_of_runs(self) -> Sequence[str]:
-        """The columns of segments and unit, where the runs hold them."""
+        """The columns of segments and unit that the runs hold: none if there is a table of queries,
+        which then holds them.
+        """
         return self.options.attributes if self.queries is None else ()
 
     def with_slices(self, slices: Sequence[str]) -> "RankingInput":
@@ -266,8 +277,8 @@ class RankingInput:
                     "slices: auto searches the columns of queries; give that table, or name columns"
                 )
             part = self._with_options(()).queries_part
-            taken = (part.fields["query"].column, self.options.unit)
-            names = tuple(name for name in part.part.columns if name not in taken)
+            columns_in_use = (part.fields["query"].column, self.options.unit)
+            names = tuple(name for name in part.part.columns if name not in columns_in_use)
         return self._with_options(names)
 
     def _with_options(self, slices: Sequence[str]) -> "RankingInput":
@@ -287,15 +298,11 @@ class RankingInput:
         """All parts with their columns by role: the runs, then the judgements, then the tables of
         queries. Raises one InputError for all roles of a part without a column.
         """
-        runs = [
-            self._run_part(part, name)
-            for part, name in zip(self.run, names_of_systems(self.run), strict=True)
-        ]
-        return [
-            *runs,
-            *self._judgement_parts(),
-            *map(self._query_table_part, self.queries or ()),
-        ]
+        names = names_of_systems(self.run)
+        parts = [self._run_part(part, name) for part, name in zip(self.run, names, strict=True)]
+        parts += self._judgement_parts()
+        parts += map(self._query_table_part, self.queries or ())
+        return parts
 
     @property
     def rank_checks(self) -> dict[str, trec.RankCheck]:
@@ -335,19 +342,23 @@ class RankingInput:
         """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        columns, system_scores = self._columns_of_run(part)
+        columns, score_columns = self._columns_of_run(part)
         _refuse_attributes(part, columns, self.attributes_of_runs)
-        roles = [*LISTED]
-        scores: dict[str | None, str] = {system: f"score {system}" for system in system_scores}
-        if not system_scores:
+        roles = list(LISTED)
+        scores: dict[str | None, str] = {}  # as in `ListPart`
+        if score_columns:
+            for system in score_columns:
+                scores[system] = f"score {system}"
+        else:  # a long table
             order = "score" if "score" in columns else "rank"
             roles += ["system", order]
-            scores = {None: order}
+            scores[None] = order
+            # the only system of a table in memory is called after its column
             if part.unnamed and len(self.run) == 1:
                 name = columns[order]
         roles += self.grade_roles
         fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
-        for system, column in system_scores.items():
+        for system, column in score_columns.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields
@@ -374,34 +385,35 @@ class RankingInput:
         """
         if part.layout:  # TREC text has no further columns
             return
-        uses = {*columns.values(), *self.options.columns.values(), *self.options.attributes}
+        uses = set(columns.values()).union(self.options.columns.values(), self.options.attributes)
         unused = [name for name in part.columns if name not in uses]
         for role in ("query", "grade"):
             # a column that the user names has the role, whatever else could have it
             if role not in columns or role in self.options.columns:
                 continue
-            for other in unused:
-                if other in roles_of.SYNONYMS[role] or (
-                    role == "query" and is_id_of_query(part, columns[role], other)
-                ):
-                    self._refuse_other_lists(part, role, columns[role], other)
+            for name in unused:
+                is_rival = name in column_roles.SYNONYMS[role]
+                if role == "query" and not is_rival:
+                    is_rival = is_id_of_query(part, columns[role], name)
+                if is_rival:
+                    self._refuse_other_lists(part, role, columns[role], name)
 
-    def _refuse_other_lists(self, part: InputPart, role: str, name: str, other: str) -> None:
+    def _refuse_other_lists(self, part: InputPart, role: str, first: str, second: str) -> None:
         """Raise InputError if a second column of a role tells rows apart that are equal in the
-        first one, and does not only number the rows. name, other: the two columns.
+        first one, and does not only number the rows. first, second: the two columns.
         """
-        pairs = {*zip(part.head[name], part.head[other], strict=True)}
-        tells_rows_apart = len(pairs) > len({*part.head[name]})
-        numbers_rows = len(pairs) == len(part.head[name])
+        pairs = set(zip(part.head[first], part.head[second], strict=True))
+        tells_rows_apart = len(pairs) > len(set(part.head[first]))
+        numbers_rows = len(pairs) == len(part.head[first])
         if tells_rows_apart and not numbers_rows:
             raise refused(
                 part.name,
                 "two_roles",
                 role=role,
-                name=name,
-                other=other,
-                first=written({role: other}),
-                second=written({role: name}),
+                name=first,
+                other=second,
+                first=written({role: second}),
+                second=written({role: first}),
             )
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
@@ -411,10 +423,12 @@ class RankingInput:
         if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
-        is_ordered = roles & {*ORDER} or _score_columns(part, mapping.columns, self.options.systems)
-        if is_ordered and {*LISTED, *self.grade_roles} <= roles:
+        is_ordered = not roles.isdisjoint(ORDER)
+        if not is_ordered:  # a wide table has a column of scores for each system
+            is_ordered = bool(_score_columns(part, mapping.columns, self.options.systems))
+        if is_ordered and set(LISTED).union(self.grade_roles) <= roles:
             return None
-        table = SampledTable.of(
+        table = SampledTable.from_part(
             part, self.options.columns, self.options.systems, self.attributes_of_runs
         )
         proposal = ranking(table, graded=self.has_grades)
@@ -427,11 +441,11 @@ class RankingInput:
         attributes = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
         other_uses = [name for name in attributes if name not in SURELY_QUERIES]
         free = [name for name in part.columns if name not in other_uses]
-        if not roles_of.columns_called("query", free):
+        if not column_roles.columns_called("query", free):
             # such as user_id, if users are both the queries and the units
-            queries = roles_of.SYNONYMS["query"]
+            queries = column_roles.SYNONYMS["query"]
             other_uses = [name for name in other_uses if name not in queries]
-        return roles_of.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
+        return column_roles.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
 
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
@@ -441,16 +455,16 @@ class RankingInput:
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
         lacks_grade = mapping.missing_roles(needed) == [("grade",)]
-        is_used = bool(roles_of.columns_called("grade", mapping.other_uses))
+        is_used = bool(column_roles.columns_called("grade", mapping.other_uses))
         if lacks_grade and not mapping.ambiguous_columns and not is_used:
             names = ", ".join(map(repr, part.columns))
-            hint = roles_of.no_header(part.columns, "grade") or metrics_hint(part)
+            hint = column_roles.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         try:
             return mapping.resolve(needed, per_system_role="score")
-        except roles_of.MissingColumn:
+        except column_roles.MissingColumn:
             if of_lists := columns_of_lists(part):
-                listed = roles_of.listed(map(repr, of_lists))
+                listed = column_roles.listed(map(repr, of_lists))
                 raise refused(part.name, "lists_in_cells", columns=listed) from None
             raise
 
@@ -476,16 +490,18 @@ class RankingInput:
         for role in LISTED:  # the user may have named the columns of the runs
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
-        mapping = roles_of.match(part.columns, roles, chosen, part.name)
+        mapping = column_roles.match(part.columns, roles, chosen, part.name)
         if mapping.missing_roles(roles) == [("grade",)] and is_of_whole_scores(part):
-            mapping = roles_of.match(part.columns, roles, {**chosen, "grade": "score"}, part.name)
+            mapping = column_roles.match(
+                part.columns, roles, {**chosen, "grade": "score"}, part.name
+            )
         columns: Mapping[str, str] = mapping.columns
         if mapping.missing_roles(roles) and not mapping.missing_columns:
             columns = judged_columns(part, chosen) or columns
-        if {*LISTED} == {*columns}:
+        if set(LISTED) == set(columns):
             part = with_all_relevant(part)
             columns = {**columns, "grade": ALL_RELEVANT}
-        elif not {*roles} <= {*columns}:
+        elif not set(roles) <= set(columns):
             columns = mapping.resolve(roles)
         self._refuse_two_roles(part, columns)
         fields = {role: Field(columns[role], RULES[role]) for role in roles}
@@ -499,7 +515,9 @@ class RankingInput:
         if chosen.get("query") not in part.columns:  # the user may have named the runs' column
             chosen = {}
         attributes = dict.fromkeys(self.options.attributes, ATTRIBUTE)
-        mapping = roles_of.match(part.columns, ["query"], chosen, part.name, attributes, attributes)
+        mapping = column_roles.match(
+            part.columns, ["query"], chosen, part.name, attributes, attributes
+        )
         fields = {"query": Field(mapping.resolve(["query"])["query"])}
         return ListPart(QUERY_TABLE, part, fields | self.options.attribute_fields, NO_SCORE)
 
@@ -524,14 +542,14 @@ class RankingInput:
         return rows
 
 
-def is_id_of_query(part: InputPart, query: str, other: str) -> bool:
+def is_id_of_query(part: InputPart, query: str, column: str) -> bool:
     """True if a column has a usual name of a query, and each of its values goes with one query, as
     search_id does beside the text of a query.
     """
-    if snake_case(other) not in roles_of.facts("roles")["query"]["usual"].split():
+    if snake_case(column) not in column_roles.facts("roles")["query"]["usual"].split():
         return False
-    pairs = {*zip(part.head[query], part.head[other], strict=True)}
-    return len(pairs) == len({*part.head[other]})
+    pairs = set(zip(part.head[query], part.head[column], strict=True))
+    return len(pairs) == len(set(part.head[column]))
 
 
 def _refuse_attributes(
@@ -542,8 +560,8 @@ def _refuse_attributes(
     """
     for role in ("system", "item", "score", "rank", "grade"):
         # other names of a system, such as model, may be those of segments
-        usual: Sequence[str] = ("system",) if role == "system" else roles_of.SYNONYMS[role]
-        names = {columns[role]} if role in columns else {*usual}.intersection(part.columns)
+        usual: Sequence[str] = ("system",) if role == "system" else column_roles.SYNONYMS[role]
+        names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
@@ -563,10 +581,10 @@ def metrics_hint(part: InputPart) -> str:
     it; "" unless each query has the same items, as it would have the same metrics.
     """
     cells = part.head
-    if not {*documents.COLUMNS} <= {*cells}:
+    if not set(documents.COLUMNS) <= set(cells):
         return ""
-    combinations = len({*cells["query"]}) * len({*cells["item"]})
-    if combinations != len({*zip(cells["query"], cells["item"], strict=True)}):
+    combinations = len(set(cells["query"])) * len(set(cells["item"]))
+    if combinations != len(set(zip(cells["query"], cells["item"], strict=True))):
         return ""
     roles = dict(zip(("unit", "metric", "value"), documents.COLUMNS, strict=True))
     way = f"give a file per system to report significance, with columns={written(roles)!r}"
@@ -578,16 +596,16 @@ def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, s
     hold one. Empty if another role has no column. Raises InputError if only cells say which column
     is the grade.
     """
-    table = SampledTable.of(part, chosen)
+    table = SampledTable.from_part(part, chosen)
     proposal = judgements(table)
     if "query" not in proposal.columns or "item" not in proposal.columns:
         return {}
-    possible = [*proposal.unclear.get("grade", ())]
+    possible = list(proposal.unclear.get("grade", ()))
     if "grade" in proposal.columns:
         possible.append(proposal.columns["grade"])
     named = {column.name for column in table.named("grade")}
     if unnamed := [name for name in possible if name not in named]:
-        names = roles_of.listed(map(repr, unnamed))
+        names = column_roles.listed(map(repr, unnamed))
         way = written({"grade": unnamed[0]})
         raise refused(part.name, "no_held_out", columns=names, way=way)
     return proposal.columns if proposal.is_complete else {}
@@ -601,7 +619,7 @@ def with_all_relevant(part: InputPart) -> InputPart:
 
 def is_of_whole_scores(part: InputPart) -> bool:
     """True if a column score holds whole numbers, as it does in judgements of BEIR and ranx."""
-    scores = SampledTable.of(part, {}).exact("score")
+    scores = SampledTable.from_part(part, {}).exact("score")
     return bool(scores) and scores[0].is_whole
 
 
@@ -610,16 +628,17 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
-    if part.layout or score not in part.columns:
-        return
-    sampled = SampledTable.of(part, {})
+    names = map(snake_case, part.columns)
+    if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
+        return  # without ranks beside the scores nothing can rise with them
+    sampled = SampledTable.from_part(part, {})
     ranks = [column.numbers for column in sampled.named("rank")]
     samples = {column.name: column for column in sampled.columns}
     scores = samples[score].numbers
     if scores is None or len(ranks) != 1 or ranks[0] is None:
         return
     lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
-    number_of_list = np.unique([*map(str, zip(*lists, strict=True))], return_inverse=True)[1]
+    number_of_list = np.unique(list(map(str, zip(*lists, strict=True))), return_inverse=True)[1]
     if _rises_with_rank(scores, ranks[0], number_of_list):
         raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
 
@@ -645,7 +664,7 @@ def _score_columns(
     if part.layout:
         return {}
     _refuse_two_forms(part, roles, systems)
-    are_columns = bool(systems) and {*systems} <= {*part.columns}
+    are_columns = bool(systems) and set(systems) <= set(part.columns)
     # a single column of scores makes the table long, unless the user names columns as systems
     if "score" in roles and ("system" in roles or not are_columns):
         return {}
@@ -663,7 +682,7 @@ def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequen
         raise refused(part.name, "system_twice", system=roles["system"], scores=scores[0])
 
 
-def naming_column(part: InputPart, column: Any) -> Any:
+def naming_column(part: InputPart, column: "pa.Array | None") -> "pa.Array | None":
     """The column of systems, or None if it does not tell systems apart: the last field of a TREC
     run, its tag, is often the same in all files, and so counts only if it has several values.
     """
@@ -680,17 +699,21 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
     paths = []
     stems = []
     for part in parts:
-        path = Path() if part.unnamed else formats.table(part.path)
-        paths.append(path)
-        stems.append("system" if part.unnamed else _stem(path.name))
+        if part.unnamed:
+            paths.append(Path())
+            stems.append("system")
+        else:
+            path = formats.table(part.path)
+            paths.append(path)
+            stems.append(_stem(path.name))
     folders = [path.parts[:-1] for path in paths]
     deepest = max(map(len, folders), default=0)
     for depth in range(deepest + 1):
-        names = [
-            "/".join([*above[len(above) - depth :], stem])
-            for above, stem in zip(folders, stems, strict=True)
-        ]
-        if len({*names}) == len({*paths}):
+        names = []
+        for folders_of_file, stem in zip(folders, stems, strict=True):
+            innermost = folders_of_file[len(folders_of_file) - depth :]
+            names.append("/".join([*innermost, stem]))
+        if len(set(names)) == len(set(paths)):
             return names
     return stems
 

@@ -8,7 +8,8 @@ lacks has an empty list.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,9 +27,12 @@ from evalkit.reading.inputs.rows import (
     ListRows,
     RankingInput,
 )
-from evalkit.reading.tables import columns as roles_of, ids, trec
+from evalkit.reading.tables import columns as column_roles, ids, trec
 from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Result = TypeVar("Result")
 # computes one value per query; to be measured in shards it must be hashable, and fit to be pickled
@@ -105,7 +109,7 @@ class Measured:
     to send the ask itself back.
     """
 
-    query: Any
+    query: "pa.Array"
     unjudged_queries: dict[str, str]
     first_id_of_query_table: list[str]
     attributes: dict[str, np.ndarray]
@@ -117,7 +121,7 @@ class Measured:
     values: dict[tuple[str, int], Sums]
 
 
-def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
+def read(preds: object, qrels: object = None, **chosen: Any) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the
     judgements.
 
@@ -125,7 +129,7 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     for each system) or TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with
     file, column, row and value, for invalid values.
     """
-    return rankings_of(RankingInput.of(preds, qrels, **chosen))
+    return rankings_of(RankingInput.from_data(preds, qrels, **chosen))
 
 
 def rankings_of(ranked: RankingInput) -> Runs:
@@ -143,7 +147,9 @@ def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
     names = build.systems()
     systems = build.rankings(names)
     rankings = {name: system.rankings for name, system in systems.items()}
-    sources = [source for rows in build.parts for source in rows.sources]
+    sources: list[Source] = []
+    for rows in build.parts:
+        sources += rows.sources
     top = max(of_system.top_grade for of_system in rankings.values())
     runs = combine_shards([build.measured(systems)], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
@@ -166,10 +172,9 @@ def combine_shards(
     query, order = _sorted_queries(shards)
     if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
-    accounts = {
-        name: sum((shard.accounts[name] for shard in shards), NO_ROWS)
-        for name in shards[0].accounts
-    }
+    accounts = {}
+    for name in shards[0].accounts:
+        accounts[name] = sum((shard.accounts[name] for shard in shards), NO_ROWS)
     _refuse_other_queries(accounts, shards, query[0], ranked)
     return Runs(
         systems=tuple(accounts),
@@ -205,9 +210,11 @@ def _concatenated_attributes(
     shards: Sequence[Measured], names: Sequence[str], order: Ints
 ) -> dict[str, np.ndarray]:
     """Attribute -> the text of each query of all shards. order: as `_sorted_queries` returns it."""
-    return {
-        name: np.concatenate([shard.attributes[name] for shard in shards])[order] for name in names
-    }
+    attributes = {}
+    for name in names:
+        texts = [shard.attributes[name] for shard in shards]
+        attributes[name] = np.concatenate(texts)[order]
+    return attributes
 
 
 def _concatenated_values(
@@ -217,7 +224,7 @@ def _concatenated_values(
     all may not fit into memory. order: as `_sorted_queries` returns it.
     """
     values = {}
-    for system, number in [*shards[0].values]:
+    for system, number in list(shards[0].values):
         sums = [shard.values.pop((system, number)) for shard in shards]
         numerator = np.concatenate([of_shard.numerator for of_shard in sums])[order]
         denominators = [
@@ -243,16 +250,18 @@ def _refuse_other_queries(
                 shard.unjudged_queries[name] for shard in shards if name in shard.unjudged_queries
             ]
             if not queries:  # all its rows are the queries' own documents, which are left out
-                raise InputError(roles_of.sentence("own_documents_alone", system=name))
+                raise InputError(column_roles.sentence("own_documents_alone", system=name))
             raise InputError(
-                roles_of.sentence("other_queries", system=name, query=queries[0], judged=judged)
+                column_roles.sentence("other_queries", system=name, query=queries[0], judged=judged)
             )
         if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
-            raise InputError(roles_of.sentence(reason, system=name))
+            raise InputError(column_roles.sentence(reason, system=name))
     if ranked.queries and not any(shard.has_query_of_table for shard in shards):
-        query = next(id for shard in shards for id in shard.first_id_of_query_table)
-        raise roles_of.refused(ranked.queries[0].name, "other_table", query=query, judged=judged)
+        query = next(chain.from_iterable(shard.first_id_of_query_table for shard in shards))
+        raise column_roles.refused(
+            ranked.queries[0].name, "other_table", query=query, judged=judged
+        )
 
 
 def despite_collisions(build: "Build", read: Callable[["Build"], Result]) -> Result:
@@ -473,8 +482,8 @@ class Build:
         names = self._systems.names.tolist()
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
-            roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
-        return roles_of.requested_systems(names, self.options.systems)
+            column_roles.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
+        return column_roles.requested_systems(names, self.options.systems)
 
     def measured(self, systems: Mapping[str, SystemRankings], asks: Sequence[Ask] = ()) -> Measured:
         """The measured lists of each system. systems: the result of `rankings`."""
@@ -590,10 +599,10 @@ class Build:
         """The lists of judged queries that return the query itself, of one system. codes: its
         number, as an array that is empty if the system has no row.
         """
-        own = self._own_documents
-        system, query = np.divmod(own.lists, len(self._queries.names))
+        documents = self._own_documents
+        system, query = np.divmod(documents.lists, len(self._queries.names))
         is_counted = np.isin(system, codes) & self._is_judged[query]
-        return OwnDocuments(own.lists[is_counted], own.is_early[is_counted])
+        return OwnDocuments(documents.lists[is_counted], documents.is_early[is_counted])
 
     @cached_property
     def _respelled(self) -> Ints:
@@ -686,7 +695,7 @@ class Build:
         if is_mixed.any():
             system, query = divmod(int(is_mixed.argmax()), len(self._queries.names))
             raise InputError(
-                roles_of.sentence(
+                column_roles.sentence(
                     "scores_and_ranks",
                     system=self._systems.names[system],
                     query=self._queries.names[query],
@@ -757,7 +766,7 @@ class Build:
             row = int(differing[0])
             codes = (first[query[row]], code[row])
             low, high = sorted(_text_or_none(texts, code_of_row) for code_of_row in codes)
-            raise roles_of.refused(
+            raise column_roles.refused(
                 self.query_table.place(row),
                 "two_values",
                 column=name,

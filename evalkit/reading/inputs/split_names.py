@@ -52,7 +52,7 @@ def split_names(names: Sequence[str]) -> NamedSplits:
     varying = {
         index
         for index, pieces in enumerate(zip(*pieces_of_names, strict=True))
-        if len({*pieces}) > 1
+        if len(set(pieces)) > 1
     }
     first_name = pieces_of_names[0]
     if len(first_name) == 5:  # of two numbers one may be the same in all names
@@ -99,7 +99,7 @@ def name_repeats(names: Sequence[str]) -> bool:
     parts = split_names(names)
     in_words = repeat_in_words(parts)
     repeats = parts.first if in_words == "first" else parts.second
-    return bool(in_words) and len({*repeats}) > 1
+    return bool(in_words) and len(set(repeats)) > 1
 
 
 def named_repeats(fold: Coded, id: Ints) -> RepeatedSplits | None:
@@ -146,7 +146,7 @@ def named_holdouts(fold: Coded) -> RepeatedSplits | None:
     meanings = {column_names.SETS[word.lower()] for word in sets}
     if "training" not in meanings or len(meanings) < 2:
         return None
-    if "" in repeats or len({*repeats}) < 2:
+    if "" in repeats or len(set(repeats)) < 2:
         return None
     return RepeatedSplits(
         fold=Coded.from_texts(sets, fold.code), repeat=Coded.from_texts(repeats, fold.code)
@@ -188,12 +188,12 @@ def named_in_full(names: Sequence[str]) -> SplitNumbers | None:
     """
     parts = split_names(names)
     in_words = repeat_in_words(parts)
-    if not in_words or len({*names}) < len(names):
+    if not in_words or len(set(names)) < len(names):
         return None
     folds, repeats = parts.first, parts.second
     if in_words == "first":
         folds, repeats = parts.second, parts.first
-    number_of_folds = len({*folds})
+    number_of_folds = len(set(folds))
     folds_per_repeat = Counter(repeats)
     lacks_several = min(folds_per_repeat.values()) < number_of_folds - 1
     if number_of_folds < 2 or lacks_several:

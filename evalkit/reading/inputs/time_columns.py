@@ -73,7 +73,7 @@ def time_columns(
         others.append(system)
     by_name = {column.name: column for column in columns}
     times = [name for name in named("time") if name != horizon]
-    times += [name for name in named("calendar") if are_distinct(by_name[name], *others)]
+    times += [name for name in named("calendar") if are_distinct([by_name[name], *others])]
     if not times:
         return None
     return TimeColumns(times[0], series, horizon or "", cutoff)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, Record
 from evalkit.reading.engines import backends, base
 from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
 from evalkit.reading.matching.samples import ColumnSample
@@ -83,9 +83,9 @@ def measures(names: Sequence[str]) -> list[str]:
     only_metric = [
         name for name in metric_of if re.sub(stage, "", comparable(name)) == metric_of[name]
     ]
-    has_several = len({*metric_of.values()}) > 1
+    has_several = len(set(metric_of.values())) > 1
     if has_several or (only_metric and len(names) > 1):
-        return [*metric_of]
+        return list(metric_of)
     return []
 
 
@@ -101,9 +101,10 @@ def tracked(names: Sequence[str]) -> list[str]:
     if len(names) > 1 and all(ColumnSample(name, ()).is_model for name in names):
         return []
     patterns = [*NAMES["tracked"], *NAMES["parameters"]]
-    telling = [
-        pattern for pattern in patterns if not all(is_like(name, [pattern]) for name in names)
-    ]
+    telling = []
+    for pattern in patterns:
+        if not all(is_like(name, [pattern]) for name in names):
+            telling.append(pattern)
     return [name for name in names if is_like(name, telling)]
 
 
@@ -265,7 +266,9 @@ class UnitTable:
     engine: base.Engine
 
     @classmethod
-    def of(cls, parts: Sequence[InputPart], engine: base.Engine | None = None) -> "UnitTable":
+    def from_parts(
+        cls, parts: Sequence[InputPart], engine: base.Engine | None = None
+    ) -> "UnitTable":
         """The parts in an engine; None: they fit into memory."""
         return cls(parts, engine or backends.AtHand.opened())
 
@@ -373,20 +376,19 @@ class UnitTable:
             if name not in numbers.values()
         ]
         query = f"SELECT {', '.join(['*', *parsed])} FROM ({selection.query}) AS t"
-        return self.engine.kept(replace(selection, query=query), frame)
+        return self.engine.cached(replace(selection, query=query), frame)
 
     @cached_property
-    def _profiles(self) -> list[dict[str, int]]:
+    def _profiles(self) -> list[Record]:
         """For each part the number of its rows, `n`, and what `UnitColumn` counts of its columns,
         such as `exact0` of the first one. Raises InputError for a part without a row.
         """
         profiles = []
         for selection in self.selections:
-            counts = [
-                f"{count} AS {counted}{i}"
-                for i, name in enumerate(self.names)
-                for counted, count in self._counts(selection, name).items()
-            ]
+            counts = []
+            for i, name in enumerate(self.names):
+                for counted, count in self._counts(selection, name).items():
+                    counts.append(f"{count} AS {counted}{i}")
             profiles += base.profile(self.engine, selection, counts)
         return profiles
 
@@ -408,22 +410,21 @@ class UnitTable:
         """
         columns = []
         for i, name in enumerate(self.names):
-            sums = {
-                counted: sum(profile[f"{counted}{i}"] for profile in self._profiles)
-                for counted in ("present", "exact", "looks", "marks", "long")
-            }
+            sums = {}
+            for counted in ("present", "exact", "looks", "marks", "long"):
+                sums[counted] = sum(profile[f"{counted}{i}"] for profile in self._profiles)
             column = UnitColumn(name, self, **sums)
             column.refuse_long()
             columns.append(column)
         return columns
 
-    def first(self, condition: str, column: UnitColumn, most: int) -> list[FoundCell]:
-        """The cells of a column in the first rows that meet a condition, at most `most`, all of one
-        part.
+    def first(self, condition: str, column: UnitColumn, limit: int) -> list[FoundCell]:
+        """The cells of a column in the first rows that meet a condition, at most `limit`, all of
+        one part.
         """
         cells = f"{self.text(column.name)} AS value"
         for selection in self.selections:
-            if rows := self.engine.where(selection, condition, cells, most):
+            if rows := self.engine.where(selection, condition, cells, limit):
                 part = selection.part
                 return [FoundCell(part, row["n"], str(row["value"])) for row in rows]
         return []
@@ -505,7 +506,7 @@ class UnitTable:
             if len(columns) > 1:
                 text = f"concat({text})"
             cells.append(f"{text} AS {name}")
-        return replace(self._query(cells), by=shard, rows=self.rows)
+        return replace(self._query(cells), group_column=shard, rows=self.rows)
 
     def _query(self, cells: Iterable[str]) -> base.Query:
         """The query of these cells, as SQL, of all rows."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from string import ascii_lowercase as LETTERS
 from typing import TYPE_CHECKING
 
@@ -25,20 +25,25 @@ from evalkit.reading.inputs.unit_columns import (
     measure_of,
     tracked,
 )
-from evalkit.reading.matching.column_names import NAMES, USES, is_bookkeeping, uses_of
+from evalkit.reading.matching.column_names import (
+    NAMES,
+    PREDICTION_WORDS,
+    USES,
+    is_bookkeeping,
+    snake_case,
+    uses_of,
+)
 from evalkit.reading.matching.commands import invocation
 from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
 from evalkit.reading.matching.samples import (
     ACTUALS,
     ANSWERS,
-    WORDS,
     ColumnSample,
     SampledTable,
     differing,
     samples_of,
-    snake_case,
 )
-from evalkit.reading.tables import columns as roles_of, formats
+from evalkit.reading.tables import columns as column_roles, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import InputPart
 from evalkit.reading.tables.rules import row_suffix
@@ -62,7 +67,7 @@ class FreeColumns:
     columns: tuple[UnitColumn, ...]
 
     @classmethod
-    def of(cls, table: UnitTable) -> "FreeColumns":
+    def from_table(cls, table: UnitTable) -> "FreeColumns":
         """All columns. Raises InputError if a part has others than the first."""
         table.refuse_unlike()
         return cls(table, tuple(table.columns))
@@ -85,7 +90,7 @@ class FreeColumns:
         """The columns that count repetitions, or number splits."""
         return [column for column in self.columns if column.repeats]
 
-    def without(self, *roles: UnitColumn | None) -> "FreeColumns":
+    def without(self, roles: Collection[UnitColumn | None]) -> "FreeColumns":
         """The columns except these, which have a role now; None is no column."""
         remaining = tuple(column for column in self.columns if column not in roles)
         return replace(self, columns=remaining)
@@ -96,16 +101,19 @@ class FreeColumns:
 
     def usual(self, use: str) -> list[UnitColumn]:
         """The columns whose names suggest this use, the clearest first."""
-        return [column for name in USES[use] for column in self.columns if column.key == name]
+        columns: list[UnitColumn] = []
+        for name in USES[use]:
+            columns += [column for column in self.columns if column.key == name]
+        return columns
 
     def lacking(self, role: str) -> InputError:
         """The error for a role without a column."""
-        return roles_of.unresolved([role], self.table.names, self.table.name)
+        return column_roles.unresolved([role], self.table.names, self.table.name)
 
     def only(self, role: str, candidates: Sequence[UnitColumn]) -> UnitColumn | None:
         """The candidate for a role, None without one. Raises InputError if there are several."""
         if len(candidates) > 1:
-            names = roles_of.listed([repr(column.name) for column in candidates])
+            names = column_roles.listed([repr(column.name) for column in candidates])
             first = written({role: candidates[0].name})
             raise refused(self.table.name, f"which_{role}", columns=names, first=first)
         return candidates[0] if candidates else None
@@ -269,7 +277,7 @@ class UnitRoles:
             raise columns.lacking("system")
         metric = by_role.get("metric") or columns.metric()
         cluster = columns.named(unit) if unit else None
-        free = columns.without(system, cluster, metric, *by_role.values())
+        free = columns.without([system, cluster, metric, *by_role.values()])
         if "value" not in by_role:
             refuse_leaderboard(system, free)
         ids: Sequence[UnitColumn] = []
@@ -277,8 +285,8 @@ class UnitRoles:
             ids = [by_role["unit"]]
         else:
             ids = free.units_within(cluster, [system, metric])
-        value = by_role.get("value") or value_of_long(free.without(*ids))
-        free = free.without(value)
+        value = by_role.get("value") or value_of_long(free.without(ids))
+        free = free.without([value])
         roles = cls(ids or free.units(), cluster, [value], free, chosen, system, metric)
         return roles.clustered().checked()
 
@@ -295,13 +303,13 @@ class UnitRoles:
         """
         chosen_systems = [columns.named(name) for name in dict.fromkeys(systems)]
         cluster = columns.named(unit) if unit else None
-        free = columns.without(cluster, *chosen_systems)
+        free = columns.without([cluster, *chosen_systems])
         if not chosen_systems:
             refuse_pairs(columns)
         ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids:
             ids = [cluster] if free.repeats else free.counters(cluster)[:1]
-        free = free.without(*ids)
+        free = free.without(ids)
         values = chosen_systems or free.systems
         if not values:
             part = columns.table.parts[0]
@@ -329,7 +337,7 @@ class UnitRoles:
     def checked(self) -> "UnitRoles":
         """The roles without a column in two of them. Raises InputError for a row of totals."""
         refuse_totals(self.ids)
-        rest = self.rest.without(*self.ids, *self.values)
+        rest = self.rest.without([*self.ids, *self.values])
         cluster = None if self.cluster in self.ids else self.cluster
         return replace(self, rest=rest, cluster=cluster)
 
@@ -392,13 +400,13 @@ class UnitRoles:
     def keys(self) -> list[UnitColumn]:
         """The columns that distinguish the rows of different units."""
         if self.cluster is None:
-            return [*self.ids]
+            return list(self.ids)
         return [*self.ids, self.cluster]
 
     @property
     def cell(self) -> list[UnitColumn]:
         """The columns that distinguish the rows of different values."""
-        return [column for columns in self.texts.values() for column in columns]
+        return list(chain.from_iterable(self.texts.values()))
 
     @cached_property
     def cells(self) -> int:
@@ -453,7 +461,7 @@ class UnitRoles:
 
 SHOWN = 5  # columns that a message lists
 GRADES = {"grade", "relevance", "rel"}  # judged items, not relevance as a metric of answers
-VERSIONS = {*usual("systems")["versions"], *usual("arms")["control"]}
+VERSIONS = set(usual("systems")["versions"]).union(usual("arms")["control"])
 _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
 )
@@ -479,7 +487,7 @@ def refuse_other_units(roles: UnitRoles) -> None:
     distinguishing = [
         column for column in with_few_texts if table.distinct([*roles.cell, column]) > roles.cells
     ]
-    if not distinguishing or table.distinct([*roles.cell, *distinguishing]) < table.rows:
+    if not distinguishing or table.distinct(roles.cell + distinguishing) < table.rows:
         return
     first = distinguishing[0].name
     raise refused(
@@ -498,7 +506,7 @@ def refuse_totals(units: Sequence[UnitColumn]) -> None:
     Durchschnitt, std, 25%.
     """
     for column in units:
-        if cell := column.first(roles_of.SUMMARY):
+        if cell := column.first(column_roles.SUMMARY):
             raise refused(
                 cell.part.name,
                 "totals",
@@ -577,7 +585,7 @@ def refuse_transposed(column: UnitColumn, part: InputPart) -> None:
     """
     names = {snake_case(text) for text in part.head.get(column.name, ()) if text is not None}
     answers = sorted(names & (ANSWERS | ACTUALS))
-    if answers and any({*name.split("_")} & WORDS for name in names):
+    if answers and any(PREDICTION_WORDS.intersection(name.split("_")) for name in names):
         raise refused(part.name, "transposed", column=column.name, answer=answers[0])
 
 
@@ -593,8 +601,8 @@ def refuse_draws_as_systems(roles: UnitRoles) -> None:
     matches = [DRAW_OF_SYSTEM.fullmatch(name.lower()) for name in names]
     systems = [match[1] for match in matches if match]
     are_draws = len(systems) == len(names)
-    if are_draws and 1 < len({*systems}) < len(systems):
-        listed = roles_of.listed(map(repr, names), SHOWN)
+    if are_draws and 1 < len(set(systems)) < len(systems):
+        listed = column_roles.listed(map(repr, names), SHOWN)
         part = roles.table.parts[0]
         way = _invocation_of_systems(part, names)
         raise UnclearSystems(f"{part.name}: {sentence('draws', columns=listed, way=way)}", names)
@@ -629,10 +637,12 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
     numbered = [column for column in numeric if column.name in bookkeeping.columns]
     if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
         raise refused(part.name, "steps", column=numbered[0].name)
-    others = [column for column in roles.values if column.name not in bookkeeping.columns]
-    possible = [column.name for column in others] if may_be_systems(others) else []
+    possible_systems = [column for column in roles.values if column.name not in bookkeeping.columns]
+    possible = (
+        [column.name for column in possible_systems] if may_be_systems(possible_systems) else []
+    )
     way = _invocation_of_systems(part, possible) if possible else "systems='a,b'"
-    listed = roles_of.listed(bookkeeping.columns, SHOWN)
+    listed = column_roles.listed(bookkeeping.columns, SHOWN)
     problem = sentence("bookkeeping", kind=bookkeeping.kind, columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", possible)
 
@@ -679,7 +689,7 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     if len(systems) < 2:  # which cannot be compared
         systems = []
     way = f": {_invocation_of_systems(part, systems)}" if systems else ""
-    listed = roles_of.listed(map(repr, names), SHOWN)
+    listed = column_roles.listed(map(repr, names), SHOWN)
     problem = sentence("features", columns=listed, way=way)
     raise UnclearSystems(f"{part.name}: {problem}", systems)
 
@@ -695,9 +705,7 @@ def _refuse_forecasts_of_counts(part: InputPart, possible: Sequence[Way]) -> Non
         if way.proposal.report != "rating":
             continue
         actual = columns[way.proposal.answer]
-        forecasts = [
-            columns[name] for roles in way.proposal.predictions.values() for name in roles.values()
-        ]
+        forecasts = [columns[name] for name in way.proposal.predicted_columns]
         are_fractions = all(column.is_model and column.is_fraction for column in forecasts)
         if are_fractions and actual.is_whole and len(actual.labels) > 2:
             raise _answers_refused(part, way)
@@ -717,7 +725,7 @@ def are_of_one_family(names: Sequence[str]) -> bool:
         return True
     if all(map(measure_of, names)):
         return True
-    if [name.lower() for name in names] == [*LETTERS[: len(names)]]:
+    if [name.lower() for name in names] == list(LETTERS[: len(names)]):
         return True
     plain = [_UNIT_OF_MEASUREMENT.sub("", name.lower()) for name in names]
     return differing(plain) != plain
@@ -773,7 +781,7 @@ def refuse_predictions(part: InputPart, possible: Sequence[Way], *, is_long: boo
 def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> InputError:
     """The error for predictions beside what they predict, which the way reads."""
     proposal = way.proposal
-    names = [name for columns in proposal.predictions.values() for name in columns.values()]
+    names = proposal.predicted_columns
     values = f"systems={written(names)!r}"
     if is_long:
         values = f"columns='value={names[0]}'"
@@ -781,7 +789,7 @@ def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> Inp
         part.name,
         "answers",
         answer=proposal.answer or proposal.columns.get("grade", ""),
-        predictions=roles_of.listed(map(repr, names), 5),
+        predictions=column_roles.listed(map(repr, names), 5),
         way=invocation(part, way),
         values=values,
     )
@@ -794,13 +802,15 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
 
     values: the columns of values.
     """
-    table = SampledTable.of(part, {})
+    table = SampledTable.from_part(part, {})
     described = [column for column in table.columns if "aside" not in uses_of(column.name)]
-    if any({*values} == {*column.texts} for column in described):
+    if any(set(values) == set(column.texts) for column in described):
         raise refused(part.name, "matrix", columns=", ".join(values))
     for column in table.texts:
         if column in described and are_named_after(values, column.labels):
-            raise refused(part.name, "predictions", column=column.name, systems=written([*values]))
+            raise refused(
+                part.name, "predictions", column=column.name, systems=written(list(values))
+            )
     columns = {column.name: column for column in table.columns}
     # beside shares only, which may be probabilities, other columns may be the answer too
     are_shares = all(name in columns and columns[name].is_share for name in values)
@@ -812,7 +822,7 @@ def refuse_answers(part: InputPart, values: Sequence[str]) -> None:
         if first.labels == second.labels and first.cells != second.cells:
             wrong.append(first.name)
     if wrong:
-        raise refused(part.name, "predictions", column=wrong[0], systems=written([*values]))
+        raise refused(part.name, "predictions", column=wrong[0], systems=written(list(values)))
 
 
 def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
@@ -824,10 +834,13 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
     """
     if not 1 < len(labels) == len(names):
         return False
-    names_of_label = [[name for name in names if label.lower() in name.lower()] for label in labels]
-    return all(len(matching) == 1 for matching in names_of_label) and (
-        len({matching[0] for matching in names_of_label}) == len(names)
-    )
+    names_of_labels = set[str]()
+    for label in labels:
+        matching = [name for name in names if label.lower() in name.lower()]
+        if len(matching) != 1:
+            return False
+        names_of_labels.update(matching)
+    return len(names_of_labels) == len(names)
 
 
 def refuse_users(roles: UnitRoles, possible: Sequence[Way]) -> None:
@@ -860,7 +873,7 @@ def refuse_files(roles: UnitRoles, largest: int) -> None:
     """
     files = dict.fromkeys(map(_table_name, roles.table.parts))
     if 1 < largest <= len(files) and not roles.rest.repeats:
-        listed = roles_of.listed(files, 3)
+        listed = column_roles.listed(files, 3)
         draws = written({"unit": roles.name})
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
 
@@ -892,8 +905,8 @@ def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
     is_summary = pc.is_in(plain, value_set=pa.array(CELLS["summaries"], plain.type))
     for unit in np.flatnonzero(is_summary):
-        others = [np.delete(column, unit) for column in columns]
-        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in others]
+        columns_of_rest = [np.delete(column, unit) for column in columns]
+        means = [ratio(np.nansum(column), np.sum(~np.isnan(column))) for column in columns_of_rest]
         values = [column[unit] for column in columns]
         if np.allclose(values, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             name = ids[int(unit)].as_py()

@@ -6,8 +6,9 @@ A win is 1 and a tie 0.5 for both, so that the mean is the win rate with ties as
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,10 +28,13 @@ from evalkit.reading.matching.verdict_columns import (
     plain,
     verdicts_beside,
 )
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.parts import ByRole, Frames, InputPart, Source
 from evalkit.reading.tables.rules import row_suffix
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 METRIC = "win_rate"
 MOST_NAMED = 3  # models that a message lists
@@ -45,7 +49,7 @@ class WinShares(InputPart):
     winner.
     """
 
-    table: Any
+    table: "pa.Table"
     original: InputPart
     layout_of_verdicts: VerdictLayout
     systems: tuple[str, str]
@@ -85,7 +89,7 @@ def with_win_shares(
         _refuse_several_verdicts(first)
         return parts, p
     shares = [_win_shares(part, layout) for part in parts]
-    systems = tuple(dict.fromkeys(name for part in shares for name in part.systems))
+    systems = tuple(dict.fromkeys(chain.from_iterable(part.systems for part in shares)))
     metrics = p.metrics or (METRIC,)
     return shares, replace(p, systems=systems, metrics=metrics)
 
@@ -99,10 +103,10 @@ def _refuse_several_verdicts(part: InputPart) -> None:
     models = model_columns(part)
     if not models:
         return
-    verdicts = verdicts_beside(SampledTable.of(part, {}), models)
+    verdicts = verdicts_beside(SampledTable.from_part(part, {}), models)
     if len(verdicts) > 1:
-        listed = roles_of.listed(map(repr, verdicts))
-        raise roles_of.refused(part.name, "several_verdicts", columns=listed)
+        listed = column_roles.listed(map(repr, verdicts))
+        raise column_roles.refused(part.name, "several_verdicts", columns=listed)
 
 
 def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
@@ -125,7 +129,7 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
     for row, text in enumerate(verdicts):
         verdict = plain(text)
         # which model is first may change from row to row
-        sides = [names[row] for names in models] or [*systems]
+        sides = [names[row] for names in models] or list(systems)
         if not verdict:
             wins[row] = np.nan
             continue
@@ -141,8 +145,8 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
             raise _refused(part, layout, systems, text, row + 1)
         wins[row] = float(winner == systems[0])
     of_verdicts = (*layout.verdicts, *layout.models)
-    others = {name: cells[name] for name in part.columns if name not in of_verdicts}
-    table = pa.table({**others, systems[0]: wins, systems[1]: 1 - wins})
+    columns_beside = {name: cells[name] for name in part.columns if name not in of_verdicts}
+    table = pa.table({**columns_beside, systems[0]: wins, systems[1]: 1 - wins})
     return WinShares(
         name=part.name,
         path=Path(part.name) if part.unnamed else part.path,
@@ -167,8 +171,8 @@ def _verdicts_of_flags(
     for row, cells in enumerate(zip(*flags, strict=True), start=1):
         won = [canonical_label(cell or "") in ("1", "true") for cell in cells]
         if won.count(True) != 1:
-            columns = roles_of.listed(map(repr, layout.verdicts))
-            problem = roles_of.sentence("no_winner", columns=columns, cells=list(cells))
+            columns = column_roles.listed(map(repr, layout.verdicts))
+            problem = column_roles.sentence("no_winner", columns=columns, cells=list(cells))
             raise InputError(f"{part.name}, row {row}: {problem}")
         verdicts.append(("a", "b", "tie")[won.index(True)])
     return verdicts
@@ -186,29 +190,29 @@ def _systems(
     models: the cells of the columns that name the models.
     """
     if models:
-        names = sorted({name for column in models for name in column if name})
+        names = sorted(name for name in set(chain.from_iterable(models)) if name)
         if len(names) != 2:
-            raise roles_of.refused(
+            raise column_roles.refused(
                 part.name,
                 "verdicts_of_models",
                 first=layout.models[0],
                 second=layout.models[1],
                 count=len(names),
-                names=roles_of.listed(names, MOST_NAMED),
+                names=column_roles.listed(names, MOST_NAMED),
             )
         return names[0], names[1]
     winners = sorted({text for text in verdicts if text and plain(text) not in TIES})
     if {plain(text) for text in winners} <= FIRST | SECOND:
         first = [text for text in winners if plain(text) in FIRST]
         second = [text for text in winners if plain(text) in SECOND]
-        return _side(first, "A"), _side(second, "B")
+        return _name_of_side(first, "A"), _name_of_side(second, "B")
     if len(winners) != 2:
         row = verdicts.index(winners[-1]) + 1
         raise _refused(part, layout, winners[:2], winners[-1], row)
     return winners[0], winners[1]
 
 
-def _side(texts: Sequence[str], letter: str) -> str:
+def _name_of_side(texts: Sequence[str], letter: str) -> str:
     """The name of a side: model_a as verdicts write it, but the letter for a, [[A]] and the like.
 
     texts: the ways to write it, of which the last one counts; empty if the side never wins.
@@ -224,11 +228,11 @@ def _refused(
     """The error for a cell that is no verdict. systems: the names that it could have. row: its
     number, from 1.
     """
-    return roles_of.refused(
+    return column_roles.refused(
         part.name,
         "no_verdict",
         column=layout.verdicts[0],
-        systems=roles_of.listed(map(repr, systems)),
+        systems=column_roles.listed(map(repr, systems)),
         cell=text,
         at=row_suffix(row),
     )

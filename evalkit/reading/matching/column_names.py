@@ -15,10 +15,13 @@ NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
 USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
 # the name of a set of rows, such as valid or dev -> its split
-SETS: Mapping[str, str] = {name: split for split, names in NAMES["folds"].items() for name in names}
-METRICS = {*lookup.ALIASES, *NAMES["metrics"]}.union(*lookup.TABLES.values())
+SETS = dict[str, str]()
+for _split, _names in NAMES["folds"].items():
+    SETS |= dict.fromkeys(_names, _split)
+METRICS = set(lookup.ALIASES).union(NAMES["metrics"], *lookup.TABLES.values())
 PATTERNS: Mapping[str, Sequence[str]] = NAMES["patterns"]
 AMOUNTS = usual("bookkeeping")["amounts"]
+PREDICTION_WORDS = frozenset(usual("predictions")["words"])  # such as score and forecast
 BOOKKEEPING = (*usual("bookkeeping")["columns"], *AMOUNTS, *NAMES["tracked"])
 # the uses of columns that hold neither answers nor predictions
 USES_OF_BOOKKEEPING = frozenset(
@@ -108,6 +111,17 @@ def is_bookkeeping(name: str) -> bool:
     return bool(uses_of(name) & USES_OF_BOOKKEEPING) or is_like(snake_case(name), BOOKKEEPING)
 
 
+def says_prediction(snake_case_name: str) -> bool:
+    """True if a word of a column's name says that it holds predictions, unless the name is that of
+    a metric. snake_case_name: the name as `snake_case` returns it.
+
+    >>> says_prediction("rf_score"), says_prediction("age"), says_prediction("f1_score")
+    (True, False, False)
+    """
+    is_metric = snake_case_name in METRICS - PREDICTION_WORDS
+    return not is_metric and not PREDICTION_WORDS.isdisjoint(snake_case_name.split("_"))
+
+
 # Wide tables --------------------------------------------------------------------------------------
 
 
@@ -126,14 +140,14 @@ def columns_of_systems(
     >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
-    if systems and {*systems} <= {*names}:  # whole names of columns
+    if systems and set(systems) <= set(names):  # whole names of columns
         return {name: name for name in systems}
     prefix = f"{role}_"
     columns = {name.removeprefix(prefix): name for name in names_with_system(names, role)}
     if systems and columns:  # the user may name one that looks like bookkeeping
         unknown = [name for name in systems if name not in columns]
         if unknown:
-            has = written([*columns])
+            has = written(list(columns))
             hint = did_you_mean(unknown[0], columns)
             raise ParameterError(
                 f"systems: {where} has no system {unknown[0]!r}{hint}, it has {has}"
@@ -141,7 +155,7 @@ def columns_of_systems(
         return {name: columns[name] for name in systems}
     of_predictions = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
     if prefix in names and of_predictions:
-        raise refused(where, "no_name", prefix=prefix, others=written([*of_predictions]))
+        raise refused(where, "no_name", prefix=prefix, others=written(list(of_predictions)))
     return of_predictions
 
 

@@ -25,7 +25,7 @@ def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) ->
     >>> command("rating", ["a b.csv"], {"columns": "actual=y"})
     "evalkit report rating -p preds 'a b.csv' -p columns actual=y"
     """
-    preds = files[0] if len(files) == 1 else written([*files])
+    preds = files[0] if len(files) == 1 else written(list(files))
     words = ["evalkit", "report", report]
     for name, value in {"preds": preds, **parameters}.items():
         words += ["-p", name, value]
@@ -94,6 +94,7 @@ def advising(make: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(make)
     def make_or_advise(p: Parameters, *arguments: object) -> Result:
+        """What `make` returns for the parameters of a report, or the error as the user sees it."""
         try:
             return make(p, *arguments)
         except ParameterError:  # which is about no file

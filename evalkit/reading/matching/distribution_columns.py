@@ -27,12 +27,10 @@ from evalkit.reading.tables.columns import facts
 # uses of words that name no part of a distribution
 OTHER_USES = ("prophet", "horizon", "levels", "draws", "interval_levels")
 # a word, such as lo or pct -> its use: quantile, low, high, member, mean, median or deviation
-WORDS = {
-    word: use
-    for use, words in usual("distributions").items()
-    for word in words
-    if use not in OTHER_USES
-}
+WORDS = dict[str, str]()
+for _use, _words in usual("distributions").items():
+    if _use not in OTHER_USES:
+        WORDS |= dict.fromkeys(_words, _use)
 FORECASTS = ["forecast", *facts("roles")["forecast"]["usual"].split()]
 FORECASTS += facts("roles")["forecast"]["names"]
 PROPHET = 0.8  # the share of actual values that the bounds of its forecasts are to hold by default
@@ -248,7 +246,7 @@ class DistributionColumns:
     @property
     def columns(self) -> set[str]:
         """The names of all columns that state the distribution, its point forecast among them."""
-        names = {*self.roles.values()}
+        names = set(self.roles.values())
         for rivals in self.rivals.values():
             names.update(rivals)
         if self.point:
@@ -414,7 +412,7 @@ def numbered(names: Collection[str]) -> dict[str, list[str]]:
     found = dict[str, list[str]]()
     for stem, by_number in by_stem.items():
         numbers = sorted(by_number)
-        in_a_row = [*range(numbers[0], numbers[0] + len(numbers))]
+        in_a_row = list(range(numbers[0], numbers[0] + len(numbers)))
         if len(numbers) >= COUNTED and numbers[0] in (0, 1) and numbers == in_a_row:
             found[stem] = [by_number[number] for number in numbers]
     return found
@@ -488,7 +486,7 @@ def _stating(marks: Mapping[str, Marked], *, names_owner: bool, is_alone: bool) 
     uses = {mark.use for mark in marks.values()}
     words_with_levels = {mark.word for mark in marks.values() if mark.states_level}
     draws = [name for name, mark in marks.items() if mark.use == "member" and mark.number]
-    stating = {*draws} if len(draws) >= FEWEST else set()
+    stating = set(draws) if len(draws) >= FEWEST else set()
     for name, mark in marks.items():
         if mark.number:
             states_part = mark.word in words_with_levels

@@ -5,9 +5,10 @@ report declares decide first, then usual names whose cells fit, then the only co
 a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from evalkit.parameters.kinds import did_you_mean, written
 from evalkit.reading.matching.column_names import (
     AMOUNTS,
     NAMES,
+    PREDICTION_WORDS,
     is_like,
     names_with_system,
     snake_case,
@@ -45,7 +47,6 @@ from evalkit.reading.matching.samples import (
     NO_METRICS,
     PLAIN_ANSWERS,
     POSITIVE_OF,
-    WORDS,
     ColumnSample,
     SampledTable,
     differing,
@@ -117,6 +118,14 @@ class Proposal:
     def is_complete(self) -> bool:
         """True if every role that the report needs has one column."""
         return not self.unclear and not self.lacking
+
+    @property
+    def predicted_columns(self) -> list[str]:
+        """The columns of all systems, in their order."""
+        columns: list[str] = []
+        for columns_of_system in self.predictions.values():
+            columns += columns_of_system.values()
+        return columns
 
     @property
     def answer(self) -> str:
@@ -244,7 +253,7 @@ def chosen_systems(predictions: Predictions, systems: Sequence[str], where: str)
         return predictions  # a single system has no name to choose it by
     unknown = [name for name in systems if name not in predictions]
     if unknown:
-        names = written([*map(str, predictions)])
+        names = written(list(map(str, predictions)))
         hint = did_you_mean(unknown[0], map(str, predictions))
         raise ParameterError(f"systems: {where} has no system {unknown[0]!r}{hint}, it has {names}")
     return {name: predictions[name] for name in systems}
@@ -264,47 +273,104 @@ def completed(table: SampledTable) -> list[ColumnSample]:
     ]
 
 
-def label_candidates(table: SampledTable) -> list[ColumnSample]:
-    """The columns that may hold labels: by name, else by what other columns predict.
+@dataclass(frozen=True, eq=False)
+class LabelSearch:
+    """The columns of a table that may hold labels, one list for each kind of evidence.
 
-    What they predict is, in turn: a column whose name they complete, the same classes, a class per
-    column of probabilities, or, if they are probabilities by name, one of two labels.
+    A list is empty if its evidence speaks for no column.
     """
-    candidates = [
-        column for column in table.columns if column.holds_labels and not column.is_bookkeeping
-    ]
-    if by_name := [column for column in table.named("label") if is_predicted(table, column)]:
-        return by_name
-    if by_completion := [column for column in completed(table) if column in candidates]:
-        return by_completion
-    decisions = table.named("predicted")
-    if len(decisions) == 1:
-        others = [column for column in candidates if column is not decisions[0]]
-        if same_classes := [column for column in others if column.labels == decisions[0].labels]:
-            return same_classes
-        if more_classes := [column for column in others if has_more_classes(column, decisions[0])]:
-            return more_classes
-    # classes as texts only: whole numbers under the names of models may be anything else
-    texts = [column for column in decided_classes(table) if column.numbers is None]
-    if same_classes := [column for column in candidates if is_decided(column, texts)]:
-        return same_classes
-    if with_probabilities := [column for column in candidates if class_columns(table, column)]:
-        return with_probabilities
-    scores = [column for column in table.numeric if column.says_prediction and column.is_share]
-    if not scores:
-        return []
-    of_two_labels = [column for column in candidates if len(column.labels) == 2]
-    if called_after_class := [column for column in of_two_labels if names_class(scores, column)]:
-        return called_after_class
-    flags = [column for column in of_two_labels if column.is_flag]
-    # beside flags only texts that are closer to the scores: they may name anything
-    least = max((closeness(flag, scores[0]) for flag in flags), default=-np.inf)
-    closer = [column for column in of_two_labels if closeness(column, scores[0]) > least]
-    labels = [*flags, *(column for column in closer if column not in flags)]
-    labels = labels or of_two_labels
-    if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in scores):
-        return []  # nothing but its two labels speaks for this column
-    return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
+
+    table: SampledTable
+
+    @cached_property
+    def candidates(self) -> list[ColumnSample]:
+        """The columns that hold labels by their cells, and are no bookkeeping by their names."""
+        columns = [column for column in self.table.columns if column.holds_labels]
+        return [column for column in columns if not column.is_bookkeeping]
+
+    @property
+    def by_name(self) -> list[ColumnSample]:
+        """The columns that are called labels, unless the predictions cannot be theirs."""
+        return [column for column in self.table.named("label") if is_predicted(self.table, column)]
+
+    @property
+    def by_completed_name(self) -> list[ColumnSample]:
+        """The columns whose name that of a prediction completes."""
+        return [column for column in completed(self.table) if column in self.candidates]
+
+    @property
+    def by_decisions(self) -> list[ColumnSample]:
+        """The columns with the classes of the only column of decisions; if there is none, the texts
+        with these classes and others.
+        """
+        decisions = self.table.named("predicted")
+        if len(decisions) != 1:
+            return []
+        decision = decisions[0]
+        rest = [column for column in self.candidates if column is not decision]
+        same_classes = [column for column in rest if column.labels == decision.labels]
+        return same_classes or [column for column in rest if has_more_classes(column, decision)]
+
+    @property
+    def by_decisions_of_models(self) -> list[ColumnSample]:
+        """The columns with the classes that columns named after models hold as texts; whole numbers
+        under such names may be anything else.
+        """
+        decisions = [column for column in decided_classes(self.table) if column.numbers is None]
+        return [column for column in self.candidates if is_decided(column, decisions)]
+
+    @property
+    def by_class_columns(self) -> list[ColumnSample]:
+        """The columns for each of whose classes there is a column of probabilities."""
+        return [column for column in self.candidates if class_columns(self.table, column)]
+
+    @cached_property
+    def scores(self) -> list[ColumnSample]:
+        """The columns of probabilities, by their cells and names."""
+        named = [column for column in self.table.numeric if column.says_prediction]
+        return [column for column in named if column.is_share]
+
+    @cached_property
+    def of_two_labels(self) -> list[ColumnSample]:
+        """The columns with two labels, of one of which a score may be the probability."""
+        return [column for column in self.candidates if len(column.labels) == 2]
+
+    @property
+    def by_class_of_score(self) -> list[ColumnSample]:
+        """The columns of two labels, one of which the name of a score ends with."""
+        return [column for column in self.of_two_labels if names_class(self.scores, column)]
+
+    @property
+    def by_closeness_to_score(self) -> list[ColumnSample]:
+        """The flags, and the texts of two labels that are closer to the first score than any flag,
+        as they may name anything; the likeliest first. A single column must show some skill of a
+        score, as nothing else but its two labels speaks for it.
+        """
+        if not self.scores:
+            return []
+        score = self.scores[0]
+        flags = [column for column in self.of_two_labels if column.is_flag]
+        texts = [column for column in self.of_two_labels if not column.is_flag]
+        closest_flag = max((closeness(flag, score) for flag in flags), default=-np.inf)
+        closer = [column for column in texts if closeness(column, score) > closest_flag]
+        labels = flags + closer or self.of_two_labels
+        if len(labels) == 1 and not any(has_skill(score, labels[0]) for score in self.scores):
+            return []
+        return sorted(labels, key=lambda label: likelihood_order(label, score), reverse=True)
+
+
+def label_candidates(table: SampledTable) -> list[ColumnSample]:
+    """The columns that may hold labels, by the surest evidence that speaks for any."""
+    search = LabelSearch(table)
+    return (
+        search.by_name
+        or search.by_completed_name
+        or search.by_decisions
+        or search.by_decisions_of_models
+        or search.by_class_columns
+        or search.by_class_of_score
+        or search.by_closeness_to_score
+    )
 
 
 def has_more_classes(label: ColumnSample, decision: ColumnSample) -> bool:
@@ -414,25 +480,25 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     if scores := table.named("score"):
         possible = flags or texts
         return sorted(possible, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
-    shares = [column for column in columns if column.is_share and len({*column.finite}) > SEVERAL]
+    shares = [column for column in columns if column.is_share and len(set(column.finite)) > SEVERAL]
     named_shares = [column for column in shares if tells_of_prediction(column)]
     scores = named_shares or shares
     if not scores:
         return []
     separated = [
         column
-        for column in [*flags, *texts]
+        for column in flags + texts
         if all(separation(score, column) >= SEPARATED for score in scores)
     ]
     # a name that says prediction makes flags possible even if the scores do not tell them apart
-    labels = dict.fromkeys([*flags, *separated]) if named_shares else separated
+    labels = dict.fromkeys(flags + separated) if named_shares else separated
     return sorted(labels, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
 
 
 def agreement(first: ColumnSample, second: ColumnSample) -> float:
     """The share of rows in which two columns hold the same class."""
     pairs = zip(first.cells, second.cells, strict=True)
-    return float(np.mean([cell == other for cell, other in pairs]))
+    return float(np.mean([cell == second_cell for cell, second_cell in pairs]))
 
 
 def separation(score: ColumnSample, label: ColumnSample) -> float:
@@ -479,7 +545,7 @@ def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence
             rows = is_finite & (texts == text)
             means[text] = ratio(scores[rows].sum(), np.sum(rows))
         return sorted(labels, key=means.__getitem__, reverse=True)
-    return [*labels]
+    return list(labels)
 
 
 def rows_of_first_label(label: ColumnSample) -> Bools:
@@ -509,7 +575,7 @@ def are_on_one_scale(table: SampledTable) -> bool:
     """
     numbers = [column.finite for column in table.columns if is_measured(column)]
     largest = [values.max() for values in numbers if len(values)]
-    return len(largest) >= MANY and len({*largest}) == 1
+    return len(largest) >= MANY and len(set(largest)) == 1
 
 
 def has_axis(table: SampledTable) -> bool:
@@ -535,9 +601,8 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
     if not predictions:
         return True
     fits_actual = is_forecast if has_axis(table) else is_near
-    return any(
-        fits_actual(actual, prediction) for actual in candidates for prediction in predictions
-    )
+    pairs = product(candidates, predictions)
+    return any(fits_actual(actual, prediction) for actual, prediction in pairs)
 
 
 def closer_to_forecasts(
@@ -564,8 +629,8 @@ def closer_to_forecasts(
         has_only_skill = (of_column > of_candidate).all() and of_column.max() > 0
         return bool(is_much_closer or (has_only_skill and of_candidate.max() <= 0))
 
-    others = [column for column in table.numeric if column not in (*candidates, *forecasts)]
-    closer = [column for column in others if is_closer(column)]
+    rest = [column for column in table.numeric if column not in (*candidates, *forecasts)]
+    closer = [column for column in rest if is_closer(column)]
     closer.sort(key=lambda column: skills(column).min(), reverse=True)
     return closer[:1]
 
@@ -584,7 +649,7 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
     # counts and other amounts are bookkeeping, unless they are what is forecast
     amounts = [column for column in table.columns if is_like(column.snake_case_name, AMOUNTS)]
     forecast_amounts = [column for column in amounts if is_forecast(column, forecasts[0])]
-    possible = [column for column in [*table.numeric, *forecast_amounts] if column not in forecasts]
+    possible = [column for column in table.numeric + forecast_amounts if column not in forecasts]
     near = [column for column in possible if is_near_all(column, forecasts)]
     if len(near) == 1:
         return [column for column in near if is_forecast(column, forecasts[0])]
@@ -602,11 +667,16 @@ def actual_guesses(table: SampledTable) -> list[ColumnSample]:
     forecasts = [column for column in numbers if column.is_model]
     if not forecasts or are_on_one_scale(table):
         return []
-    others = [column for column in numbers if column not in forecasts and is_measured(column)]
-    possible = [
-        actual for actual in others if all(may_forecast(actual, forecast) for forecast in forecasts)
-    ]
-    return sorted(possible, key=lambda actual: -max(skill(actual, one) for one in forecasts))
+    measured = [column for column in numbers if column not in forecasts and is_measured(column)]
+    possible = []
+    for actual in measured:
+        if all(may_forecast(actual, forecast) for forecast in forecasts):
+            possible.append(actual)
+
+    def best_skill(actual: ColumnSample) -> float:
+        return max(skill(actual, forecast) for forecast in forecasts)
+
+    return sorted(possible, key=best_skill, reverse=True)
 
 
 def is_measured(column: ColumnSample) -> bool:
@@ -643,14 +713,16 @@ def class_columns(table: SampledTable, label: ColumnSample) -> dict[str, str]:
     classes = sorted(label.labels)
     if len(classes) < 2:
         return {}
-    others = {column.name.lower(): column for column in table.columns if column is not label}
-    for name in others:
+    columns_by_name = {
+        column.name.lower(): column for column in table.columns if column is not label
+    }
+    for name in columns_by_name:
         # the column of the first class shows how the names of the other classes must look
         start, first_class, end = name.partition(classes[0].lower())
         if not first_class:
             continue
         names = [f"{start}{text.lower()}{end}" for text in classes]
-        columns = [others[name] for name in names if name in others]
+        columns = [columns_by_name[name] for name in names if name in columns_by_name]
         if len(columns) < len(classes) or are_indicators(columns, label, classes):
             continue
         if sum_to_one(columns):
@@ -694,27 +766,36 @@ def sum_to_one(columns: Sequence[ColumnSample]) -> bool:
     return bool(np.mean(np.abs(sums - 1) <= TOTAL) >= 0.95)
 
 
+LEAST_CLASSES = 3  # with a column of probabilities each; two could be those of two systems
+
+
 def probabilities_of_classes(table: SampledTable) -> list[ColumnSample]:
     """The columns of three shares or more, called predictions, that sum to 1 in nearly every row,
     as the probabilities of classes do; empty without such columns.
     """
     # classes may be called low and high, which elsewhere are bounds
     shares = [column for column in table.columns if column.is_share and column.says_prediction]
-    return shares if len(shares) > 2 and sum_to_one(shares) else []
+    return shares if len(shares) >= LEAST_CLASSES and sum_to_one(shares) else []
 
 
 def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[ColumnSample]:
     """The columns that hold 1 minus one of the shares, although their names are those of
     bookkeeping: pos beside neg is not a position.
     """
-    others = [column for column in table.columns if column not in table.numeric and column.is_share]
-    return [column for column in others if any(sum_to_one([column, share]) for share in shares)]
+    bookkeeping_shares = [
+        column for column in table.columns if column not in table.numeric and column.is_share
+    ]
+    return [
+        column
+        for column in bookkeeping_shares
+        if any(sum_to_one([column, share]) for share in shares)
+    ]
 
 
-def are_distinct(*columns: ColumnSample) -> bool:
+def are_distinct(columns: Iterable[ColumnSample]) -> bool:
     """True if no two rows have the same cells in all of these columns."""
-    rows = [*zip(*(column.cells for column in columns), strict=True)]
-    return len({*rows}) == len(rows)
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    return len(set(rows)) == len(rows)
 
 
 def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
@@ -722,7 +803,7 @@ def is_crossed(first: ColumnSample, second: ColumnSample) -> bool:
     arm in a table of daily totals.
     """
     combinations = len(first.labels) * len(second.labels)
-    return combinations == len(first.cells) > FEW and are_distinct(first, second)
+    return combinations == len(first.cells) > FEW and are_distinct([first, second])
 
 
 def is_near(actual: ColumnSample, column: ColumnSample) -> bool:
@@ -761,7 +842,7 @@ def skill(actual: ColumnSample, column: ColumnSample) -> float:
         return -np.inf
     pairs = np.isfinite(actual.numbers) & np.isfinite(column.numbers)
     values = actual.numbers[pairs]
-    if len({*values}) < 2:
+    if len(set(values)) < 2:
         return -np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         errors = values - column.numbers[pairs]
@@ -799,7 +880,7 @@ def by_affix(role: str, columns: Sequence[ColumnSample]) -> Predictions:
         groups: dict[str, list[str]] = {}  # word -> columns
         for column in columns:
             words = column.snake_case_name.split("_")
-            if len(words) > 1 and words[position] in WORDS:
+            if len(words) > 1 and words[position] in PREDICTION_WORDS:
                 groups.setdefault(words[position], []).append(column.name)
         for names in groups.values():
             systems = predictions_by_system(role, names)
@@ -820,7 +901,7 @@ def predictions_of(
     table = roles.table
     if role in table.chosen:
         return {ONLY_SYSTEM: {role: table.chosen[role]}}
-    if table.systems and {*table.systems} <= {column.name for column in table.columns}:
+    if table.systems and set(table.systems) <= {column.name for column in table.columns}:
         return {name: {role: name} for name in table.systems}
     named_by_role = [
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
@@ -836,9 +917,9 @@ def predictions_of(
     models = [column for column in fitting if column.names_model and column not in candidates]
     column_per_system: Sequence[ColumnSample] = ()
     if len(candidates) == 1 and models:
-        column_per_system = [*candidates, *models]  # such as rf beside proba
+        column_per_system = candidates + models  # such as rf beside proba
     elif not candidates and any_name:
-        candidates = [*fitting]
+        candidates = list(fitting)
         column_per_system = candidates
     if is_wide and len(column_per_system) > 1:
         return predictions_by_system(role, [column.name for column in column_per_system])
@@ -863,7 +944,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     if class_to_column := class_columns(roles.table, label):
         return with_class_columns(roles, class_to_column, decisions, kind)
     reversed_score = score_of_negative_class(roles.table, label)
-    roles.table = roles.table.without([*decisions, *reversed_score])
+    roles.table = roles.table.without(decisions + reversed_score)
     shares = [column for column in roles.table.numeric if column.is_share]
     shares += complements(shares, roles.table)
     features = [column for column in roles.table.numeric if column not in shares]
@@ -873,7 +954,7 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
     named = [column for column in shares if column in scores or tells_of_prediction(column)]
     if features or decisions:  # beside features a share may be one of them
         skilled = [column for column in probabilities if skill_of_score(label, column) > 0]
-        probabilities = [column for column in probabilities if column in (*named, *skilled)]
+        probabilities = [column for column in probabilities if column in named + skilled]
         if named:
             probabilities = rivals_of(named, probabilities, partial(skill_of_score, label))
     # a score tells two classes apart; beside decisions for more it is the confidence in these
@@ -895,8 +976,8 @@ def note_guesses(roles: Roles, predictions: Predictions, fitting: Sequence[Colum
     columns that fit, and the user names none.
     """
     names = [column.name for column in fitting]
-    predicting = {name for columns in predictions.values() for name in columns.values()}
-    if names and {*names} == predicting and not roles.table.systems:
+    predicting = set[str]().union(*(columns.values() for columns in predictions.values()))
+    if names and set(names) == predicting and not roles.table.systems:
         roles.unclear["systems"] = names
 
 
@@ -939,7 +1020,7 @@ def decided(roles: Roles, label: ColumnSample, decisions: Sequence[ColumnSample]
         role = "score"
         kind = "binary"
     unnamed = [column for column in decisions if not column.names_model]
-    if roles.table.systems and {*roles.table.systems} <= {column.name for column in decisions}:
+    if roles.table.systems and set(roles.table.systems) <= {column.name for column in decisions}:
         predictions: Predictions = {name: {role: name} for name in roles.table.systems}
     elif systems := by_affix(role, decisions):
         predictions = systems
@@ -971,7 +1052,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
         return with_distributions(table, proposal, stated)
     if owners and not table.systems:
         unclear = {name for names in proposal.unclear.values() for name in names}
-        if unclear <= {*owners}:  # else columns that fit as well may be further systems
+        if unclear <= set(owners):  # else columns that fit as well may be further systems
             proposal = point_rating(replace(points, systems=owners))
         return with_distributions(table, proposal, stated)
     point_of_system = {
@@ -988,10 +1069,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     stated_points = [point_of_system[name] for name in systems]
     if proposal.is_complete and not table.systems:
         # two readings: the points of distributions, or columns without one
-        other_points = [
-            column for columns in proposal.predictions.values() for column in columns.values()
-        ]
-        possible = [*stated_points, *other_points]
+        possible = stated_points + proposal.predicted_columns
         return replace(proposal, predictions={}, unclear={"systems": possible})
     with_points = without_distributions(table, stated, stated_points)
     proposal = point_rating(replace(with_points, systems=stated_points))
@@ -1029,7 +1107,7 @@ def names_forecasts(points: SampledTable) -> bool:
         return True
     names = {column.name for column in points.columns}
     if points.systems:
-        return {*points.systems} <= names
+        return set(points.systems) <= names
     return any(column.says_prediction or column.is_model for column in points.numeric)
 
 
@@ -1045,11 +1123,11 @@ def without_distributions(
     names = [column.name for column in table.columns]
     stating |= leveled(names)
     # a system's own column that its draws lie around is its point forecast
-    stating -= {own.point for own in stated.values() if own.point == own.system}
+    stating -= {columns.point for columns in stated.values() if columns.point == columns.system}
     # bounds without a level are no forecasts either: with any level they are found as bounds
     for distribution in distributions(names, interval_level=PROPHET).values():
         stating |= distribution.columns - {distribution.point}
-    stating -= {*table.chosen.values(), *table.systems, *points}
+    stating -= set(table.chosen.values()).union(table.systems, points)
     return table.without([column for column in table.columns if column.name in stating])
 
 
@@ -1278,8 +1356,8 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     item = roles.take("item", roles.table.named("item"))
     if query is None or item is None:
         return roles.proposal({})
-    if not systems and not are_distinct(query, item):  # several systems retrieved an item
-        systems = [column for column in roles.table.texts if are_distinct(column, query, item)]
+    if not systems and not are_distinct([query, item]):  # several systems retrieved an item
+        systems = [column for column in roles.table.texts if are_distinct([column, query, item])]
     roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:
@@ -1310,7 +1388,7 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
 
 def is_constant_within(query: ColumnSample, column: ColumnSample) -> bool:
     """True if all items of each query share a value, which differs between queries."""
-    values_of_queries = {*zip(query.cells, column.cells, strict=True)}
+    values_of_queries = set(zip(query.cells, column.cells, strict=True))
     queries = len(query.labels)
     return len(values_of_queries) == queries < len(query.cells) and len(column.labels) > 1
 
@@ -1434,17 +1512,17 @@ def ways(part: InputPart) -> list[Way]:
     possible = []
     for report, propose in REPORTS.items():
         shown = _with_row_per_forecast(part) if report == "rating" else part
-        first = propose(SampledTable.of(shown, {}))
+        first = propose(SampledTable.from_part(shown, {}))
         for choice in first.choices:
             # once the columns are chosen, the systems may still be unclear
-            second = propose(SampledTable.of(shown, choice.columns, choice.systems))
+            second = propose(SampledTable.from_part(shown, choice.columns, choice.systems))
             for second_choice in second.choices:
                 both = Choice(choice.columns, second_choice.systems or choice.systems)
-                proposal = propose(SampledTable.of(shown, both.columns, both.systems))
+                proposal = propose(SampledTable.from_part(shown, both.columns, both.systems))
                 if proposal.is_complete:
                     possible.append(Way(proposal, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
-    has_ranks = bool(SampledTable.of(part, {}).named("rank"))
+    has_ranks = bool(SampledTable.from_part(part, {}).named("rank"))
     if any(way.forecasts_ratings for way in possible) and not has_ranks:
         possible.sort(key=lambda way: way.proposal.report == "ranking")
     # scores outside 0 to 1 are rather forecasts of a number near them than scores of a flag

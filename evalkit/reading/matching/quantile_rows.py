@@ -68,7 +68,7 @@ class QuantileRoles(NamedTuple):
     """The columns of a table with a row per quantile; "" for one that it lacks.
 
     level: the level, or the number of the draw. kind: whether a row states a quantile, a draw or a
-    point forecast. usual_kind: what it states without such a column. others: all that name a
+    point forecast. usual_kind: what it states without such a column. row_columns: all that name a
     forecast or describe it, the actual value and the system among them.
     """
 
@@ -77,7 +77,7 @@ class QuantileRoles(NamedTuple):
     kind: str
     actual: str
     system: str
-    others: Sequence[str]
+    row_columns: Sequence[str]
     usual_kind: str = QUANTILE
 
 
@@ -102,12 +102,12 @@ def _with_row_per_forecast(
     Draws and intervals in rows are only read if their rows can be joined, since their columns may
     be something else.
     """
-    table = SampledTable.of(part, chosen)
+    table = SampledTable.from_part(part, chosen)
     if level := levels_in_rows(table):
         roles = _roles(table, level)
         if not roles.value or part.most_rows > reading.rows:
             raise refused(part.name, "levels_in_rows", column=level)
-        return QuantileRows.of(part, roles).forecasts(chosen)
+        return QuantileRows.from_part(part, roles).forecasts(chosen)
     try:
         for rows in (_draws_in_rows(table), _intervals_in_rows(table)):
             if rows is not None and part.most_rows <= reading.rows:
@@ -132,7 +132,7 @@ def levels_in_rows(table: SampledTable) -> str:
             continue
         repeats = len(known) == len(levels) and 2 * len(levels) <= len(texts)
         if name in OF_SCORES and (
-            len({*Counter(texts).values()}) > 1 or not _roles(table, column.name).value
+            len(set(Counter(texts).values())) > 1 or not _roles(table, column.name).value
         ):
             continue
         # quantile and tau may count anything
@@ -151,7 +151,7 @@ def column_of_sides(table: SampledTable) -> str:
 def _named(table: SampledTable, use: str) -> Iterable[ColumnSample]:
     """The columns with the names of a use, unless the user gives them a role."""
     names = usual("distributions")[use]
-    chosen = {*table.chosen.values()}
+    chosen = set(table.chosen.values())
     for column in table.columns:
         if column.snake_case_name in names and column.name not in chosen:
             yield column
@@ -174,11 +174,11 @@ def _draws_in_rows(table: SampledTable) -> "QuantileRows | None":
         texts = _texts(table.part, column)
         counts = Counter(texts)
         are_numbers = all(text is not None and text.isdecimal() for text in counts)
-        if not are_numbers or len(counts) < FEWEST_DRAWS or len({*counts.values()}) > 1:
+        if not are_numbers or len(counts) < FEWEST_DRAWS or len(set(counts.values())) > 1:
             continue
         roles = _roles(table, column.name)._replace(usual_kind=DRAW)
         if roles.value and 2 * len(counts) <= len(texts):
-            return QuantileRows.of(table.part, roles)
+            return QuantileRows.from_part(table.part, roles)
     return None
 
 
@@ -219,15 +219,15 @@ def _roles(table: SampledTable, level: str) -> QuantileRoles:
     value = table.chosen.get("forecast") or next(iter(usual_columns), "")
     free = [column for column in table.columns if column.name not in (level, value)]
     kind = next((column.name for column in free if {QUANTILE, DRAW} & column.labels), "")
-    others = [column for column in free if column.name != kind]
-    rest = SampledTable(table.part, others, table.chosen)
+    row_columns = [column for column in free if column.name != kind]
+    rest = SampledTable(table.part, row_columns, table.chosen)
     return QuantileRoles(
         level,
         value,
         kind,
         actual=next((column.name for column in rest.named("actual")), ""),
         system=next((column.name for column in rest.named("system")), ""),
-        others=[column.name for column in others],
+        row_columns=[column.name for column in row_columns],
     )
 
 
@@ -247,7 +247,7 @@ class QuantileRows:
     row: Ints
 
     @classmethod
-    def of(cls, part: InputPart, roles: QuantileRoles) -> "QuantileRows":
+    def from_part(cls, part: InputPart, roles: QuantileRoles) -> "QuantileRows":
         """The rows of a part. Raises InputError for a value that is no number, and for a row that
         states neither a quantile nor a point forecast.
         """
@@ -259,7 +259,7 @@ class QuantileRows:
         values = loaded["value"].to_numpy(zero_copy_only=False)
         stated = _stated(part, cells, roles)
         row = np.arange(len(values))
-        return cls(part, roles, values, stated, cells[[*roles.others]], row)
+        return cls(part, roles, values, stated, cells[list(roles.row_columns)], row)
 
     @classmethod
     def of_bounds(
@@ -293,9 +293,9 @@ class QuantileRows:
             "",
             actual=next((column.name for column in rest.named("actual")), ""),
             system=next((column.name for column in rest.named("system")), ""),
-            others=[column.name for column in free],
+            row_columns=[column.name for column in free],
         )
-        both = pd.concat([cells[[*roles.others]]] * 2, ignore_index=True)
+        both = pd.concat([cells[list(roles.row_columns)]] * 2, ignore_index=True)
         row = np.tile(np.arange(len(cells)), 2)
         return cls(part, roles, np.concatenate(values), np.concatenate(stated), both, row)
 
@@ -464,4 +464,5 @@ def _stated(part: InputPart, cells: "pd.DataFrame", roles: QuantileRoles) -> Tex
 def _quantile_names(levels: "pd.Series[float]") -> Texts:
     """The columns of quantiles by their levels, such as q0.05."""
     names = levels.map(lambda level: f"q{level:.{DECIMALS}f}".rstrip("0"))
-    return names.to_numpy(dtype=object)
+    texts: Texts = names.to_numpy(dtype=object)
+    return texts

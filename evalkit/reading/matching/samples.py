@@ -11,10 +11,11 @@ import numpy as np
 from evalkit.arrays import Floats
 from evalkit.names import usual
 from evalkit.reading.matching.column_names import (
-    METRICS,
     NAMES,
+    PREDICTION_WORDS,
     is_bookkeeping,
     is_like,
+    says_prediction,
     snake_case,
     uses_of,
 )
@@ -27,7 +28,6 @@ FEW = 6  # arms of a test, or rows that may be numbered by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 NO_NUMBER = "nan"
 READABLE = 0.9  # of the cells, from which on a column holds numbers, and the others are errors
-WORDS = frozenset(usual("predictions")["words"])  # of names of columns that hold predictions
 AFFIRMATIVE = (("no", "yes"), ("n", "y"))
 # pairs of labels of which everybody takes the second for the positive one
 POSITIVE_OF = {
@@ -44,7 +44,7 @@ ANSWERS = frozenset(facts("roles")["label"]["usual"].split()) | {"y_true", "targ
 # the words of predictions that columns of values per unit never have; these may have score
 PREDICTED = frozenset(usual("predictions")["plain"])
 FORECASTERS = frozenset(usual("systems")["forecasters"])
-MODELS = FORECASTERS | {*usual("systems")["models"]}
+MODELS = FORECASTERS | set(usual("systems")["models"])
 QUALITIES = frozenset(usual("systems")["qualities"])  # words beside those of models
 PLAIN_ANSWERS = ANSWER_WORDS | {"label", "outcome", "target", "y"}
 ACTUALS = frozenset(facts("roles")["actual"]["usual"].split())
@@ -87,7 +87,7 @@ class ColumnSample:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The distinct texts, with labels such as 1 and 1.0 as one."""
-        return frozenset(map(canonical_label, {*self.texts}))
+        return frozenset(map(canonical_label, set(self.texts)))
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -130,7 +130,7 @@ class ColumnSample:
     @property
     def says_truth(self) -> bool:
         """True if the cells are true or false."""
-        return self.labels <= {*TRUTH}
+        return self.labels <= set(TRUTH)
 
     @property
     def is_share(self) -> bool:
@@ -141,13 +141,15 @@ class ColumnSample:
     @property
     def is_distinct(self) -> bool:
         """True if no cell is empty and all differ."""
-        return len({*self.texts}) == len(self.cells)
+        return len(set(self.texts)) == len(self.cells)
 
     @cached_property
     def is_bookkeeping(self) -> bool:
         """True for what describes rows or predictions: an id, a bound, a quantile, a date."""
         # p and lr also name bookkeeping
-        may_predict = self.snake_case_name in WORDS or (self.names_model and not self.is_setting)
+        may_predict = self.snake_case_name in PREDICTION_WORDS or (
+            self.names_model and not self.is_setting
+        )
         return self.numbers_rows or (not may_predict and is_bookkeeping(self.name))
 
     @property
@@ -170,11 +172,8 @@ class ColumnSample:
 
     @property
     def says_prediction(self) -> bool:
-        """True if a word of the name says that it holds predictions, unless the name is that of a
-        metric, such as f1_score.
-        """
-        is_metric = self.snake_case_name in METRICS - WORDS
-        return bool(self.words & WORDS) and not is_metric
+        """True if a word of the name says that it holds predictions."""
+        return says_prediction(self.snake_case_name)
 
     @property
     def names_forecaster(self) -> bool:
@@ -210,16 +209,17 @@ class ColumnSample:
         are_few = self.numbers is None or classes <= MOST_CLASSES
         return classes > 0 and are_few and is_repeated and not self.is_fraction
 
-    def is_completed_by(self, other: "ColumnSample") -> bool:
+    def is_completed_by(self, prediction: "ColumnSample") -> bool:
         """True if the name of the other column is this one with a word of a prediction before or
         after it: churn_score completes is_churn.
         """
-        if other.snake_case_name == f"expected_{self.snake_case_name}":  # of goals; else an answer
-            return self.is_whole and other.is_fraction
+        # expected goals are a forecast, other expected things an answer
+        if prediction.snake_case_name == f"expected_{self.snake_case_name}":
+            return self.is_whole and prediction.is_fraction
         name = self.snake_case_name.removeprefix("is_").removeprefix("has_")
-        completed = f"_{other.snake_case_name}_"
+        completed = f"_{prediction.snake_case_name}_"
         added = completed.replace(f"_{name}_", "_", 1)
-        return added != completed and bool(WORDS & {*added.split("_")})
+        return added != completed and not PREDICTION_WORDS.isdisjoint(added.split("_"))
 
     @property
     def measures_users(self) -> bool:
@@ -229,13 +229,13 @@ class ColumnSample:
         if self.words & (BEFORE | PREDICTED) or uses_of(self.name) & NO_METRICS:
             return False
         is_complete = len(self.finite) == len(self.cells)
-        is_constant = len({*self.texts}) <= 1
+        is_constant = len(set(self.texts)) <= 1
         return is_complete and not is_constant and not self.numbers_rows
 
     def is_like(self, other: "ColumnSample") -> bool:
         """True if each value goes with one value of the other column, and conversely."""
-        pairs = {*zip(self.cells, other.cells, strict=True)}
-        return len(pairs) == len({*self.cells}) == len({*other.cells})
+        pairs = set(zip(self.cells, other.cells, strict=True))
+        return len(pairs) == len(set(self.cells)) == len(set(other.cells))
 
 
 def _ranks(column: ColumnSample) -> bool:
@@ -245,7 +245,7 @@ def _ranks(column: ColumnSample) -> bool:
 
 def _repeats(column: ColumnSample) -> bool:
     """True if a text comes twice, or the rows are so few that all may differ."""
-    return len({*column.texts}) < len(column.cells) or len(column.cells) <= FEW
+    return len(set(column.texts)) < len(column.cells) or len(column.cells) <= FEW
 
 
 def _grades(column: ColumnSample) -> bool:
@@ -289,18 +289,18 @@ class SampledTable:
     systems: Sequence[str] = ()
 
     @classmethod
-    def of(
+    def from_part(
         cls,
         part: InputPart,
         chosen: Mapping[str, str],
         systems: Sequence[str] = (),
-        used: Collection[str] = (),
+        columns_in_use: Collection[str] = (),
     ) -> "SampledTable":
         """The columns of a part without those with another use, and without results of tests and
-        settings of a search that the user does not name. used: those with another use.
+        settings of a search that the user does not name. columns_in_use: those with another use.
         """
-        columns = [column for column in samples_of(part) if column.name not in used]
-        named = {*chosen.values(), *systems}
+        columns = [column for column in samples_of(part) if column.name not in columns_in_use]
+        named = set(chosen.values()).union(systems)
         aside = [*results_of_tests(columns), *settings_of_searches(columns)]
         unnamed = [column for column in aside if column.name not in named]
         return cls(part, columns, chosen, systems).without(unnamed)
@@ -323,15 +323,15 @@ class SampledTable:
         """
         if role in self.chosen:
             return self.exact(role)
-        about = facts("roles")[role]
-        chosen_columns = {*self.chosen.values()}
+        declaration = facts("roles")[role]
+        chosen_columns = set(self.chosen.values())
         free = [column for column in self.columns if column.name not in chosen_columns]
-        fits = FITS[about.get("fits", "text")]
+        fits = FITS[declaration.get("fits", "text")]
         if by_role := _fitting(free, [role], fits):
             return without_copies(by_role)
-        if by_declared := _fitting(free, about["names"], fits):
+        if by_declared := _fitting(free, declaration["names"], fits):
             return by_declared
-        if by_usual := _fitting(free, about.get("usual", "").split(), fits):
+        if by_usual := _fitting(free, declaration.get("usual", "").split(), fits):
             return without_copies(by_usual)
         if role in ("label", "actual"):
             return [column for column in free if column.words & ANSWER_WORDS and fits(column)]
@@ -348,7 +348,7 @@ class SampledTable:
         role.
         """
         numbers = [column for column in self.columns if column.numbers is not None]
-        chosen_columns = {*self.chosen.values()}
+        chosen_columns = set(self.chosen.values())
         return [
             column
             for column in numbers
@@ -400,14 +400,14 @@ def differing(names: Sequence[str]) -> list[str]:
     (['logit', 'forest'], ['lgb', 'xgb'])
     """
     if len(names) < 2:
-        return [*names]
+        return list(names)
     split_names = [SEPARATOR.split(name) for name in names]  # every second piece is a separator
-    most = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
+    removable = min(map(len, split_names)) - 1  # pieces that may be left out, as one must stay
     start = 0
-    while start < most and len({pieces[start] for pieces in split_names}) == 1:
+    while start < removable and len({pieces[start] for pieces in split_names}) == 1:
         start += 1
     end = 0
-    while end < most - start and len({pieces[-1 - end] for pieces in split_names}) == 1:
+    while end < removable - start and len({pieces[-1 - end] for pieces in split_names}) == 1:
         end += 1
     # a separator is left out only with its word
     start -= start % 2

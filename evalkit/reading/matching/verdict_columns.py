@@ -52,14 +52,14 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
     # TREC text has other columns; the first cells of a table on a Spark cluster are not at hand
     if part.layout is not None or part.cluster_session is not None:
         return None
-    table = SampledTable.of(part, {})
+    table = SampledTable.from_part(part, {})
     models = model_columns(part)
     verdicts = _flags_of_sides(table)
     if not verdicts:
         verdicts = verdicts_beside(table, models)
         if len(verdicts) != 1:
             return None
-    values = [column for column in table.numeric if column.name not in (*verdicts, *models)]
+    values = [column for column in table.numeric if column.name not in verdicts + models]
     if values and not models:
         return None
     return VerdictLayout(verdicts, models)
@@ -67,9 +67,10 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
 
 def verdicts_beside(table: SampledTable, models: Sequence[str]) -> list[str]:
     """The columns that may hold verdicts. models: the columns that name the models of a row."""
-    names = {
-        plain(text) for column in table.columns if column.name in models for text in column.texts
-    }
+    names = set[str]()
+    for column in table.columns:
+        if column.name in models:
+            names |= {plain(text) for text in column.texts}
     return [
         column.name
         for column in table.columns
@@ -86,10 +87,9 @@ def _flags_of_sides(table: SampledTable) -> list[str]:
         match = FLAG_OF_SIDE.fullmatch(column.snake_case_name)
         if match and column.is_flag:
             by_side[match["side"]] = column.name
-    columns = [
-        [name for side, name in by_side.items() if side in sides] for sides in (FIRST, SECOND, TIES)
-    ]
-    first, second, tie = columns
+    first = [name for side, name in by_side.items() if side in FIRST]
+    second = [name for side, name in by_side.items() if side in SECOND]
+    tie = [name for side, name in by_side.items() if side in TIES]
     if len(first) == len(second) == 1 and len(tie) < 2:
         return [*first, *second, *tie]
     return []
@@ -111,7 +111,7 @@ def _holds_verdicts(column: ColumnSample, models: Collection[str]) -> bool:
         # a and b alone may be the arms of a test: then ties or the column's name must tell
         return name in VERDICTS or bool(texts & TIES or winners - PLAIN)
     if models:
-        return name in WINNERS or (name in VERDICTS and winners <= {*models})
+        return name in WINNERS or (name in VERDICTS and winners <= set(models))
     return name in WINNERS and len(winners) <= 2
 
 

@@ -87,7 +87,7 @@ class Blocks:
         return self.pieces[0].layout.printed_columns
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def unused_columns(self) -> tuple[str, ...]:
         """The columns that were not read."""
         return self.pieces[0].layout.unused_columns(self.pieces[0].part)
 
@@ -161,7 +161,7 @@ class Blocks:
                     f"many to group"
                 )
             groups = tables.groups(texts.values, texts.rows)
-            slices.append(Segment(tuple(texts.values), groups.of))
+            slices.append(Segment(tuple(texts.values), groups.number_of_value))
             labels[column] = groups.labels
         few_units = 0
         if unit:
@@ -188,10 +188,10 @@ class Blocks:
         empty = self.where(condition, "1", 1, system)
         return aligned.empty_unit(empty[0].place if empty else self.name, unit, rows)
 
-    def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
-        """The table with the texts of a role as numbers. of: the number of each text."""
-        numbers = Segment(tuple(of), np.array(list(of.values())))
-        coded = {**self.schema.coded, role: numbers}
+    def coded(self, role: str, number_of_text: Mapping[str, int]) -> "Blocks":
+        """The table with the texts of a role as numbers. number_of_text: text -> its number."""
+        numbers = np.array(list(number_of_text.values()))
+        coded = {**self.schema.coded, role: Segment(tuple(number_of_text), numbers)}
         return replace(self, schema=replace(self.schema, coded=coded))
 
     def head(self) -> list[Block]:
@@ -207,18 +207,18 @@ class Blocks:
                 for i in range(len(self.systems))
             ]
 
-    def total(self, of: Callable[[Block], Summary]) -> Summary:
-        """The sum of the summaries of all blocks, in their order. of: summarises a block. Raises
-        InputError for invalid input.
+    def total(self, summarise: Callable[[Block], Summary]) -> Summary:
+        """The sum of the summaries of all blocks, in their order. summarise: summarises a block.
+        Raises InputError for invalid input.
         """
         column = self._together(by_unit=True)
         # rows of a unit are sorted by what metrics use: the order of the input does not matter
         sort_columns: list[str] = []
         if column == "unit":
-            sort_columns = [*map(self.engine.dialect.quote, self.schema.measured)]
+            sort_columns = list(map(self.engine.dialect.quote, self.schema.measured))
         with self._refusing():
-            query = replace(self._query(column), rows=self.rows, then=sort_columns)
-            total: Summary | None = self.engine.total(query, Reduced(self.schema, of))
+            query = replace(self._query(column), rows=self.rows, order_columns=sort_columns)
+            total: Summary | None = self.engine.total(query, Reduced(self.schema, summarise))
         if total is None:
             raise self.twice() or aligned.no_common_ids(self.systems)
         return total
@@ -313,9 +313,9 @@ class Blocks:
         return [row for row in rows if self.wide or row.system in self.systems]
 
     def where(
-        self, condition: str, value: str, most: int, system: str | None = None
+        self, condition: str, value: str, limit: int, system: str | None = None
     ) -> list["FoundRow"]:
-        """The first rows of each part that meet a condition, at most `most` per part.
+        """The first rows of each part that meet a condition, at most `limit` per part.
 
         condition, value: SQL with the roles as columns; the value is what comes back. system: the
         one that the rows must belong to; None for any.
@@ -328,7 +328,7 @@ class Blocks:
                 is_of_system = f"{system_of_row} = {self.engine.dialect.literal(system)}"
             cells = f"{system_of_row} AS system, {value} AS value"
             condition_in_full = f"{condition} AND {is_of_system}"
-            for row in self.engine.where(piece.chosen, condition_in_full, cells, most):
+            for row in self.engine.where(piece.chosen, condition_in_full, cells, limit):
                 place = piece.part.place(row["n"])
                 rows.append(FoundRow(row["system"], place, row["value"]))
         return rows
@@ -342,16 +342,16 @@ class Blocks:
             return "unit"
         return "id" if schema.paired else None
 
-    def _query(self, by: str | None, rest: str = "") -> Query:
-        """The query of the columns that are read. by: the column whose equal values come together;
-        None for no such column. rest: what follows the FROM clause.
+    def _query(self, group_column: str | None, rest: str = "") -> Query:
+        """The query of the columns that are read. group_column: the column whose equal values come
+        together; None for no such column. rest: what follows the FROM clause.
         """
         columns = dict.fromkeys(self.schema.columns)
-        for name in (by, self.schema.names):
+        for name in (group_column, self.schema.names):
             if name:
                 columns[name] = None
         cells = ", ".join(map(self.engine.dialect.quote, columns))
-        return replace(self.query.around(cells, rest), by=by)
+        return replace(self.query.around(cells, rest), group_column=group_column)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -465,9 +465,11 @@ def blocks_of(
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
-    names = [*layout.systems]
+    names = list(layout.systems)
     if not names:
-        names = aligned.requested_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
+        names = aligned.requested_systems(
+            sorted(set(chain(*sizes))), systems, layout, pieces[0].part
+        )
     id = layout.fields.get("id")
     row_names = None
     if id is not None:
@@ -490,14 +492,15 @@ def blocks_of(
         unit=unit is not None,
         units_split=unit is not None,
     )
+    rows = 0
+    for size in sizes:
+        rows += sum(n for name, n in size.items() if layout.systems or name in names)
     return Blocks(
         engine=engine,
         pieces=pieces,
         query=union(engine, pieces, schema, segments, unit),
         counts=[sum(size.values()) for size in sizes],
-        rows=sum(
-            n for size in sizes for name, n in size.items() if layout.systems or name in names
-        ),
+        rows=rows,
         slices={},
         schema=schema,
     )
@@ -537,12 +540,12 @@ class DistinctTexts:
         return int(self.rows[self.values == aligned.NONE].sum())
 
 
-def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
-    """The distinct texts of a column of a query's result; if there are more than `most`, so many
-    and one more of them.
+def distinct(engine: Engine, query: Query, column: str, max_texts: int) -> DistinctTexts:
+    """The distinct texts of a column of a query's result; if there are more than `max_texts`, so
+    many and one more of them.
     """
     empty = f"{column} = {engine.dialect.literal(aligned.NONE)}"
-    groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"
+    groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {max_texts + 1}"
     table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))
     values = np.array(table["value"].to_pylist(), dtype=object).astype(str)
     order = np.argsort(values)

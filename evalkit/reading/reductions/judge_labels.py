@@ -13,7 +13,7 @@ from evalkit.parameters.reports import SUCH, SignificanceParameters
 from evalkit.reading.inputs.unit_columns import UnitTable
 from evalkit.reading.inputs.unit_roles import FreeColumns
 from evalkit.reading.reductions.units import UnitValues
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.columns import refused
 
 FEWEST = 10  # labels of a system: the spread of fewer says too little of the judge's error
@@ -28,9 +28,9 @@ def with_judge(p: SignificanceParameters, table: UnitTable, kind: str) -> Signif
     """
     if p.test_to_train or p.claim != SUCH:
         raise ParameterError("oracle: takes a sample of units, without claim and test_to_train")
-    free = FreeColumns.of(table)
-    oracle = [roles_of.require(free.names, name, table.name, "oracle") for name in p.oracle]
-    free = free.without(*map(free.named, oracle))
+    free = FreeColumns.from_table(table)
+    oracle = [column_roles.require(free.names, name, table.name, "oracle") for name in p.oracle]
+    free = free.without(list(map(free.named, oracle)))
     if kind == "long":
         return _with_value(p, free)
     systems = p.systems or _judged_systems(p, free)
@@ -51,32 +51,34 @@ def _with_value(p: SignificanceParameters, free: FreeColumns) -> SignificancePar
     if "value" in p.columns:
         return p
     named = [free.named(name) for name in (*p.columns.values(), p.unit) if name]
-    value = free.without(free.system(), *named).value()
+    value = free.without([free.system(), *named]).value()
     return replace(p, columns={**p.columns, "value": value.name})
 
 
 def _judged_systems(p: SignificanceParameters, free: FreeColumns) -> list[str]:
     """The columns of scores of a wide table."""
-    free = free.without(free.named(p.unit) if p.unit else None)
+    if p.unit:
+        free = free.without([free.named(p.unit)])
     ids = [free.named(p.columns["unit"])] if "unit" in p.columns else free.units_of_rows()
-    return [column.name for column in free.without(*ids).systems]
+    return [column.name for column in free.without(ids).systems]
 
 
 def _label_column(system: str, systems: Sequence[str], oracle: Sequence[str]) -> str:
     """The oracle's column of a system: the one whose name has the system's as a word, and no longer
     name of a system.
     """
-    longer = [name for name in systems if system in name and name != system]
+    longer_names = [name for name in systems if system in name and name != system]
     word = re.compile(rf"(?<![^\W_]){re.escape(system)}(?![^\W_])")
-    found = [
-        name for name in oracle if word.search(name) and not any(other in name for other in longer)
-    ]
-    if len(found) != 1:
+    columns = []
+    for column in oracle:
+        if word.search(column) and not any(name in column for name in longer_names):
+            columns.append(column)
+    if len(columns) != 1:
         raise ParameterError(
             f"oracle: none of {', '.join(oracle)} is named after {system!r} alone; name both in "
             "one order: systems=A,B oracle=LABELS_A,LABELS_B"
         )
-    return found[0]
+    return columns[0]
 
 
 def of_oracle(p: SignificanceParameters) -> SignificanceParameters:
@@ -117,4 +119,4 @@ def _few_labels(system: str, count: int, where: str) -> InputError:
 
 def _columns(oracle: UnitValues) -> list[str]:
     """The oracle's columns: of a long table its values, of a wide one its systems."""
-    return [oracle.columns["value"]] if "value" in oracle.columns else [*oracle.systems]
+    return [oracle.columns["value"]] if "value" in oracle.columns else list(oracle.systems)

@@ -8,7 +8,7 @@ or blocks.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from evalkit.metrics import predictive
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
 from evalkit.reading.tables import rules, table as tables
+from evalkit.reading.tables.frames import as_one_array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # the roles of actual values; those of labels begin with the last
 TRUTH = ("label", "hit", "actual")
@@ -29,13 +33,14 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A segment column: its distinct values in order, and for each the number of its slice (`of`).
+    """A segment column: its distinct values in order, and for each the number of its slice
+    (`number_of_value`).
 
     Or a column of classes: its distinct texts, and for each the number of its class.
     """
 
     values: tuple[str, ...]
-    of: Ints
+    number_of_value: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +92,10 @@ class Schema:
         """The columns of the query that metrics use: rows of a unit with equal values in them are
         interchangeable.
         """
-        predictions = [
-            column.name_in_table for columns in self.predictions.values() for column in columns
-        ]
-        others = [role for role in self.shared if role not in self.truth]
-        return [*self.truth, *others, *predictions]
+        columns = chain.from_iterable(self.predictions.values())
+        predictions = [column.name_in_table for column in columns]
+        other_roles = [role for role in self.shared if role not in self.truth]
+        return [*self.truth, *other_roles, *predictions]
 
     @property
     def columns(self) -> list[str]:
@@ -108,7 +112,7 @@ class Schema:
             names.append("unit")
         return names
 
-    def block(self, table: Any, before: int = 0) -> Block:
+    def block(self, table: "pa.Table", before: int = 0) -> Block:
         """The rows of an Arrow table. before: the number of rows that came earlier. Raises
         BrokenRule for invalid values.
         """
@@ -129,18 +133,20 @@ class Schema:
             texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
             slices = [_agreed(column, rows) for column in slices]
             shared = {role: _agreed(values, rows) for role, values in shared.items()}
-            of_systems = {role: [*values[rows].T] for role, (values,) in of_systems.items()}
+            of_systems = {role: list(values[rows].T) for role, (values,) in of_systems.items()}
         truth = [shared[role] for role in self.truth]
         predictions = {role: np.array(values) for role, values in of_systems.items()}
-        used = [predictions[role] for role in self.used_roles]
-        others = {role: predictions[role] for role in predictions if role not in self.used_roles}
+        used_predictions = [predictions[role] for role in self.used_roles]
+        other_predictions = {
+            role: predictions[role] for role in predictions if role not in self.used_roles
+        }
         further = {role.removeprefix(METRIC_COLUMN): shared[role] for role in self.further_numbers}
         weight = shared.get(WEIGHT)
-        hashed = [*truth, *chain(*used)]
+        hashed = [*truth, *chain(*used_predictions)]
         if weight is not None:
             hashed.append(weight)
         hashed += further.values()
-        for role in others:
+        for role in other_predictions:
             if predictive.is_role(role):
                 hashed += of_systems[role]
         key = self._key(texts, hashed)
@@ -150,7 +156,9 @@ class Schema:
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
-                predictions=used[0] if len(used) == 1 else np.stack(used, axis=1),
+                predictions=used_predictions[0]
+                if len(used_predictions) == 1
+                else np.stack(used_predictions, axis=1),
                 weight=weight,
                 key=key,
                 id=id,
@@ -159,47 +167,49 @@ class Schema:
                 key_hashes_row=not (self.unit or self.id),
                 slices=slices,
                 shared_columns=further,
-                system_columns=others,
+                system_columns=other_predictions,
                 names=self._names(table, texts, before),
                 units=texts.get("unit"),
             )
         )
 
-    def _texts(self, table: Any) -> dict[str, Any]:
+    def _texts(self, table: "pa.Table") -> dict[str, "pa.Array"]:
         """The texts that name rows, systems and units. Raises BrokenRule for an empty id, or a text
         that is too long for a page.
         """
         if any(rules.is_long(table[name]).any() for name in self.repeated):
             raise rules.BrokenRule("a text is too long")
         names = [name for name in ("id", "system", "unit") if name in table.column_names]
-        texts = {name: _whole(table[name]) for name in names}
+        texts = {name: as_one_array(table[name]) for name in names}
         if self.id:
             self.id.check(texts["id"], None)
         return texts
 
-    def _numbers(self, role: str, field: rules.Field, column: Any) -> np.ndarray:
+    def _numbers(self, role: str, field: rules.Field, column: "pa.ChunkedArray") -> np.ndarray:
         """The values of a column as numbers: of texts the numbers of a coded column, else their
         hashes. Raises BrokenRule for an invalid value.
         """
-        values = field.check(_whole(column), None)
+        values = field.check(as_one_array(column), None)
         coded = self.coded.get(role)
         if coded is not None:
-            return coded.of[tables.indices_among(values, coded.values)]
+            return coded.number_of_value[tables.indices_among(values, coded.values)]
         if field.is_number:
             return np.asarray(values)
         return of_texts(values)
 
-    def _names(self, table: Any, texts: Mapping[str, Any], before: int) -> Any:
+    def _names(
+        self, table: "pa.Table", texts: Mapping[str, "pa.Array"], before: int
+    ) -> "pa.Array | Ints | None":
         """The names of the rows: their ids, a column of numbers, or their numbers as they are read;
         None if rows have no order.
         """
         if self.names == "id":
             return texts["id"]
         if self.names:
-            return _whole(table[self.names])
+            return as_one_array(table[self.names])
         return np.arange(before + 1, before + len(table) + 1) if self.numbered else None
 
-    def _key(self, texts: Mapping[str, Any], numbers: Sequence[np.ndarray]) -> Hashes:
+    def _key(self, texts: Mapping[str, "pa.Array"], numbers: Sequence[np.ndarray]) -> Hashes:
         """A hash of each row's unit or id, or of its numbers; one for all rows if no sample is
         drawn.
         """
@@ -210,22 +220,19 @@ class Schema:
             return of_numbers(numbers)
         return np.broadcast_to(np.uint64(0), len(numbers[0]))
 
-    def _slices(self, table: Any) -> list[Ints]:
+    def _slices(self, table: "pa.Table") -> list[Ints]:
         """For each segment column the number of each row's slice, from 1, counted over all
         columns.
         """
         slices = list[Ints]()
         start = 1
         for i, segment in enumerate(self.segments):
-            texts = _whole(table[f"segment{i}"])
-            slices.append(start + segment.of[tables.indices_among(texts, segment.values)])
-            start += int(segment.of.max()) + 1
+            texts = as_one_array(table[f"segment{i}"])
+            slices.append(
+                start + segment.number_of_value[tables.indices_among(texts, segment.values)]
+            )
+            start += int(segment.number_of_value.max()) + 1
         return slices
-
-
-def _whole(column: Any) -> Any:
-    """A column of an Arrow table as one array; it is not copied if it is in one piece."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:
@@ -249,7 +256,7 @@ def _sorted(block: Block) -> Block:
     return block.take(np.argsort(block.key, kind="stable"))
 
 
-def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
+def _paired(ids: "pa.Array", column: "pa.Array", systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column per system. column: the system of each
     row. Raises BrokenRule if a system has an id twice.
     """
@@ -264,15 +271,15 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
 class Reduced:
     """A function of Arrow tables, which an engine can send to its workers.
 
-    of: what it computes from the block of a table.
+    summarise: what it computes from the block of a table.
     """
 
     schema: Schema
-    of: Callable[[Block], Any]
+    summarise: Callable[[Block], Any]
 
-    def __call__(self, table: Any, before: int = 0) -> Any:
+    def __call__(self, table: "pa.Table", before: int = 0) -> Any:
         """The result for the rows of a table; None if no id is in every system. before: the number
         of rows that came earlier.
         """
         block = self.schema.block(table, before)
-        return self.of(block) if len(block) else None
+        return self.summarise(block) if len(block) else None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,13 @@ class Predictions:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_table(
         cls, engine: Engine, predicted: OutcomeTable, segments: Sequence[str], unit: str | None
     ) -> "Predictions":
         """The table, by one query per part. Raises InputError for invalid values."""
-        most = GROUPS if predicted.kind == "multi-class" else LABELS
+        max_groups = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
-        profiles = [_profile(engine, piece, most) for piece in pieces]
+        profiles = [_profile(engine, piece, max_groups) for piece in pieces]
         if predicted.positive is not None:
             outcomes.check_positive(predicted.kind)
         sizes = []  # of each part the number of rows by system
@@ -66,7 +67,8 @@ class Predictions:
         table = blocks.blocks_of(engine, pieces, predicted.systems, segments, unit, sizes=sizes)
         table = table.grouped(segments, unit)
         weight = table.schema.shared.get("weight")
-        if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
+        groups = chain.from_iterable(profiles)
+        if weight and max(group[f"max {WEIGHT}"] for group in groups) <= 0:
             raise outcomes.no_weight(pieces[0].part.name, weight.column)
         return cls(table, profiles)
 
@@ -78,12 +80,12 @@ class Predictions:
     @cached_property
     def requested(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
-        return [
-            (piece, row)
-            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
-            for row in rows
-            if self.table.wide or row["system"] in self.table.systems
-        ]
+        counts = []
+        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
+            for row in rows:
+                if self.table.wide or row["system"] in self.table.systems:
+                    counts.append((piece, row))
+        return counts
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
@@ -128,11 +130,10 @@ class Predictions:
         """The float type of each role of a system that is used: the widest of the parts that have
         some.
         """
-        pieces = [
-            piece
-            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
-            if self.table.wide or any(row["system"] == system for row in rows)
-        ]
+        pieces = []
+        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
+            if self.table.wide or any(row["system"] == system for row in rows):
+                pieces.append(piece)
         precisions = []
         for role in self.table.schema.used_roles:
             key = self._key(system, role)
@@ -149,7 +150,7 @@ class Predictions:
         """The unit in which weights are counted; None without weights."""
         if "weight" not in self.table.schema.shared:
             return None
-        rows = [row for rows_of_part in self.profiles for row in rows_of_part]
+        rows = list(chain.from_iterable(self.profiles))
         largest = max(row[f"max {WEIGHT}"] for row in rows)
         number = sum(row["n"] for row in rows)
         return grid.scale_of(largest, number, integers=not any(row["parted"] for row in rows))
@@ -175,17 +176,17 @@ class Predictions:
         new_number = np.zeros(len(self.names), np.int64)
         new_number[list(kept)] = np.arange(len(kept))
         coded = {
-            role: replace(classes, of=new_number[classes.of])
+            role: replace(classes, number_of_value=new_number[classes.number_of_value])
             for role, classes in t.schema.coded.items()
         }
         return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
-def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row]:
+def _profile(engine: Engine, piece: blocks.TablePart, max_groups: int) -> Sequence[Row]:
     """The rows of a part by system, and by label if there is one. Raises InputError for a wrong
     value.
 
-    most: pairs of a system and a label that are counted.
+    max_groups: pairs of a system and a label that are counted.
     """
     fields = piece.layout.fields
     quote = engine.dialect.quote
@@ -209,7 +210,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, most: int) -> Sequence[Row
     groups = [label] if label else []
     if "system" in fields:
         groups.append(system)
-    grouping = f"LIMIT {most}"
+    grouping = f"LIMIT {max_groups}"
     if groups:
         grouping = f"GROUP BY {', '.join(groups)} {grouping}"
     return checked(engine, piece.chosen, fields, cells, grouping)
@@ -228,19 +229,21 @@ def _stated(engine: Engine, chosen: Selection, cells: Sequence[str], label: str)
         return []
     if not label:
         return [all_rows]
-    distinct = Query.of(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
+    distinct = Query.from_selection(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
     texts = engine.table(distinct)["label"].to_pylist()
     if None in texts or len(texts) > 2:
         return []
-    first, *others = [all_rows | {"label": text} for text in texts]
-    return [first, *(row | {"n": 0} for row in others)]
+    first, *others = [dict(all_rows, label=text) for text in texts]
+    return [first, *(dict(row, n=0) for row in others)]
 
 
 def read(
     engine: Engine, predicted: OutcomeTable, segments: Sequence[str] = (), unit: str | None = None
 ) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
-    return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
+    return KINDS[predicted.kind](
+        Predictions.from_table(engine, predicted, segments, unit), predicted
+    )
 
 
 # Two classes --------------------------------------------------------------------------------------
@@ -254,7 +257,7 @@ def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
         low, high = predictions.ends(name, "score")
         # scores that never fall below 0.5 may be the confidence in a predicted class
         if low >= 0.5 and high <= 1:
-            outcomes.refuse_column_of_predicted_classes(t.others, name, predictions.where)
+            outcomes.refuse_column_of_predicted_classes(t.unused_columns, name, predictions.where)
     labels = _labels(predictions)
     pair = outcomes.two_labels(labels, predicted.positive_label, predictions.where)
     label = t.schema.shared["label"]

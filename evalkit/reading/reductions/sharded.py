@@ -9,7 +9,7 @@ in memory, and the values are equal to the last bit, however the shards are cut 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import columns_by_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Read(NamedTuple):
@@ -86,7 +89,7 @@ class _Shard(ListRows):
         return str(self.reads[self.parts[row]].name)
 
 
-def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
+def measure(table: "pa.Table", before: int = 0, *, task: Task) -> list[Measured]:
     """The measured lists of the queries of an Arrow table, which has all rows of each; a list of
     one, as lists are what shards add up to. before: not used, as rows have no numbers.
     """
@@ -102,7 +105,7 @@ def _measured(build: Build, task: Task) -> Measured:
     return build.measured(build.rankings(task.systems, task.top), task.asks)
 
 
-def _shard(table: Any, role: str, task: Task) -> _Shard:
+def _shard(table: "pa.Table", role: str, task: Task) -> _Shard:
     """The rows of one kind in an Arrow table."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -128,14 +131,14 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
     return rows
 
 
-def _one_array(column: Any) -> Any:
+def _one_array(column: "pa.ChunkedArray") -> "pa.Array":
     """A chunked Arrow array as one array."""
     import pyarrow as pa
 
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _systems_of(part: np.ndarray, system: Any, task: Task) -> Any:
+def _systems_of(part: np.ndarray, system: "pa.Array", task: Task) -> "pa.Array":
     """The system of each row: that of its read, or the one that the row names; an `OnlySystem` if
     all rows have the same one.
 
@@ -273,8 +276,10 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
     """
     lists = [*ranked.run, *(ranked.judged or ())]
     parts = [*lists, *(ranked.queries or ())]
+    rows = sum(part.rows for part in lists)
+    fits_in_memory = rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
     is_on_cluster = any(part.cluster_session is not None for part in parts)
-    if not is_on_cluster and _fits_in_memory(sum(part.rows for part in lists), budget):
+    if fits_in_memory and not is_on_cluster:
         data = runs.rankings_of(ranked)
     else:
         with backends.opened(budget, parts) as engine:
@@ -291,11 +296,6 @@ def _refuse_empty_units(data: Runs, unit: str) -> None:
     if len(lacking):
         query = data.query[lacking[0]]
         raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
-
-
-def _fits_in_memory(rows: int, budget: backends.Budget) -> bool:
-    """True if this number of rows is read into memory."""
-    return rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
 
 
 def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:
@@ -333,7 +333,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     )
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
     over_parts = base.Query.over([part.chosen for part in parts], ["*"] * len(parts))
-    query = replace(over_parts, sql=union, by="query", rows=total)
+    query = replace(over_parts, sql=union, group_column="query", rows=total)
     shards = engine.total(query, partial(measure, task=task))
     return runs.combine_shards(shards, ranked, task.asks, columns, sources, task.top)
 

@@ -60,7 +60,7 @@ def is_output(part: InputPart) -> bool:
 
 def is_report(part: InputPart) -> bool:
     """True for the JSON of an earlier report."""
-    return part.nested and {"schema", "report", "versions"} <= {*part.columns}
+    return part.nested and {"schema", "report", "versions"} <= set(part.columns)
 
 
 def is_ranking(part: InputPart, chosen: Mapping[str, str]) -> bool:
@@ -94,12 +94,12 @@ def _roles_of_predictions(part: InputPart, chosen: Mapping[str, str]) -> set[str
     names them.
     """
     chosen_columns = {role: name for role, name in chosen.items() if role not in OF_VALUES}
-    return {*columns.match(part.columns, OF_PREDICTIONS, chosen_columns, "").resolve()}
+    return set(columns.match(part.columns, OF_PREDICTIONS, chosen_columns, "").resolve())
 
 
 def _names_systems(p: SignificanceParameters, table: UnitTable) -> bool:
     """True if a column names the system."""
-    return bool(p.columns.get("system") or FreeColumns.of(table).system())
+    return bool(p.columns.get("system") or FreeColumns.from_table(table).system())
 
 
 def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
@@ -109,20 +109,20 @@ def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
     A table with a column of systems is long, unless `systems` names columns of it.
     """
     part = table.parts[0]
-    names = {*part.columns}
+    names = set(part.columns)
     if is_output(part):
         return "trec_eval"
     if part.layout is not None:
         return "ranking"
     if is_report(part):
         return "report"
-    if p.oracle and not {*p.systems} & names:
+    if p.oracle and not set(p.systems) & names:
         return "long" if _names_systems(p, table) else "wide"
     if {p.columns.get(role, role) for role in COUNTED} <= names:
         return "trials"
     if is_ranking(part, p.columns):
         return "ranking"
-    if p.systems and {*p.systems} <= names:
+    if p.systems and set(p.systems) <= names:
         return "wide"
     if p.columns.get("value", VALUE) in names and _names_systems(p, table):
         return "long"
@@ -143,7 +143,7 @@ class UnitInput:
     p: SignificanceParameters
 
     @classmethod
-    def of(
+    def from_parts(
         cls,
         parts: Sequence[InputPart],
         p: SignificanceParameters,
@@ -160,8 +160,8 @@ class UnitInput:
         if is_of_trials(parts[0], p):
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
-            parts = [*map(sources.of_system, parts, names_of_systems(parts))]
-        table = UnitTable.of(parts, engine)
+            parts = list(map(sources.of_system, parts, names_of_systems(parts)))
+        table = UnitTable.from_parts(parts, engine)
         unit_input = cls(kind_of(p, table), table, p)
         unit_input.check()
         if p.oracle:
@@ -234,9 +234,9 @@ class UnitInput:
             return unit_readers.read_report(parts)
         if self.name == "trec_eval":
             return unit_readers.read_output(parts, p.systems, p.metrics)
-        free = FreeColumns.of(self.table)
+        free = FreeColumns.from_table(self.table)
         unit = _unit(p, free)
-        free = free.without(*map(free.named, p.oracle))
+        free = free.without(list(map(free.named, p.oracle)))
         if self.name == "long":
             roles = UnitRoles.of_long(free, self._columns_of_long(free), unit)
         else:
@@ -255,7 +255,9 @@ class UnitInput:
     def _with_logs(self, data: UnitValues) -> UnitValues:
         """The values with what logs, or other files, state of them."""
         parts = self.table.parts
-        stated = {name: best for part in parts for name, best in part.directions.items()}
+        stated = dict[str, str]()
+        for part in parts:
+            stated |= part.directions
         return replace(
             data,
             columns={**data.columns, **verdicts.columns_of(parts)},
@@ -344,7 +346,7 @@ def opened(p: SignificanceParameters, reading: Reading) -> Iterator[UnitInput]:
     if not (first.layout or is_report(first) or is_output(first)):
         context = backends.needed(parts, backends.budget_of(p, reading))
     with context as engine:
-        yield UnitInput.of(parts, p, engine)
+        yield UnitInput.from_parts(parts, p, engine)
 
 
 def check_named(

@@ -34,7 +34,7 @@ from evalkit.reading.reductions.units import (
     unused,
     wanted,
 )
-from evalkit.reading.tables import columns as roles_of, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, row_suffix
@@ -127,7 +127,7 @@ def _layout(part: InputPart, named: Mapping[str, str], unit: str | None) -> Colu
     """The columns of a part; the unit may be the id."""
     units = {unit: aligned.ATTRIBUTE} if unit else {}
     roles = ("system", "id", "label", SCORE)
-    mapping = roles_of.match(part.columns, roles, named, part.name, required_columns=units)
+    mapping = column_roles.match(part.columns, roles, named, part.name, required_columns=units)
     columns = mapping.resolve(["label", SCORE])
     shared = aligned.shared_columns([ID_ROLE, SYSTEM, LABEL], columns, units)
     score = RoleColumn(SCORE, rules.Field(columns[SCORE], rules.PROBABILITIES), 0)
@@ -177,7 +177,7 @@ class RunOutput:
     source: Source
 
     @classmethod
-    def of(cls, part: InputPart) -> "RunOutput":
+    def from_part(cls, part: InputPart) -> "RunOutput":
         """The lines of a file.
 
         Raises InputError for a line without three fields, for a value that is no number or comes
@@ -247,7 +247,7 @@ def read_output(
     if not metrics:
         metrics = ["map"] if "map" in no_counts else no_counts[:1]
     chosen = wanted(measures, metrics, "metrics")
-    keys = [*product(chosen, wanted(list(runs), systems, "systems"))]
+    keys = list(product(chosen, wanted(list(runs), systems, "systems")))
     not_compared = [name for name in no_counts if name not in chosen]
     return replace(
         UnitValues.of_frame(_by_query(runs)[keys], "query"),
@@ -279,7 +279,7 @@ def _runs(parts: Sequence[InputPart]) -> dict[str, RunOutput]:
     """Name of a run -> the run. Raises InputError if two files have the same run."""
     runs: dict[str, RunOutput] = {}
     for part in parts:
-        output = RunOutput.of(part)
+        output = RunOutput.from_part(part)
         if output.run in runs:
             raise InputError(
                 f"{part.name}: two files hold the run {output.run!r}; give each run its own runid "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Floats, Ints, ParameterError, Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.limits import Reading
@@ -23,7 +23,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import aligned, lists, outcomes, unit_roles
 from evalkit.reading.inputs.unit_columns import UnitColumn
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitRoles
-from evalkit.reading.tables import columns as roles_of, logs, rules, table as tables
+from evalkit.reading.tables import columns as column_roles, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Source
 
@@ -64,14 +64,14 @@ class UnitValues:
     judge gave the values, NaN where none.
     """
 
-    id: Any
+    id: "pa.Array"
     name: str
     values: Mapping[Key, Sums]
     columns: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[Source, ...] = ()
     cluster: Clusters | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    known: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    known: Mapping[Key, Record] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
@@ -110,7 +110,7 @@ class UnitValues:
             return units
         return units.in_clusters(tables.one_array(table[CLUSTER]))
 
-    def in_clusters(self, names: Any) -> "UnitValues":
+    def in_clusters(self, names: "pa.Array") -> "UnitValues":
         """The units in clusters; if each cluster has one unit, the unit gets the cluster's name.
 
         names: the name of each unit's cluster.
@@ -193,7 +193,7 @@ class UnitValues:
         return len(self.numbers[0])
 
     @cached_property
-    def ids(self) -> Any:
+    def ids(self) -> "pa.Array":
         """The name of each unit. Numbers are padded with zeros, so that their text has their
         order.
         """
@@ -246,7 +246,7 @@ class RowCounts:
     empty: int = 0
 
     @classmethod
-    def of(cls, rows: Ints, empty: int) -> "RowCounts":
+    def from_rows(cls, rows: Ints, empty: int) -> "RowCounts":
         """The counts of some rows. rows: the number of rows of each value."""
         fewest = rows.min(initial=np.iinfo(np.int64).max, where=rows > 0)
         return cls(int(fewest), int(rows.max(initial=0)), int(rows.sum()), empty)
@@ -337,13 +337,13 @@ class UnitPivot:
         cell = self._cell(block, units)
         rows = np.bincount(cell, minlength=len(units.first) * self._combinations)
         empty = sum(int(np.isnan(column).sum()) for column in self._numbers(block))
-        counts = RowCounts.of(rows, empty)
+        counts = RowCounts.from_rows(rows, empty)
         columns = {name: column.take(units.first) for name, column in keys.items()}
         for number, draws in enumerate(self._draws(block, cell, len(units.first))):
             columns[f"v{number}"] = draws.mean
             if counts.largest > 1:
                 columns |= {f"c{number}": draws.count, f"d{number}": draws.variance}
-        return UnitBlocks((pa.table(columns | units.same(texts)),), counts)
+        return UnitBlocks((pa.table(columns | units.constant_texts(texts)),), counts)
 
     @property
     def _combinations(self) -> int:
@@ -382,7 +382,7 @@ class UnitRows(NamedTuple):
     unit: Ints
     first: Ints
 
-    def same(self, columns: Texts) -> dict[str, np.ndarray]:
+    def constant_texts(self, columns: Texts) -> dict[str, np.ndarray]:
         """Column -> one text per unit, of the columns whose text is the same on all rows of each
         unit.
         """
@@ -490,7 +490,7 @@ def _labels_beside_shares(values: UnitValues) -> Iterator[kinds.Finding]:
         labels = [system for system, column in columns.items() if _is_flag(column)]
         shares = [system for system, column in columns.items() if _is_share(column)]
         if len(labels) == 1 and len(shares) == len(columns) - 1 > 0:
-            others = roles_of.listed(shares)
+            others = column_roles.listed(shares)
             yield kinds.LABELS_BESIDE_SHARES.warning(1, label=labels[0], shares=others)
 
 
@@ -499,7 +499,7 @@ FEW_VALUES = 20  # distinct values up to which shares may be partial credit, in 
 
 def _is_flag(column: Floats) -> bool:
     """True for 0 and 1, of which both occur."""
-    return {*np.unique(column[~np.isnan(column)]).tolist()} == {0.0, 1.0}
+    return set(np.unique(column[~np.isnan(column)]).tolist()) == {0.0, 1.0}
 
 
 def _is_share(column: Floats) -> bool:
@@ -516,10 +516,10 @@ def _keys(roles: UnitRoles, metrics: Sequence[str], systems: Sequence[str]) -> l
     """
     if roles.system and not systems:
         where = f"{roles.table.name}: {roles.system.name}"
-        roles_of.refuse_names(roles.systems, where, "systems")
+        column_roles.refuse_names(roles.systems, where, "systems")
     names = roles.metrics if roles.system else metrics or [VALUE]
     chosen = wanted(names, metrics, "metrics")
-    return [*product(chosen, wanted(roles.systems, systems, "systems"))]
+    return list(product(chosen, wanted(roles.systems, systems, "systems")))
 
 
 def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
@@ -571,7 +571,7 @@ def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
         return replace(values, tasks=values.cluster_names, by_task=True)
     for column in roles.task:
         tasks = values.texts.get(column.name)
-        if tasks is not None and len({*tasks}) > 1:
+        if tasks is not None and len(set(tasks)) > 1:
             return replace(values, tasks=tasks)
     return values
 
@@ -613,7 +613,7 @@ def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tu
     """The requested names, all if none is requested. parameter: the one that names them. Raises
     ParameterError for one that does not exist.
     """
-    chosen = [roles_of.require(names, name, "the input", parameter) for name in requested]
+    chosen = [column_roles.require(names, name, "the input", parameter) for name in requested]
     return tuple(dict.fromkeys(chosen or names))
 
 
@@ -622,5 +622,5 @@ def unused(what: str, columns: Sequence[UnitColumn | str]) -> Iterator[kinds.Fin
     calls them.
     """
     if columns:
-        listed = roles_of.listed(map(str, columns), NAMED)
+        listed = column_roles.listed(map(str, columns), NAMED)
         yield kinds.UNUSED_COLUMNS.warning(len(columns), "read", what=what, names=listed)

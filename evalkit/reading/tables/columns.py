@@ -14,19 +14,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.parameters.kinds import did_you_mean, written
 
 
 @cache
-def facts(name: str) -> dict[str, Any]:
+def facts(name: str) -> Record:
     """The content of a TOML file in the folder of reading; `pkgutil` also finds it in the archive
     that Spark sends to its workers.
     """
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
-SYNONYMS = {role: tuple[str, ...](about["names"]) for role, about in facts("roles").items()}
+SYNONYMS = {
+    role: tuple[str, ...](declaration["names"]) for role, declaration in facts("roles").items()
+}
 
 # roles whose column has no second role; a column of names, such as users, may have two
 MEASURED = ("label", "score", "actual", "forecast", "predicted", "value", "rank")
@@ -142,7 +144,7 @@ class RoleMapping:
 
         needed: roles; of a tuple of roles it is enough that one has a column.
         """
-        roles_with_columns = {*self.columns, *self.ambiguous_columns}
+        roles_with_columns = set(self.columns).union(self.ambiguous_columns)
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if roles_with_columns.isdisjoint(choice)]
 
@@ -168,11 +170,11 @@ class RoleMapping:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
         for role in itertools.chain.from_iterable(missing):
             used_otherwise = columns_called(role, self.other_uses)
-            if used_otherwise:
+            if used_otherwise:  # such as a label that is named as a segment too
                 column = used_otherwise[0]
+                parameter = self.other_uses[column]
                 raise ParameterError(
-                    f"{self.other_uses[column]}: {column!r} is the {role} of {self.where}, name "
-                    f"another column"
+                    f"{parameter}: {column!r} is the {role} of {self.where}, name another column"
                 )
         if missing or ambiguous:
             raise self._error(missing, ambiguous, per_system_role)
@@ -291,7 +293,9 @@ def _missing_columns_error(
 
     absent: column -> the parameter that names it. names: the columns of the table.
     """
-    near = [match for name in absent for match in difflib.get_close_matches(name, names, n=1)]
+    near: list[str] = []
+    for name in absent:
+        near += difflib.get_close_matches(name, names, n=1)
     hint = no_header(names)
     if near and not hint:
         hint = f"; did you mean {' and '.join(map(repr, near))}?"
@@ -351,16 +355,16 @@ def _near(role: str, names: Iterable[str]) -> str:
 
 
 def listed(
-    names: Iterable[str], most: int = 20, join: Callable[[list[str]], str] = ", ".join
+    names: Iterable[str], max_names: int = 20, join: Callable[[list[str]], str] = ", ".join
 ) -> str:
-    """The names separated by commas: at most the first `most`, and how many more there are.
+    """The names separated by commas: at most the first `max_names`, and how many more there are.
 
     join: makes one text of the names, in place of commas.
     """
     names = list(names)
-    if len(names) <= most:
+    if len(names) <= max_names:
         return join(names)
-    return f"{join(names[:most])} and {len(names) - most} more"
+    return f"{join(names[:max_names])} and {len(names) - max_names} more"
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
@@ -390,9 +394,11 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
         plain = " ".join(name.split()).casefold()
         if plain in NO_NAMES:
             raise InputError(sentence("nameless", column=column, name=name, named=named))
-        other = first_name.setdefault(plain, name)
-        if other != name:
-            raise InputError(sentence("alike", column=column, other=other, name=name, named=named))
+        earlier_name = first_name.setdefault(plain, name)
+        if earlier_name != name:
+            raise InputError(
+                sentence("alike", column=column, other=earlier_name, name=name, named=named)
+            )
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
@@ -410,6 +416,10 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
         # the grade may be the column of this name in another file
-        same = [role for role, column in chosen.items() if column == name and role != "grade"]
-        if len(same) > 1:
-            raise ParameterError(f"columns: {name!r} can have one role, got {' and '.join(same)}")
+        roles_of_column = [
+            role for role, column in chosen.items() if column == name and role != "grade"
+        ]
+        if len(roles_of_column) > 1:
+            raise ParameterError(
+                f"columns: {name!r} can have one role, got {' and '.join(roles_of_column)}"
+            )

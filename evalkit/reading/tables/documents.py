@@ -6,30 +6,35 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evalkit.arrays import InputError
 from evalkit.machine.compressed_files import plain, unpacked
 from evalkit.reading.tables.parts import File, Frames, stamp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = ("query", "item", "score")
 HEAD = 1 << 16  # bytes by which a document is known
 BEGINS = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\{\s*"([^"\\]|\\.)*"\s*:\s*[-\d]')
 
 
-def is_of_lists(data: Mapping[Any, Any]) -> bool:
+def is_of_lists(data: Mapping[str, object]) -> bool:
     """True for {query: {item: score}}; queries may be without items, but not all of them."""
-    if not all(isinstance(items, Mapping) for items in data.values()):
+    lists = [items for items in data.values() if isinstance(items, Mapping)]
+    if len(lists) < len(data):
         return False
-    scores = [score for items in data.values() for score in items.values()]
+    scores = list(chain.from_iterable(items.values() for items in lists))
     return bool(scores) and all(isinstance(score, Real) for score in scores)
 
 
-def as_columns(lists: Mapping[Any, Mapping[Any, float]]) -> dict[str, list[Any]]:
+def as_columns(lists: Mapping[str, Mapping[str, float]]) -> dict[str, list[str | float]]:
     """The columns query, item and score of {query: {item: score}}; ids are texts."""
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    columns: dict[str, list[str | float]] = {name: [] for name in COLUMNS}
     for query, items in lists.items():
         for item, score in items.items():
             columns["query"].append(str(query))
@@ -42,7 +47,7 @@ def as_columns(lists: Mapping[Any, Mapping[Any, float]]) -> dict[str, list[Any]]
 class ListDocument(File):
     """A document of lists, as an Arrow table with a row for each query and item."""
 
-    table: Any
+    table: "pa.Table"
 
     @property
     def known_rows(self) -> int:
@@ -86,7 +91,7 @@ class TwiceError(ValueError):
     """A key that comes twice in an object."""
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The object of these pairs; raises TwiceError if two have one key."""
     document = dict(pairs)
     if len(document) < len(pairs):

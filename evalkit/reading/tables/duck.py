@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables.columns import facts
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infinity)$"
 REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own words
@@ -151,14 +155,17 @@ SPARK = _SparkDialect()
 
 
 @cache
-def connection() -> Any:
+def connection() -> "duckdb.DuckDBPyConnection":
     """The connection of this process, for what fits into memory."""
     import tempfile
 
     import duckdb
 
     spill = str(Path(tempfile.gettempdir()) / "evalkit-spill")
-    options: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": spill}
+    options: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "temp_directory": spill,
+    }
     return duckdb.connect(config=options)
 
 
@@ -186,7 +193,7 @@ def pattern(path: Path) -> str:
     return DUCKDB.literal(re.sub(r"([*?[])", r"[\1]", str(path)))
 
 
-def sql(query: str, where: str, **frames: Any) -> Any:
+def sql(query: str, where: str, **frames: Any) -> "pa.Table":
     """The query's result as an Arrow table; DuckDB's errors become one line with the file's name.
 
     where: the name of the file. frames: name in the query -> an Arrow table.
@@ -196,14 +203,17 @@ def sql(query: str, where: str, **frames: Any) -> Any:
         """The error for DuckDB's message."""
         return InputError(f"{where}: {tidy(message)}")
 
-    with asked(connection(), query, frames, refused) as relation:
+    with query_result(connection(), query, frames, refused) as relation:
         return relation.to_arrow_table()
 
 
 @contextmanager
-def asked(
-    connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]
-) -> Iterator[Any]:
+def query_result(
+    connected: "duckdb.DuckDBPyConnection",
+    query: str,
+    frames: Mapping[str, "pa.Table"],
+    refused: Callable[[str], InputError],
+) -> Iterator["duckdb.DuckDBPyRelation"]:
     """A context in which a query's result, a relation of DuckDB, is used.
 
     connected: a connection. frames: name in the query -> a table. refused: turns DuckDB's message
@@ -231,10 +241,10 @@ def tidy(message: str) -> str:
     """
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
-    for known in facts("duckdb_messages")["messages"]:
-        if match := re.search(known["pattern"], message, re.DOTALL):
+    for translation in facts("duckdb_messages")["messages"]:
+        if match := re.search(translation["pattern"], message, re.DOTALL):
             cells = [group[:80] for group in match.groups()]
-            text: str = known["says"]
+            text: str = translation["says"]
             return text.format(*cells, where=where, no_parquet=NO_PARQUET)
     first_line = " ".join(message.split("\n")[0].split())
     return first_line.split("Error: ", 1)[-1]

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import filterfalse, groupby
+from itertools import chain, filterfalse, groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from evalkit.arrays import InputError
@@ -28,7 +28,7 @@ from evalkit.limits import USUAL
 from evalkit.machine.bundled_files import bundled_root
 from evalkit.machine.compressed_files import PACKED, plain, unpacked
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns as roles_of, documents, duck, logs, trec
+from evalkit.reading.tables import columns as column_roles, documents, duck, logs, trec
 from evalkit.reading.tables.parts import (
     HEAD,
     IDS,
@@ -40,11 +40,15 @@ from evalkit.reading.tables.parts import (
     stamp,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 
-def shown(path: Path) -> str:
+def printed_path(path: Path) -> str:
     """The path as readers of the page know it: relative if it is under the working directory or the
     checkout.
     """
@@ -97,11 +101,11 @@ class Parquet(File):
     @classmethod
     def opened(cls, path: Path, header: str | None = None) -> "Parquet":
         """The file. Raises InputError if it is incomplete, or two columns have one name."""
-        where = shown(path)
-        with _whole(path):
+        where = printed_path(path)
+        with _parquet_errors(path):
             names = _metadata(path).schema.to_arrow_schema().names
         if "" in names:  # DuckDB names what has no name
-            with _whole(path):
+            with _parquet_errors(path):
                 described = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)
                 names = described["column_name"].to_pylist()
         columns = tuple(filterfalse(PANDAS_INDEX.fullmatch, names))
@@ -110,13 +114,13 @@ class Parquet(File):
     @property
     def known_rows(self) -> int:
         """The number of rows, which the file states."""
-        with _whole(self.path):
+        with _parquet_errors(self.path):
             return int(_metadata(self.path).num_rows)
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> "pa.Schema":
         """The Arrow schema."""
-        with _whole(self.path):
+        with _parquet_errors(self.path):
             return _metadata(self.path).schema.to_arrow_schema()
 
     @property
@@ -138,7 +142,7 @@ class Parquet(File):
         import pyarrow.parquet as pq
 
         for column in selection.text.values():
-            with _whole(self.path):
+            with _parquet_errors(self.path):
                 texts = pq.read_table(self.path, columns=[column], partitioning=None)[column]
             try:
                 texts.validate(full=True)
@@ -148,13 +152,13 @@ class Parquet(File):
                 ) from None
         raise duck.no_parquet(self.name) from None
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role. Those of many rows are read one by one: the columns of one query are
         held twice until each is one array.
         """
         if self.rows <= USUAL.reading.rows:
             return super().load(text, numbers)
-        columns: dict[str, Any] = {}
+        columns: dict[str, pa.Array] = {}
         for role, name in text.items():
             columns |= super().load({role: name}, {})
         for role, name in numbers.items():
@@ -178,7 +182,7 @@ class Parquet(File):
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
+def _parquet_errors(path: Path) -> Iterator[None]:
     """A context in which a Parquet file is read: what Arrow raises for a broken file becomes an
     InputError.
     """
@@ -188,7 +192,7 @@ def _whole(path: Path) -> Iterator[None]:
         yield
     # a ValueError for a column's name that is not UTF-8
     except (pa.ArrowException, ValueError, OSError):
-        raise duck.no_parquet(shown(path)) from None
+        raise duck.no_parquet(printed_path(path)) from None
 
 
 def _parquet(path: Path) -> str:
@@ -196,14 +200,14 @@ def _parquet(path: Path) -> str:
     return f"read_parquet({duck.pattern(path)}, hive_partitioning=false)"
 
 
-def _metadata(path: Path) -> Any:
+def _metadata(path: Path) -> "pq.FileMetaData":
     """What a Parquet file states of itself."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(path)
 
 
-def directions(schema: Any) -> Mapping[str, str]:
+def directions(schema: "pa.Schema") -> Mapping[str, str]:
     """Metric -> which values are better, in a file of units that evalkit wrote; empty for other
     files. schema: that of Arrow.
     """
@@ -237,11 +241,11 @@ FEWEST_COMMAS = 2  # cells of a file that can only be decimals: a single one may
 class Csv(TextFile):
     """A table with a delimiter.
 
-    own: the columns of the file itself, without those that its folders stand for, in its order.
-    heads: True if its first line holds their names; else they are called 1, 2, 3, …
+    file_columns: the columns of the file itself, without those that its folders stand for, in its
+    order. heads: True if its first line holds their names; else they are called 1, 2, 3, …
     """
 
-    own: tuple[str, ...]
+    file_columns: tuple[str, ...]
     delimiter: str
     heads: bool
 
@@ -250,20 +254,20 @@ class Csv(TextFile):
         """The table. Raises InputError if its first line holds no names, or a name twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
-        about: dict[str, Any] = {
-            "name": shown(path),
+        facts: dict[str, Any] = {
+            "name": printed_path(path),
             "path": path,
             "stamp": stamp(path),
             "delimiter": delimiter,
         }
         if header == NO_HEADER:
-            own = tuple(map(str, range(1, len(cells) + 1)))
-            return cls(columns=own, own=own, heads=False, **about)
-        own = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
+            names = tuple(map(str, range(1, len(cells) + 1)))
+            return cls(columns=names, file_columns=names, heads=False, **facts)
+        names = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
         try:
-            return cls(columns=own, own=own, heads=True, **about)
+            return cls(columns=names, file_columns=names, heads=True, **facts)
         except InputError as error:
-            raise InputError(f"{error}{roles_of.no_header(own)}") from None
+            raise InputError(f"{error}{column_roles.no_header(names)}") from None
 
     @cached_property
     def comma_columns(self) -> frozenset[str]:
@@ -276,7 +280,7 @@ class Csv(TextFile):
             return frozenset()
         source = self._table(())
         rows = duck.sql(f"SELECT * FROM {source} LIMIT {HEAD}", self.name).to_pydict()
-        cells = {name: [cell for cell in rows[name] if cell] for name in self.own}
+        cells = {name: list(filter(None, rows[name])) for name in self.file_columns}
         decimals = _cells_with(WITH_COMMA, cells)
         groups = _cells_with(THOUSANDS, cells)
         if decimals.total() - groups.total() < FEWEST_COMMAS:
@@ -291,8 +295,10 @@ class Csv(TextFile):
         self, columns: Collection[str], numbers: Collection[str], frame: str
     ) -> tuple[str, Frames]:
         """The file, with points for decimal commas."""
-        table = self._table({*numbers} - self.comma_columns)
-        with_commas = [name for name in self.own if name in self.comma_columns and name in columns]
+        table = self._table(set(numbers) - self.comma_columns)
+        with_commas = [
+            name for name in self.file_columns if name in self.comma_columns and name in columns
+        ]
         if not with_commas:
             return table, {}
         cells = []
@@ -304,7 +310,7 @@ class Csv(TextFile):
     def _table(self, numbers: Collection[str]) -> str:
         """The SQL that reads the file; these columns as doubles, the others as texts."""
         types = []
-        for name in self.own:
+        for name in self.file_columns:
             kind = "DOUBLE" if name in numbers else "VARCHAR"
             types.append(f"{duck.DUCKDB.literal(name)}: '{kind}'")
         delimiter = duck.DUCKDB.literal(self.delimiter)
@@ -326,11 +332,11 @@ class Csv(TextFile):
         decimal commas, or beside 645.
         """
         if self.comma_columns:
-            selected = {*selection.text.values(), *selection.numbers.values()}
+            selected = set(selection.text.values()).union(selection.numbers.values())
             self._refuse_points(self.comma_columns & selected)
             return
         if self.delimiter != ",":
-            self._refuse_groups([*selection.numbers.values()])
+            self._refuse_groups(list(selection.numbers.values()))
         if self.delimiter == ";":
             self._refuse_groups_beside_commas(selection)
 
@@ -339,20 +345,20 @@ class Csv(TextFile):
         of another column have decimal commas.
         """
         selected = dict.fromkeys(selection.numbers.values())
-        numbers = [name for name in selected if name in self.own]
-        others = [name for name in self.own if name not in numbers]
-        if not others:
+        numbers = [name for name in selected if name in self.file_columns]
+        text_columns = [name for name in self.file_columns if name not in numbers]
+        if not text_columns:
             return
-        cells = [self._cell_of_form(name, COMMAS, COMMA) for name in others]
+        cells = [self._cell_of_form(name, COMMAS, COMMA) for name in text_columns]
         cells += [self._cell_of_form(name, GROUPED, POINT) for name in numbers]
         source, frames = self._source((), (), "")
         answer = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames)
         values = [column[0] for column in answer.to_pydict().values()]
-        cell_of_column = dict(zip([*others, *numbers], values, strict=True))
-        with_commas = [name for name in others if cell_of_column[name] is not None]
+        cell_of_column = dict(zip(text_columns + numbers, values, strict=True))
+        with_commas = [name for name in text_columns if cell_of_column[name] is not None]
         for name in numbers:
             if with_commas and cell_of_column[name] is not None:
-                raise roles_of.refused(
+                raise column_roles.refused(
                     self.name,
                     "decimal_commas",
                     column=name,
@@ -382,7 +388,7 @@ class Csv(TextFile):
             query = f"SELECT {with_point}, {with_comma} FROM {table}"
             cells = duck.sql(query, self.name).to_pylist()[0]
             if cells["with_point"] is not None:
-                raise roles_of.refused(
+                raise column_roles.refused(
                     self.name,
                     "decimal_commas",
                     column=name,
@@ -397,12 +403,13 @@ class Csv(TextFile):
 
         names: the columns of numbers.
         """
-        cells = {name: [cell for cell in texts if cell] for name, texts in self.head.items()}
-        with_point = {
-            name: [cell for cell in texts if "." in cell] for name, texts in cells.items()
-        }
+        cells = {}
+        with_point = {}
+        for name, texts in self.head.items():
+            cells[name] = [cell for cell in texts if cell]
+            with_point[name] = [cell for cell in cells[name] if "." in cell]
         is_grouped = re.compile(GROUPED).fullmatch
-        are_all_grouped = all(is_grouped(cell) for texts in with_point.values() for cell in texts)
+        are_all_grouped = all(map(is_grouped, chain.from_iterable(with_point.values())))
         for name in names:
             if not with_point.get(name) or not all(map(is_grouped, cells[name])):
                 continue
@@ -410,7 +417,7 @@ class Csv(TextFile):
             if has_bare or (are_all_grouped and self.delimiter == ";"):
                 got = with_point[name][0]
                 whole = got.replace(".", "")
-                raise roles_of.refused(self.name, "groups", column=name, got=got, whole=whole)
+                raise column_roles.refused(self.name, "groups", column=name, got=got, whole=whole)
 
 
 def _cells_with(form: str, cells: Mapping[str, Sequence[str]]) -> Counter[str]:
@@ -434,8 +441,8 @@ def _refuse_total(path: Path, delimiter: str) -> None:
         lines = file.read().decode(errors="replace").split("\n")[1:]
     first_cells = [line.split(delimiter)[0].strip('" \r') for line in lines]
     last = [cell for cell in first_cells if cell][-2:]
-    if last and last[0] != last[-1] and re.search(roles_of.SUMMARY, last[-1], re.IGNORECASE):
-        raise roles_of.refused(shown(path), "total", cell=last[-1])
+    if last and last[0] != last[-1] and re.search(column_roles.SUMMARY, last[-1], re.IGNORECASE):
+        raise column_roles.refused(printed_path(path), "total", cell=last[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
@@ -448,7 +455,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
     except UnicodeDecodeError as error:
         byte = first[error.start]
         raise InputError(
-            f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
+            f"{printed_path(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)"
         ) from None
     fault = ""
     if not line.strip():
@@ -459,7 +466,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         fault = "has an open quote"
     if fault:
         raise InputError(
-            f"{shown(path)}: the first line must hold the column names, but it {fault}"
+            f"{printed_path(path)}: the first line must hold the column names, but it {fault}"
         )
     delimiter = max(DELIMITERS, key=line.count)
     cells = next(csv.reader([line], delimiter=delimiter))
@@ -478,7 +485,7 @@ class JsonLines(TextFile):
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "JsonLines":
         """The file with the columns that any of its rows has."""
-        where = shown(path)
+        where = printed_path(path)
         described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
         names = tuple(described["column_name"].to_pylist())
         lower = {name.lower() for name in names}
@@ -486,7 +493,7 @@ class JsonLines(TextFile):
         numbered = [name for name in names if re.search(r"_\d+$", name)]
         if any(name.rpartition("_")[0].lower() in lower for name in numbered):
             keys = _keys_of_objects(path, where)
-            if {*names} != {*keys}:
+            if set(names) != set(keys):
                 names = tuple(keys)
         # what DuckDB calls the values of a file whose rows are not all objects, or that has none
         if names == ("json",):
@@ -549,12 +556,14 @@ class Trec(TextFile):
     def opened(cls, path: Path, layout: trec.LineLayout) -> "Trec":
         """The file by its layout."""
         names = tuple(name for name in layout.fields if name)
-        return cls(name=shown(path), columns=names, path=path, layout=layout, stamp=stamp(path))
+        return cls(
+            name=printed_path(path), columns=names, path=path, layout=layout, stamp=stamp(path)
+        )
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role, as the layout reads them, with those of folders."""
         import pyarrow as pa
 
@@ -610,7 +619,10 @@ def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
     header: "none" if text tables have none. top: the folder below which folders are columns.
     """
     paths = _with_rows(paths, header)
-    return [_in_folders(part, path, top) for path in paths for part in _parts_of_file(path, header)]
+    parts = []
+    for path in paths:
+        parts += [_in_folders(part, path, top) for part in _parts_of_file(path, header)]
+    return parts
 
 
 def _in_folders(part: File, path: Path, top: Path) -> File:
@@ -630,16 +642,16 @@ def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
     opener = _opener(path)
     if opener and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(
-            f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
+            f"{printed_path(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )
     try:
-        if logs_in_file := logs.opened(path, shown(path)):
+        if logs_in_file := logs.opened(path, printed_path(path)):
             return logs_in_file
-        if document := documents.opened(path, shown(path)):
+        if document := documents.opened(path, printed_path(path)):
             return [document]
         return [opener(path, header) if opener else _by_content(path, header)]
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read, {error}") from None
+        raise InputError(f"{printed_path(path)}: cannot be read, {error}") from None
 
 
 def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
@@ -656,27 +668,26 @@ def _no_file(path: Path) -> None:
         with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
             pass
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{printed_path(path)}: cannot be read: {error.strerror}") from None
     for is_special, kind in SPECIAL.items():
         if is_special(status.st_mode):
-            raise InputError(
-                f"{shown(path)}: must be a file, got {kind}; write its content into a file first"
-            )
+            advice = "write its content into a file first"
+            raise InputError(f"{printed_path(path)}: must be a file, got {kind}; {advice}")
     if status.st_size == 0:
-        raise InputError(f"{shown(path)}: the file is empty")
+        raise InputError(f"{printed_path(path)}: the file is empty")
 
 
 def _by_content(path: Path, header: str | None) -> File:
     """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
     lines = trec.first_lines(path)
     if not lines:
-        raise InputError(f"{shown(path)}: the file has only blank lines and comments")
+        raise InputError(f"{printed_path(path)}: the file has only blank lines and comments")
     if layout := trec.layout_of(lines):
         return Trec.opened(path, layout)
     part = Csv.opened(path, header)
     if len(part.columns) == 1:
         titles = {"run": trec.RUN.title, "qrels": trec.QRELS.title}
-        raise roles_of.refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
+        raise column_roles.refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
     return part
 
 

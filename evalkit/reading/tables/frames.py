@@ -6,7 +6,6 @@ not fit into memory: they go to a Parquet file in the temporary folder first. Li
 and columns become a frame.
 """
 
-import itertools
 import re
 import shutil
 import warnings
@@ -14,9 +13,11 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from itertools import chain, filterfalse
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError
 from evalkit.machine import folders
@@ -36,6 +37,11 @@ from evalkit.reading.tables.parts import (
     Selection,
     stamp,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    import pyspark.sql
 
 NAME = "data frame"
 BATCHES = "record batches"
@@ -57,7 +63,7 @@ class Frame(InputPart):
     as texts.
     """
 
-    table: Any
+    table: "pa.Table"
     float16_columns: tuple[str, ...] = ()
     mixed_columns: Collection[str] = ()
     unnamed: ClassVar[bool] = True
@@ -100,7 +106,7 @@ class Frame(InputPart):
         """The table in memory, under the name `frame`."""
         return frame, {frame: self.table}
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role: text -> an Arrow array of texts, numbers -> one of doubles.
 
         Arrow casts the columns, which is quicker than a query. A query reads them only if Arrow
@@ -116,7 +122,7 @@ class Frame(InputPart):
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         for role, name in numbers.items():
             # true and false become 1 and 0; whole numbers that no double holds are rounded
-            columns[role] = _one_array(self.table[name].cast("float64", safe=False))
+            columns[role] = as_one_array(self.table[name].cast("float64", safe=False))
         return columns
 
     @cached_property
@@ -146,7 +152,7 @@ class Frame(InputPart):
         return super()._types(source, frames)
 
 
-def _as_texts(column: Any) -> Any:
+def _as_texts(column: "pa.ChunkedArray") -> "pa.Array":
     """A column of an Arrow table as one array of texts; an empty text becomes an empty cell."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -154,12 +160,12 @@ def _as_texts(column: Any) -> Any:
     # text of 64-bit offsets may not fit into the 32 bits of the other type
     if column.type != pa.large_string():
         column = column.cast(pa.string())
-    texts = _one_array(column)
+    texts = as_one_array(column)
     empty = pc.equal(texts, "")
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
 
 
-def _texts_of_cells(column: Any) -> list[str | None]:
+def _texts_of_cells(column: "pa.ChunkedArray") -> list[str | None]:
     """The cells of a column of an Arrow table as texts; None for an empty cell, text or NaN."""
     if column.type != "double":
         texts: list[str | None] = _as_texts(column).to_pylist()
@@ -168,12 +174,12 @@ def _texts_of_cells(column: Any) -> list[str | None]:
     return [None if np.isnan(number) else str(number) for number in numbers.tolist()]
 
 
-def _one_array(column: Any) -> Any:
+def as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
     """A column of an Arrow table as one array; it is not copied if it is in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def part_of(data: Any) -> InputPart | None:
+def part_of(data: object) -> InputPart | None:
     """The part that holds a table in memory; None for anything else, such as a path, a dict of
     tables, or a frame of Spark.
 
@@ -194,14 +200,14 @@ def part_of(data: Any) -> InputPart | None:
     return None
 
 
-def part_of_columns(columns: Mapping[str, Any]) -> Frame:
+def part_of_columns(columns: Mapping[str, object]) -> Frame:
     """The part that holds columns by name, each a list or an array. Raises InputError if they
     differ in length, or one is not one value per row.
     """
     return _frame_part(_table_of_columns(columns))
 
 
-def no_table_error(data: Any) -> InputError:
+def no_table_error(data: object) -> InputError:
     """The error for an input that is neither a path nor a table."""
     hint = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
     return InputError(
@@ -210,12 +216,14 @@ def no_table_error(data: Any) -> InputError:
     )
 
 
-def is_spark_frame(data: Any) -> bool:
-    """True for a data frame of Spark, told by its module: importing Spark takes seconds."""
+def is_spark_frame(data: object) -> TypeGuard["pyspark.sql.DataFrame"]:
+    """True for a data frame of Spark: the module of its class says so, without an import of Spark,
+    which takes seconds.
+    """
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
-def _frame_part(data: Any) -> Frame:
+def _frame_part(data: object) -> Frame:
     """The part that holds a frame, without the columns of a pandas index.
 
     data: any object with Arrow's interface. Raises InputError if Arrow cannot read it, and as
@@ -247,7 +255,7 @@ def _frame_part(data: Any) -> Frame:
     )
 
 
-def _with_float32(table: Any, columns: Sequence[str]) -> Any:
+def _with_float32(table: "pa.Table", columns: Sequence[str]) -> "pa.Table":
     """The Arrow table with these columns as float32."""
     for name in columns:
         place = table.column_names.index(name)
@@ -275,7 +283,7 @@ class Batches(formats.Parquet):
     fingerprint = InputPart.fingerprint
 
 
-def _is_pandas(data: Any) -> bool:
+def _is_pandas(data: object) -> TypeGuard["pd.DataFrame"]:
     """True for a pandas frame whose columns have distinct names."""
     return (
         type(data).__module__.split(".")[0] == "pandas"
@@ -284,7 +292,7 @@ def _is_pandas(data: Any) -> bool:
     )
 
 
-def _without_intervals(data: Any) -> Any:
+def _without_intervals(data: object) -> object:
     """The frame with pandas' intervals, such as those of `pandas.cut`, as text: DuckDB does not
     survive them.
     """
@@ -299,7 +307,7 @@ def _without_intervals(data: Any) -> Any:
     return data.assign(**texts) if texts else data
 
 
-def _columns_of_texts_and_numbers(data: Any) -> list[str]:
+def _columns_of_texts_and_numbers(data: object) -> list[str]:
     """The columns of a pandas frame that hold both texts and numbers, which Arrow refuses; empty
     for other frames.
     """
@@ -308,7 +316,7 @@ def _columns_of_texts_and_numbers(data: Any) -> list[str]:
     names = []
     for name in data.columns:
         if isinstance(name, str) and data[name].dtype == object:
-            types = {*data[name].dropna().map(type)}
+            types = set(data[name].dropna().map(type))
             if {str} < types <= {str, int, float, bool}:
                 names.append(name)
     return names
@@ -320,7 +328,7 @@ class ConvertedFrame(NamedTuple):
     These columns are texts in the table, so that the error for a wrong cell can name it.
     """
 
-    table: Any
+    table: "pa.Table"
     mixed_columns: Sequence[str]
 
 
@@ -346,7 +354,7 @@ def _arrow_table(data: Any) -> ConvertedFrame:
     return ConvertedFrame(table, mixed)
 
 
-def _batches_part(data: Any) -> Batches:
+def _batches_part(data: "Iterator[object] | pa.RecordBatchReader") -> Batches:
     """The batches of an iterator or an Arrow reader, written to a temporary file. Raises InputError
     if there is no batch.
     """
@@ -354,7 +362,7 @@ def _batches_part(data: Any) -> Batches:
     import pyarrow.parquet as pq
 
     schema, stream = _stream(data)
-    names = itertools.filterfalse(PANDAS_INDEX.fullmatch, schema.names)
+    names = filterfalse(PANDAS_INDEX.fullmatch, schema.names)
     folder = _Folder()
     path = folder.path / "batches.parquet"
     try:
@@ -366,7 +374,9 @@ def _batches_part(data: Any) -> Batches:
     return Batches(name=BATCHES, columns=tuple(names), path=path, stamp=stamp(path), folder=folder)
 
 
-def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
+def _stream(
+    data: "Iterator[object] | pa.RecordBatchReader",
+) -> "tuple[pa.Schema, Iterator[object]]":
     """The schema of batches, and an iterator over all of them. Raises InputError if an iterator
     gives none.
     """
@@ -375,10 +385,10 @@ def _stream(data: Any) -> tuple[Any, Iterator[Any]]:
     first = next(data, None)
     if first is None:
         raise InputError(f"{BATCHES}: there must be at least one, got none")
-    return _batch(first).schema, itertools.chain([first], data)
+    return _batch(first).schema, chain([first], data)
 
 
-def _batch(batch: Any) -> Any:
+def _batch(batch: object) -> "pa.RecordBatch":
     """The batch as it is. Raises InputError for anything but a record batch of Arrow."""
     if type(batch).__name__ != "RecordBatch":
         raise InputError(
@@ -394,7 +404,7 @@ CELL = str | int | float | bool | None
 PREFIX = {"y_true": "y_", "score": "p_"}  # of the columns of several labels or classes
 
 
-def is_column(values: Any) -> bool:
+def is_column(values: object) -> bool:
     """True if this may be a column, one value per row; False for a path, a table, and a list of
     tables.
 
@@ -419,13 +429,13 @@ def canonical_label(label: str) -> str:
     return str(int(number[1])) if number else label
 
 
-def _is_table(values: Any) -> bool:
+def _is_table(values: object) -> bool:
     """True for a path, a dict, and a frame."""
     has_columns = hasattr(values, "column_names") or hasattr(values, "columns")
     return has_columns or isinstance(values, str | bytes | Mapping)
 
 
-def _plain(name: str, values: Any) -> Any:
+def _plain(name: str, values: object) -> object:
     """A sparse array in full, a tensor as an array without its gradient, anything else as it is."""
     try:
         if hasattr(values, "detach"):
@@ -436,7 +446,7 @@ def _plain(name: str, values: Any) -> Any:
         raise InputError(f"{name} cannot be read as an array: {why}") from None
 
 
-def _table_of_columns(columns: Mapping[str, Any]) -> Any:
+def _table_of_columns(columns: Mapping[str, object]) -> "pa.Table":
     """The columns as an Arrow table.
 
     Raises InputError if they differ in length, or one is not one value per row.
@@ -447,15 +457,15 @@ def _table_of_columns(columns: Mapping[str, Any]) -> Any:
         raise InputError("data must name at least one column or table, got an empty dict")
     _refuse_other_order(columns)
     arrays = {str(name): _column(str(name), values) for name, values in columns.items()}
-    first, *others = arrays
-    for name in others:
+    first, *further_names = arrays
+    for name in further_names:
         if len(arrays[name]) != len(arrays[first]):
             had = f"{len(arrays[first]):,}, got {len(arrays[name]):,}"
             raise InputError(f"{name} must have as many values as {first}, {had}")
     return pa.table(arrays)
 
 
-def _column(name: str, values: Any) -> Any:
+def _column(name: str, values: object) -> "pa.Array | pa.ChunkedArray":
     """A column as an Arrow array; those of polars, pandas and Arrow keep their type."""
     import pyarrow as pa
 
@@ -479,7 +489,7 @@ def _column(name: str, values: Any) -> Any:
         raise InputError(f"{name} must be values of one type, one per row: {why}") from None
 
 
-def _array(values: Any) -> Any:
+def _array(values: object) -> np.ndarray:
     """A numpy array in the byte order of the machine; a masked one keeps its mask."""
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -492,8 +502,8 @@ def _refuse_other_order(columns: Mapping[str, Any]) -> None:
     indexes = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
     if not indexes:
         return
-    (first, first_index), *others = indexes.items()
-    for name, index in others:
+    (first, first_index), *further_indexes = indexes.items()
+    for name, index in further_indexes:
         if len(index) != len(first_index) or index.equals(first_index):
             continue
         names_rows = index.is_unique and first_index.is_unique
@@ -515,24 +525,23 @@ class Classes:
     labels: bool
 
     @classmethod
-    def of(cls, arrays: Arrays) -> "Classes":
+    def from_arrays(cls, arrays: Arrays) -> "Classes":
         """The classes of the labels, which are the first of the shared arrays."""
         role, label = next(iter(arrays.shared_columns.items()))
         if np.ndim(label) == 2:
             names = _heads(label) or [str(i) for i in range(np.shape(label)[1])]
             return cls(names, None, labels=True)
-        predictions = [
-            values for systems in arrays.system_columns.values() for values in systems.values()
-        ]
+        columns_by_role = arrays.system_columns.values()
+        predictions = chain.from_iterable(columns.values() for columns in columns_by_role)
         if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
         distinct = np.unique(np.asarray(column.drop_null() if column.null_count else label))
         return cls([str(name) for name in distinct], arrays.positive, labels=False)
 
-    def columns(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    def columns(self, arrays: Mapping[str, ArrayLike]) -> dict[str, object]:
         """The arrays by role as columns by name, a matrix as one column per class or label."""
-        columns: dict[str, Any] = {}
+        columns: dict[str, object] = {}
         for role, values in arrays.items():
             if np.ndim(values) == 2:
                 columns |= self._of_matrix(role, values)
@@ -540,7 +549,7 @@ class Classes:
                 columns[role] = values
         return columns
 
-    def _of_matrix(self, role: str, values: Any) -> dict[str, Any]:
+    def _of_matrix(self, role: str, values: object) -> dict[str, object]:
         """The columns of a matrix; of the scores of two classes that of the positive one alone."""
         matrix = _array(values)
         heads = _heads(values) or self.names
@@ -565,9 +574,9 @@ class Classes:
         The default is also that of a positive class that does not exist: reading the labels refuses
         it.
         """
-        columns = [*map(canonical_label, heads)]
-        classes = [*map(canonical_label, self.names)]
-        if {*columns} != {*classes}:
+        columns = list(map(canonical_label, heads))
+        classes = list(map(canonical_label, self.names))
+        if set(columns) != set(classes):
             raise InputError(
                 f"score must have the columns {', '.join(self.names)}, got {', '.join(heads)}; "
                 f"name several systems by a dict"
@@ -576,38 +585,36 @@ class Classes:
         return columns.index(positive if positive in columns else classes[1])
 
 
-def _table_of_arrays(arrays: Arrays) -> Any:
+def _table_of_arrays(arrays: Arrays) -> "pa.Table":
     """Labels and predictions as an Arrow table: wide if each system has one column, else long.
 
     Raises InputError for arrays that do not belong together.
     """
-    arrays = _each(arrays, _plain)
+    arrays = _converted(arrays, _plain)
     by_name = dict(arrays.shared_columns)
     for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
             by_name[role if name is None else f"{role}_{name}"] = values
     _refuse_other_order(by_name)
-    arrays = _each(arrays, _without_second_axis)
-    classes = Classes.of(arrays)
+    arrays = _converted(arrays, _without_second_axis)
+    classes = Classes.from_arrays(arrays)
     shared = classes.columns(arrays.shared_columns)
-    systems = {
-        name: classes.columns(
-            {role: values[name] for role, values in arrays.system_columns.items()}
-        )
-        for name in _systems(arrays)
-    }
+    systems = {}
+    for name in _systems(arrays):
+        by_role = {role: values[name] for role, values in arrays.system_columns.items()}
+        systems[name] = classes.columns(by_role)
     if None in systems:  # a single system without a name
         return _table_of_columns({**shared, **systems[None]})
     have_several_columns = any(len(columns) > 1 for columns in systems.values())
     if have_several_columns or "predicted" in arrays.system_columns:
         return _long(shared, systems)
-    wide: dict[str, Any] = {}
+    wide: dict[str, object] = {}
     for name, columns in systems.items():
         wide |= {f"{role}_{name}": values for role, values in columns.items()}
     return _table_of_columns({**shared, **wide})
 
 
-def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
+def _converted(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
     """The same arrays after `read`, a function of a role and its values, was applied to each."""
     shared = {role: read(role, values) for role, values in arrays.shared_columns.items()}
     by_role = {}
@@ -616,7 +623,7 @@ def _each(arrays: Arrays, read: Callable[[str, Any], Any]) -> Arrays:
     return Arrays(shared, by_role, arrays.positive)
 
 
-def _without_second_axis(role: str, values: Any) -> Any:
+def _without_second_axis(role: str, values: ArrayLike) -> ArrayLike:
     """The column of a matrix of one column; other values as they are."""
     try:
         is_matrix_of_one = np.ndim(values) == 2 and np.shape(values)[1] == 1
@@ -631,35 +638,37 @@ def _systems(arrays: Arrays) -> list[str | None]:
     """The names of the systems; None for one without a name. Raises InputError if arguments name
     different systems, or none.
     """
-    (role, by_system), *others = arrays.system_columns.items()
-    systems = [*by_system]
-    for other_role, other_by_system in others:
-        if {*other_by_system} != {*systems}:
+    (role, by_system), *further_roles = arrays.system_columns.items()
+    systems = list(by_system)
+    for other_role, other_by_system in further_roles:
+        if set(other_by_system) != set(systems):
             raise InputError(
                 f"{role} and {other_role} must name the same systems, got {systems} and "
-                f"{[*other_by_system]}"
+                f"{list(other_by_system)}"
             )
     if not systems:
         raise InputError(f"{role} must name at least one system, got an empty dict")
     return systems
 
 
-def _heads(values: Any) -> list[str]:
+def _heads(values: object) -> list[str]:
     """The names of the columns of a frame; none of an array."""
     return [str(name) for name in getattr(values, "column_names", getattr(values, "columns", ()))]
 
 
-def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -> Any:
+def _long(
+    shared: Mapping[str, Any], systems: Mapping[str | None, Mapping[str, object]]
+) -> "pa.Table":
     """A long Arrow table: for each system all rows, with the number of the row as its id.
 
     systems: system -> its columns by name.
     """
     import pyarrow as pa
 
-    (first, first_columns), *others = systems.items()
-    for other, columns in others:
-        if {*columns} != {*first_columns}:
-            got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {other}"
+    (first, first_columns), *further_systems = systems.items()
+    for further_name, columns in further_systems:
+        if set(columns) != set(first_columns):
+            got = f"{', '.join(first_columns)} for {first}, {', '.join(columns)} for {further_name}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
     tables = []

@@ -4,13 +4,17 @@ order of ranks.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.reading.tables import table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLOCK = 2**15  # rows whose words stay in the cache
 # 2^64 over the golden ratio: an odd number without a pattern in its bits
@@ -144,7 +148,7 @@ SHORT = 12  # bytes of a text that are hashed at once, with its length
 LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n bytes of eight
 
 
-def text_hashes(text: Any) -> Keys:
+def text_hashes(text: "pa.Array") -> Keys:
     """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal
     numbers.
 
@@ -216,7 +220,7 @@ class SortedCodes(NamedTuple):
 
 def sorted_codes(*groups: Blocks) -> SortedCodes:
     """The texts of all groups as numbers. groups: lists of Arrow arrays."""
-    code, texts = table.encode_sorted([block for group in groups for block in group])
+    code, texts = table.encode_sorted(list(chain.from_iterable(groups)))
     ends = np.cumsum([sum(map(len, group)) for group in groups])
     return SortedCodes(np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1]))
 
@@ -235,7 +239,7 @@ class OnlySystem(NamedTuple):
     rows: int
 
 
-def codes_of_systems(blocks: Sequence[OnlySystem | Any]) -> SystemCodes:
+def codes_of_systems(blocks: Sequence["OnlySystem | pa.Array"]) -> SystemCodes:
     """The systems of rows as numbers. blocks: of each an Arrow array of names, or its only system.
 
     >>> names, code = codes_of_systems([OnlySystem("b", 2), OnlySystem("a", 1)])

@@ -19,14 +19,17 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, Record
 from evalkit.catalogue.lookup import direction
 from evalkit.findings import kinds
 from evalkit.machine.compressed_files import plain, unpacked
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import columns as column_roles
 from evalkit.reading.tables.parts import File, Frames, InputPart, stamp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"
@@ -74,9 +77,9 @@ class Content:
     """What a log holds of one system.
 
     rows: one per question, epoch and metric. stated: what it says of its metrics. best: metric ->
-    "high" or "low", the values that are better. left: what is left out -> how many of it. texts:
-    question -> what tells its text from others'. errored: the answers that ended with an error and
-    have no score; None if the log does not tell.
+    "high" or "low", the values that are better. left_out: what is left out -> how many of it.
+    texts: question -> what tells its text from others'. errored: the answers that ended with an
+    error and have no score; None if the log does not tell.
     """
 
     model: str
@@ -84,7 +87,7 @@ class Content:
     rows: Sequence[Row]
     stated: Sequence[Stated] = ()
     best: Mapping[str, str] = field(default_factory=dict)
-    left: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     errored: Sequence[Answer] | None = None
 
@@ -95,23 +98,23 @@ class Content:
         """
         if not self.errored:
             return self
-        errored = {*self.errored}
+        errored = set(self.errored)
         rows: list[Row] = []
         for row in self.rows:
             has_error = Answer(row["question"], row["epoch"]) in errored
             is_wrong = has_error and math.isnan(row["value"])
             rows.append({**row, "value": 0.0} if is_wrong else row)
-        left = {
+        without_score = {
             what: number - len(errored)
-            for what, number in self.left.items()
+            for what, number in self.left_out.items()
             if what in LACKING_SCORES
         }
-        return replace(self, rows=rows, stated=(), left={**self.left, **left})
+        return replace(self, rows=rows, stated=(), left_out={**self.left_out, **without_score})
 
     @property
     def twice(self) -> dict[str, int]:
         """What comes more than once -> how often it comes again."""
-        distinct_texts = {*self.texts.values()}
+        distinct_texts = set(self.texts.values())
         distinct_answers = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
         return {
             "questions with the text of another one": len(self.texts) - len(distinct_texts),
@@ -138,10 +141,11 @@ class Content:
                     text = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
                     values.setdefault(name, set()).add(text)
         questions = len({row["question"] for row in self.rows})
+        few = max(questions, 2)
         return [
             name
             for name, texts in values.items()
-            if len(texts) < max(questions, 2) and all(len(text) < SHORT for text in texts)
+            if len(texts) < few and max(map(len, texts)) < SHORT
         ]
 
 
@@ -171,7 +175,7 @@ class EvaluationLog(File):
         return self.content.best
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """The rows as an Arrow table; columns that only other logs have are empty."""
         import pyarrow as pa
 
@@ -211,8 +215,10 @@ def with_common_columns(parts: Sequence[InputPart]) -> list[InputPart]:
         return list(parts)
     scored = [log for log in logs if log.content.scored]
     if logs and not scored:
-        raise roles_of.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
-    columns = dict.fromkeys([*COLUMNS, *(name for log in scored for name in log.columns)])
+        raise column_roles.refused(logs[0].name, "no_scores", questions=len(logs[0].content.texts))
+    columns = dict.fromkeys(COLUMNS)
+    for log in scored:
+        columns |= dict.fromkeys(log.columns)
     has_tasks = len({log.content.task for log in scored}) > 1
     unscored = [log.name for log in logs if log not in scored]
     return [
@@ -245,11 +251,11 @@ def with_errors_as_wrong(parts: Sequence[InputPart]) -> list[InputPart]:
 def stated(parts: Sequence[InputPart]) -> dict[tuple[str, str, str], Stated]:
     """(System, task, metric) -> what the logs state of it."""
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
-    return {
-        (log.system, log.content.task, statement.metric): statement
-        for log in logs
-        for statement in log.content.stated
-    }
+    statements = {}
+    for log in logs:
+        for statement in log.content.stated:
+            statements[log.system, log.content.task, statement.metric] = statement
+    return statements
 
 
 def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
@@ -259,22 +265,24 @@ def findings(parts: Sequence[InputPart]) -> Iterator[kinds.Finding]:
     logs = [part for part in parts if isinstance(part, EvaluationLog)]
     if not logs:
         return
-    left = [f"all of {name}, which has no score" for name in logs[0].unscored]
+    sentences = [f"all of {name}, which has no score" for name in logs[0].unscored]
     twice: list[str] = []
     for log in logs:
-        left += _counts_in_words(log, log.content.left)
+        sentences += _counts_in_words(log, log.content.left_out)
         twice += _counts_in_words(log, log.content.twice)
-    if left:
-        yield kinds.LEFT_OUT_OF_LOGS.warning(len(left), what=roles_of.listed(left, NAMES))
+    if sentences:
+        yield kinds.LEFT_OUT_OF_LOGS.warning(
+            len(sentences), what=column_roles.listed(sentences, NAMES)
+        )
     wrong = {log: len(log.content.errored or ()) for log in logs if log.wrong}
     if any(wrong.values()):
         what = [f"{count:,} in {log.name}" for log, count in wrong.items() if count]
-        yield kinds.ERRORS_AS_WRONG.note(len(what), what=roles_of.listed(what, NAMES))
+        yield kinds.ERRORS_AS_WRONG.note(len(what), what=column_roles.listed(what, NAMES))
     if twice:
-        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=roles_of.listed(twice, NAMES))
+        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=column_roles.listed(twice, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
-        yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
+        yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=column_roles.listed(renamed, NAMES))
 
 
 def _counts_in_words(log: EvaluationLog, counts: Mapping[str, int]) -> list[str]:
@@ -298,10 +306,12 @@ def _systems(logs: Sequence[EvaluationLog]) -> list[str]:
     """
     names = []
     for log in logs:
-        of_model = [other for other in logs if other.content.model == log.content.model]
+        of_model = [model_log for model_log in logs if model_log.content.model == log.content.model]
         name = FORMS[-1]
         for form in FORMS:
-            if len({(form(other), other.content.task) for other in of_model}) == len(of_model):
+            if len({(form(model_log), model_log.content.task) for model_log in of_model}) == len(
+                of_model
+            ):
                 name = form
                 break
         names.append(name(log))
@@ -335,7 +345,7 @@ def opened(path: Path, where: str) -> list[EvaluationLog]:
         raise InputError(f"{where}: {error}") from None
     except UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
-        raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
+        raise column_roles.refused(where, "odd_log", kind=kind.name, reason=reason) from None
     contents = [content] if isinstance(content, Content) else content
     return [
         EvaluationLog(
@@ -390,7 +400,7 @@ def _inspect(path: Path) -> Content:
     unscored = 0
     errored = []
     for sample in log.samples:
-        of_sample = [*_scores(sample, names)]
+        of_sample = list(_scores(sample, names))
         rows += of_sample
         has_no_score = any(math.isnan(row["value"]) for row in of_sample)
         unscored += has_no_score
@@ -409,7 +419,7 @@ def _inspect(path: Path) -> Content:
         rows=rows,
         stated=[statement for statement in statements if statement],
         best={_name(score): "high" for score in scores if "accuracy" in score["metrics"]},
-        left={
+        left_out={
             f"samples not run{status}": _planned(header) - len(log.samples),
             UNSCORED: unscored if names else 0,
         },
@@ -418,18 +428,18 @@ def _inspect(path: Path) -> Content:
     )
 
 
-def _planned(header: Mapping[str, Any]) -> int:
+def _planned(header: Record) -> int:
     """The number of samples that a run was to have, over all epochs; 0 if it is not known."""
-    sample_ids = _within(header, "eval", "dataset").get("sample_ids") or ()
-    epochs = _within(header, "eval", "config").get("epochs") or 1
-    return int(_within(header, "results").get("total_samples") or len(sample_ids) * epochs)
+    sample_ids = _nested(header, "eval", "dataset").get("sample_ids") or ()
+    epochs = _nested(header, "eval", "config").get("epochs") or 1
+    return int(_nested(header, "results").get("total_samples") or len(sample_ids) * epochs)
 
 
-def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
+def _scores(sample: Record, names: Iterable[str]) -> Iterator[Row]:
     """The scores of a sample as rows. names: those that any sample has; NaN for one that it
     lacks.
     """
-    about = {
+    answer = {
         **(sample.get("metadata") or {}),
         "question": f"{sample['id']}",
         "epoch": f"{sample.get('epoch', 1)}",
@@ -440,9 +450,9 @@ def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
         by_key = value if isinstance(value, dict) else {"": value}
         for key, score in by_key.items():
             yield {
-                **about,
+                **answer,
                 "metric": f"{name}/{key}" if key else name,
-                "value": _score(score, about["question"]),
+                "value": _score(score, answer["question"]),
             }
 
 
@@ -462,7 +472,7 @@ def _score(value: Any, sample: str) -> float:
         ) from None
 
 
-def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | None:
+def _stated(score: Record, header: Record) -> Stated | None:
     """What the log states of a score; None unless one of its metrics is a mean."""
     metrics = {name: metric["value"] for name, metric in score["metrics"].items()}
     means = [metrics[name] for name in MEANS if name in metrics]
@@ -479,7 +489,7 @@ def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | Non
     )
 
 
-def _name(score: Mapping[str, Any]) -> str:
+def _name(score: Record) -> str:
     """What a score of the results is called among samples: its scorer, with the key of a scorer
     that has several.
     """
@@ -490,15 +500,15 @@ def _name(score: Mapping[str, Any]) -> str:
 class InspectLog(NamedTuple):
     """The header of a log of Inspect, and its samples or their summaries."""
 
-    header: Mapping[str, Any]
-    samples: Sequence[Mapping[str, Any]]
+    header: Record
+    samples: Sequence[Record]
 
 
 def _document(path: Path) -> InspectLog:
     """A log in one document."""
     log = _loaded(path)
     if not log.get("samples"):
-        raise InputError(roles_of.sentence("unfinished", status=log.get("status")))
+        raise InputError(column_roles.sentence("unfinished", status=log.get("status")))
     return InspectLog(log, log["samples"])
 
 
@@ -507,11 +517,11 @@ def _archive(path: Path) -> InspectLog:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "header.json" not in names:
-            raise InputError(roles_of.sentence("unfinished", status="started"))
+            raise InputError(column_roles.sentence("unfinished", status="started"))
         members: list[str] = []
         for beginning in SUMMARIES:
             members = members or [name for name in names if name.startswith(beginning)]
-        samples: list[Mapping[str, Any]] = []
+        samples: list[Record] = []
         for name in members:
             document = json.loads(_member(archive, name))  # a sample, or a list of summaries
             samples += document if isinstance(document, list) else [document]
@@ -554,8 +564,8 @@ def _lm_eval(path: Path) -> Content:
         answer_filter = line.get("filter", "none")
         filters.add(answer_filter)
         texts[question] = line.get("doc_hash") or question
-        about = {**line["doc"]} if isinstance(line["doc"], dict) else {}
-        about |= {"question": question, "epoch": "1"}
+        answer = {**line["doc"]} if isinstance(line["doc"], dict) else {}
+        answer |= {"question": question, "epoch": "1"}
         numbers = [
             name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)
         ]
@@ -564,23 +574,23 @@ def _lm_eval(path: Path) -> Content:
         for name in metrics:
             if name in numbers:
                 metric = _filtered(name, answer_filter)
-                rows.append({**about, "metric": metric, "value": float(line[name])})
+                rows.append({**answer, "metric": metric, "value": float(line[name])})
     best = {}
-    for name, is_higher_better in _within(results, "higher_is_better", task).items():
+    for name, is_higher_better in _nested(results, "higher_is_better", task).items():
         for answer_filter in filters:
             best[_filtered(name, answer_filter)] = "high" if is_higher_better else "low"
-    tasks = {_task(other) for other in path.parent.glob("samples_*")} | {task}
+    tasks = {_task(file) for file in path.parent.glob("samples_*")} | {task}
     without_samples: set[str] = set()
     if task == min(tasks):  # the first log of the folder says it for all
-        without_samples = {*results.get("n-samples", {})} - tasks
-    model = results.get("model_name") or _within(results, "config").get("model")
+        without_samples = set(results.get("n-samples", {})) - tasks
+    model = results.get("model_name") or _nested(results, "config").get("model")
     return Content(
         model=model or path.absolute().parent.name,
         task=task,
         rows=rows,
         stated=list(_stated_by(results, task)),
         best=best,
-        left={
+        left_out={
             "tasks of the results without samples": len(without_samples),
             UNSCORED: unscored,
         },
@@ -593,7 +603,7 @@ def _task(path: Path) -> str:
     return DATED.sub("", plain(path).stem.removeprefix("samples_"))
 
 
-def _within(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def _nested(results: Record, *names: str) -> Record:
     """The object under names within objects; an empty one if it is missing."""
     for name in names:
         results = results.get(name) or {}
@@ -605,7 +615,7 @@ def _filtered(metric: str, answer_filter: str) -> str:
     return metric if answer_filter == "none" else f"{metric} {answer_filter}"
 
 
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+def _lines(path: Path) -> Iterator[Record]:
     """The objects of a file of JSON lines. Raises InputError for a line that is no object."""
     with io.TextIOWrapper(unpacked(path), encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -618,7 +628,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
                 ) from None
 
 
-def _results(path: Path) -> Mapping[str, Any]:
+def _results(path: Path) -> Record:
     """The results of the run of a file of samples: those of its date, or the only ones of the
     folder without a date; else nothing.
     """
@@ -628,14 +638,17 @@ def _results(path: Path) -> Mapping[str, Any]:
     if date:
         undated = [file for file in files if not DATED.search(plain(file).stem)]
         of_run = [file for file in files if date[0] in file.name] or undated
-    return _loaded(of_run[0]) if len(of_run) == 1 else {}
+    if len(of_run) != 1:
+        return {}
+    results: Record = _loaded(of_run[0])
+    return results
 
 
-def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
+def _stated_by(results: Record, task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
-    values = _within(results, "results", task)  # such as exact_match,strict-match
-    questions = _within(results, "n-samples", task).get("effective") or 0
-    metrics = _within(results, "configs", task).get("metric_list") or []
+    values = _nested(results, "results", task)  # such as exact_match,strict-match
+    questions = _nested(results, "n-samples", task).get("effective") or 0
+    metrics = _nested(results, "configs", task).get("metric_list") or []
     aggregations = {
         metric["metric"]: str(metric.get("aggregation") or "mean") for metric in metrics
     }
@@ -675,7 +688,7 @@ def _helm(path: Path) -> Content:
     """The content of HELM's statistics per instance, of the test split if there is one, with the
     specification and the statistics of the run beside them.
     """
-    spec = _beside(path, "run_spec.json", {})
+    spec = _neighbour_document(path, "run_spec.json", {})
     name = spec.get("name") or path.absolute().parent.name
     instances = _loaded(path)
     unperturbed = [instance for instance in instances if not instance.get("perturbation")]
@@ -701,7 +714,7 @@ def _helm(path: Path) -> Content:
     of_other_splits = questions - {row["question"] for row in rows}
     stated = [
         Stated(stat["name"]["name"], float(stat["mean"]))
-        for stat in _beside(path, "stats.json", [])
+        for stat in _neighbour_document(path, "stats.json", [])
         if stat["name"].get("split") == split and _is_score(stat["name"]) and "mean" in stat
     ]
     return Content(
@@ -709,20 +722,20 @@ def _helm(path: Path) -> Content:
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         rows=rows,
         stated=stated,
-        left={
+        left_out={
             "perturbed instances": len(instances) - len(unperturbed),
             f"instances not of the split {split}": len(of_other_splits),
         },
     )
 
 
-def _beside(path: Path, name: str, otherwise: Any) -> Any:
+def _neighbour_document(path: Path, name: str, otherwise: Any) -> Any:
     """The document of this name, packed or not, in the folder of a file; else `otherwise`."""
     files = [file for file in path.parent.glob(f"{name}*") if plain(file).name == name]
     return _loaded(files[0]) if files else otherwise
 
 
-def _is_score(name: Mapping[str, Any]) -> bool:
+def _is_score(name: Record) -> bool:
     """True if a statistic scores an answer, and does not describe the prompt or the run. name: the
     object that names it.
     """
@@ -739,10 +752,10 @@ SHORTENED = 60  # characters of a prompt by which a system is called
 def _promptfoo(path: Path) -> list[Content]:
     """Each prompt and provider of an evaluation is a system; what passed counts 1."""
     if plain(path).suffix.lower() == ".jsonl":
-        results = [*_lines(path)]
+        results = list(_lines(path))
     else:
         results = _loaded(path)["results"]["results"]
-    by_system: dict[Any, list[Mapping[str, Any]]] = {}
+    by_system: dict[str, list[Record]] = {}
     for result in results:
         by_system.setdefault(result["promptIdx"], []).append(result)
     names = _names_of_prompts({key: of_system[0] for key, of_system in by_system.items()})
@@ -757,7 +770,7 @@ def _promptfoo(path: Path) -> list[Content]:
     ]
 
 
-def _is_error(result: Mapping[str, Any]) -> bool:
+def _is_error(result: Record) -> bool:
     """True if a result was not graded, because of an error."""
     return bool(
         result.get("failureReason") == ERRORED
@@ -765,14 +778,14 @@ def _is_error(result: Mapping[str, Any]) -> bool:
     )
 
 
-def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
+def _names_of_prompts(first: Mapping[str, Record]) -> dict[str, str]:
     """Key of a system -> its name: its provider, its prompt, or both if neither tells the systems
     apart.
 
     first: key of a system -> one of its results.
     """
-    providers: dict[Any, str] = {}
-    prompts: dict[Any, str] = {}
+    providers: dict[str, str] = {}
+    prompts: dict[str, str] = {}
     for key, result in first.items():
         provider = result.get("provider") or ""
         if isinstance(provider, Mapping):
@@ -781,16 +794,14 @@ def _names_of_prompts(first: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str]:
         prompt = result.get("prompt") or {}
         label = str(prompt.get("label") or prompt.get("raw") or f"prompt {key}")
         prompts[key] = label if len(label) <= SHORTENED else f"{label[:SHORTENED]}…"
-    both = {key: f"{providers[key]}, {prompts[key]}" for key in first}
-    for names in (providers, prompts, both):
-        if len({*names.values()}) == len(first):
+    provider_and_prompt = {key: f"{providers[key]}, {prompts[key]}" for key in first}
+    for names in (providers, prompts, provider_and_prompt):
+        if len(set(names.values())) == len(first):
             return names
-    return {key: f"{name} ({key})" for key, name in both.items()}
+    return {key: f"{name} ({key})" for key, name in provider_and_prompt.items()}
 
 
-def _content_of_prompt(
-    system: str, results: Sequence[Mapping[str, Any]], metrics: Sequence[str]
-) -> Content:
+def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence[str]) -> Content:
     """The results of a system, a prompt and provider. Repetitions of a test are draws, as they have
     its variables and assertions.
 
@@ -805,22 +816,22 @@ def _content_of_prompt(
         draws = draws_of_test.setdefault(content, [])
         draws.append(str(result["testIdx"]))
         variables = result.get("vars") or {}
-        about = {**variables, "question": draws[0], "epoch": str(len(draws))}
+        answer = {**variables, "question": draws[0], "epoch": str(len(draws))}
         values = {}
         if _is_error(result):
-            errored.append(Answer(about["question"], about["epoch"]))
+            errored.append(Answer(answer["question"], answer["epoch"]))
         else:
             values = {"success": float(result["success"]), "score": result.get("score")}
             values |= result.get("namedScores") or {}
         for name in ("success", *metrics):
             value = values.get(name)
-            rows.append({**about, "metric": name, "value": math.nan if value is None else value})
+            rows.append({**answer, "metric": name, "value": math.nan if value is None else value})
     return Content(
         model=system,
         task="promptfoo",
         rows=rows,
         best=dict.fromkeys(("success", *metrics), "high"),
-        left={FAILED: len(errored)},
+        left_out={FAILED: len(errored)},
         texts={draws[0]: content for content, draws in draws_of_test.items()},
         errored=errored,
     )
@@ -828,7 +839,7 @@ def _content_of_prompt(
 
 def _refuse(path: Path, **facts: str) -> Content:
     """Refuse a file of a run that has no samples."""
-    raise InputError(roles_of.sentence("only_means", **facts))
+    raise InputError(column_roles.sentence("only_means", **facts))
 
 
 @dataclass(frozen=True)

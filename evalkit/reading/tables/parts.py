@@ -13,12 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, Record
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.rules import LONGEST, NO_ROW_NUMBER, SHORT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyspark.sql
 
 ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[str, Any]  # name in a query -> an Arrow table, or what an engine has for it
@@ -94,17 +98,17 @@ class InputPart(ABC):
         """Raise InputError if two columns have the same name but for capitals, which DuckDB does
         not tell apart, or if a name is too long or holds a NUL character.
         """
-        known: dict[str, str] = {}  # name in small letters -> name as it is written
+        written_names: dict[str, str] = {}  # name in small letters -> name as it is written
         for name in self.columns:
             if "\0" in name:
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
                 raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
-            if name.lower() in known:
-                got = f"{known[name.lower()]!r} and {name!r}"
+            if name.lower() in written_names:
+                got = f"{written_names[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
-            known[name.lower()] = name
+            written_names[name.lower()] = name
 
     # What is known before reading
 
@@ -136,7 +140,7 @@ class InputPart(ABC):
         return {}
 
     @property
-    def cluster_session(self) -> Any | None:
+    def cluster_session(self) -> "pyspark.sql.SparkSession | None":
         """The session of the Spark cluster that must read the part, as it has too many rows for
         anything else; None if it can be read here.
         """
@@ -151,7 +155,7 @@ class InputPart(ABC):
 
     # Reading
 
-    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """Read columns: role -> an Arrow array of texts or of doubles.
 
         text, numbers: role -> column, of the columns that are read as texts and as doubles. Raises
@@ -201,7 +205,7 @@ class InputPart(ABC):
         filtered = [self.selected_rows.column] if self.selected_rows else []
         columns = dict.fromkeys([*text.values(), *numbers.values(), *filtered])
         in_files = [name for name in columns if name not in self.folder_values]
-        only_numbers = {*numbers.values()}.difference(text.values())
+        only_numbers = set(numbers.values()).difference(text.values())
         # rows are counted by a column, if none is asked for
         part_source = self._source(in_files or self.columns[:1], only_numbers, frame)
         if part_source is None:
@@ -333,15 +337,15 @@ class Selection:
             return None
         return table["n"][0].as_py(), table["value"][0].as_py()
 
-    def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """The first rows that meet a condition, at most `most`, by DuckDB: of each its number, `n`,
-        from 1, and its cells.
+    def where(self, condition: str, cells: str, limit: int) -> list[Record]:
+        """The first rows that meet a condition, at most `limit`, by DuckDB: of each its number,
+        `n`, from 1, and its cells.
 
         condition, cells: SQL with the roles of the selection as columns.
         """
         numbered = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
-        query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {most}"
-        rows: list[dict[str, Any]] = duck.sql(query, self.part.name, **self.frames).to_pylist()
+        query = f"SELECT n, {cells} FROM ({numbered}) WHERE {condition} ORDER BY n LIMIT {limit}"
+        rows: list[Record] = duck.sql(query, self.part.name, **self.frames).to_pylist()
         return rows
 
 

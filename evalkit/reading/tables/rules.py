@@ -4,18 +4,21 @@ SQL.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Union
 
 import numpy as np
 
-from evalkit.arrays import LARGEST, Bools, InputError
+from evalkit.arrays import LARGEST, Bools, Floats, InputError
 from evalkit.numbers import cut, exact
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.columns import facts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from evalkit.reading.tables.parts import InputPart
 
+CellValue = str | float | None  # None for an empty cell
 NO_ROW_NUMBER = 0  # in place of a row's number, from 1, where an engine does not number rows
 LONGEST = 1000  # bytes of a name; a page repeats names often
 HIGHEST = 2**53  # above it a double does not hold every whole number
@@ -36,23 +39,23 @@ class ColumnRule:
     text: str
     hint: str = ""
 
-    def shown(self, got: Any) -> str:
+    def cell_text(self, got: CellValue) -> str:
         """A value as the error writes it; None is an empty cell."""
         if got is None:
             return "nothing"
         return cut(got) if isinstance(got, str) else exact(got)
 
-    def error(self, where: str, column: str, got: Any, row: int) -> InputError:
+    def error(self, where: str, column: str, got: CellValue, row: int) -> InputError:
         """The error for one value of a column.
 
         where: the file or table. row: the number of the row, from 1, or `NO_ROW_NUMBER`.
         """
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(
-            f"{where}: {column} must {self.text}, got {self.shown(got)}{row_suffix(row)}{hint}"
+            f"{where}: {column} must {self.text}, got {self.cell_text(got)}{row_suffix(row)}{hint}"
         )
 
-    def of(
+    def located_error(
         self, locate: "Callable[[int], tuple[InputPart, int]]", column: str, row: int, got: str
     ) -> InputError:
         """The error for a row of all parts, which `locate` finds in its own part."""
@@ -88,9 +91,10 @@ class TextRule(ValueRule):
 class LengthRule(TextRule):
     """The bound on texts that a page repeats."""
 
-    def shown(self, got: Any) -> str:
+    def cell_text(self, got: CellValue) -> str:
         """The number of bytes, and how the text begins."""
-        return f"{len(got.encode(errors='replace')):,}, beginning with {got[:40]!r}"
+        text = str(got)
+        return f"{len(text.encode(errors='replace')):,}, beginning with {text[:40]!r}"
 
 
 def row_suffix(row: int) -> str:
@@ -98,14 +102,14 @@ def row_suffix(row: int) -> str:
     return "" if row == NO_ROW_NUMBER else f" (row {row})"
 
 
-def is_empty(values: Any) -> Bools:
+def is_empty(values: "pa.Array") -> Bools:
     """A mask of the empty cells (nulls) of an Arrow array."""
     if not values.null_count:
         return np.broadcast_to(np.False_, len(values))  # takes no memory
     return np.asarray(values.is_null())
 
 
-def is_long(texts: Any) -> Bools:
+def is_long(texts: "pa.Array") -> Bools:
     """A mask of the texts of an Arrow array that are too long for a page to repeat: more than
     `LONGEST` bytes.
     """
@@ -185,6 +189,8 @@ NO_TINY_WEIGHT = ValueRule(
 )
 
 Rules = tuple[ValueRule, ...]
+# texts of Arrow, or doubles of numpy
+CheckedColumn = Union["pa.Array", Floats]
 TEXT: Rules = (PRESENT,)
 NAME: Rules = (PRESENT, SHORT)  # of a system, a class or a group
 NAME_OR_EMPTY: Rules = (SHORT,)
@@ -263,7 +269,9 @@ class Field:
         """True if the column is read as doubles, False if as texts: its first rule tells."""
         return bool(self.rules) and not isinstance(self.rules[0], TextRule)
 
-    def check(self, values: Any, part: "InputPart | None", earlier_rows: int | None = 0) -> Any:
+    def check(
+        self, values: "pa.Array", part: "InputPart | None", earlier_rows: int | None = 0
+    ) -> "pa.Array | Floats":
         """Check the values of the column: texts come back as they are, numbers as a numpy array
         with NaN for empty cells.
 
@@ -357,7 +365,7 @@ def widest(precisions: Iterable[Precision]) -> Precision:
     return max(precisions, key=lambda precision: precision.itemsize, default=DOUBLE)
 
 
-def rounded(threshold: float, to: Precision) -> float:
+def rounded(threshold: float, precision: Precision) -> float:
     """The threshold in this precision, so that score >= threshold gives what numpy finds in the
     column.
 
@@ -365,4 +373,4 @@ def rounded(threshold: float, to: Precision) -> float:
     (0.699999988079071, 0.7)
     """
     with np.errstate(over="ignore"):
-        return float(to.type(threshold))
+        return float(precision.type(threshold))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from evalkit import limits
 from evalkit.arrays import InputError
@@ -68,11 +68,11 @@ def located(path: str | Path) -> Located:
     if re.match(r"[a-z]\w+:/", text):
         raise columns.refused(text, "remote")
     try:
-        found = _located(path)
-        for file in found.files:
+        paths_found = _located(path)
+        for file in paths_found.files:
             if file.name != printable(file.name):
                 raise columns.refused(printable(str(file)), "odd_name")
-        return found
+        return paths_found
     # a name that is too long, a folder that may not be read, ~user without a home
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -109,7 +109,7 @@ def _refuse_formats(path: str | Path, paths: Iterable[Path]) -> None:
     path: as the user names it. paths: the files and folders that it names.
     """
     possible = [file.absolute() for file in paths if file.is_dir() or ".parquet" in file.suffixes]
-    folders = {folder for file in possible for folder in (file, *file.parents)}
+    folders = set(possible).union(*(file.parents for file in possible))
     for folder in sorted(folders):
         for mark, kind in TABLE_FORMATS.items():
             if any(folder.glob(mark)):
@@ -168,7 +168,7 @@ SYSTEM = "system"  # the column of a mapping's names
 
 
 def parts(
-    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart]:
     """All files, frames and tables that an input names.
 
@@ -188,17 +188,17 @@ def parts(
         item.named_folder for item in items if isinstance(item, Located)
     )
     opened = [_parts_of_item(item, header, reading, common_folder) for item in items]
-    return logs.with_common_columns([*itertools.chain.from_iterable(opened)])
+    return logs.with_common_columns(list(itertools.chain.from_iterable(opened)))
 
 
 def optional_parts(
-    data: Any, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart] | None:
     """The parts of an input that may be left out, as from `parts`; None if it is left out."""
     return None if data is None else parts(data, header, reading)
 
 
-def _flattened(data: Any) -> list[Any]:
+def _flattened(data: object) -> list[object]:
     """The items of a list and of the lists in it; for anything else a list of it alone."""
     if not isinstance(data, list | tuple):
         return [data]
@@ -208,27 +208,30 @@ def _flattened(data: Any) -> list[Any]:
     return items
 
 
-def headers(data: Any, header: str | None = None) -> list[InputPart]:
+def headers(data: object, header: str | None = None) -> list[InputPart]:
     """The parts of an input whose columns are known without reading rows; [] for other inputs.
 
     Other inputs are JSON Lines, anything but files, and more than `MANY` files.
     """
     items = [] if data is None else _flattened(data)
-    if not all(map(_is_path, items)):
+    named_paths = [item for item in items if _is_path(item)]
+    if len(named_paths) < len(items):
         return []
-    paths = [path for item in items for path in located(item).files]
+    paths: list[Path] = []
+    for named_path in named_paths:
+        paths += located(named_path).files
     if not paths or len(paths) > MANY or not all(map(formats.has_header, paths)):
         return []
     return parts(data, header)
 
 
-def _is_path(data: Any) -> bool:
+def _is_path(data: object) -> TypeGuard[str | Path]:
     """True for a path, a folder or a pattern, also as text; False for a table of Spark."""
     return isinstance(data, str | Path) and not str(data).startswith(spark_tables.PREFIX)
 
 
 def _parts_of_item(
-    data: Any, header: str | None, reading: limits.Reading, common_folder: Path
+    data: object, header: str | None, reading: limits.Reading, common_folder: Path
 ) -> list[InputPart]:
     """The parts of one item of an input, such as a file or a frame. common_folder: the innermost
     folder that contains all paths of the input.
@@ -238,13 +241,13 @@ def _parts_of_item(
     if isinstance(data, Mapping) and documents.is_of_lists(data):
         return [frames.part_of_columns(documents.as_columns(data))]
     if isinstance(data, Mapping):  # system -> its table
-        return [
-            of_system(part, str(name))
-            for name, table in data.items()
-            for part in parts(table, header, reading)
-        ]
+        parts_of_systems = []
+        for name, table in data.items():
+            for table_part in parts(table, header, reading):
+                parts_of_systems.append(of_system(table_part, str(name)))
+        return parts_of_systems
     if isinstance(data, Located):
-        return [*formats.opened(data.files, header, common_folder)]
+        return list(formats.opened(data.files, header, common_folder))
     part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
     if part is None:
         raise frames.no_table_error(data)
@@ -260,12 +263,12 @@ def of_system(part: InputPart, name: str) -> InputPart:
 # Errors of an input as a whole --------------------------------------------------------------------
 
 
-def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
+def with_files(error: InputError, tables: Iterable[object]) -> InputError:
     """The error, beginning with the names of the first files of the input, unless it names one
     itself. tables: the input, such as paths and frames.
     """
     try:
-        names = [name for table in tables for name in _names(table)]
+        names = list(itertools.chain.from_iterable(map(_names, tables)))
     except InputError:  # a path that cannot be found, which the error names
         return error
     if not names or str(error).startswith((*names, frames.NAME, frames.BATCHES, spark_tables.NAME)):
@@ -273,14 +276,14 @@ def with_files(error: InputError, tables: Iterable[Any]) -> InputError:
     return InputError(f"{columns.listed(dict.fromkeys(names), SHOWN)}: {error}")
 
 
-def _names(data: Any) -> list[str]:
+def _names(data: object) -> list[str]:
     """The files and Spark tables that an input names, as messages write them."""
     if isinstance(data, Mapping):
-        return [name for table in data.values() for name in _names(table)]
+        return list(itertools.chain.from_iterable(map(_names, data.values())))
     names: list[str] = []
     for item in _flattened(data):
         if _is_path(item):
-            names += map(formats.shown, located(item).files)
+            names += map(formats.printed_path, located(item).files)
         elif isinstance(item, str):
             names.append(item)
     return names

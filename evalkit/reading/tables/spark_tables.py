@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
@@ -22,6 +22,10 @@ from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
 from evalkit.reading.tables.parts import HEAD, ByRole, Frames, InputPart, Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyspark.sql
 
 NAME = "Spark data frame"
 PREFIX = "spark:"
@@ -33,19 +37,19 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 class SparkTable(InputPart):
     """A Spark data frame that is not read yet.
 
-    types: column -> its type, such as string or decimal(10,2). most: up to this number of rows they
-    are collected; of more only Spark's own engine reads them.
+    types: column -> its type, such as string or decimal(10,2). max_rows: up to this number of rows
+    they are collected; of more only Spark's own engine reads them.
     """
 
-    frame: Any
+    frame: "pyspark.sql.DataFrame"
     types: Mapping[str, str]
-    most: int
+    max_rows: int
     dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
     def known_rows(self) -> int:
         """The number of rows. Raises InputError if there is none."""
-        with asked(self.name):
+        with spark_errors(self.name):
             rows = int(self.frame.count())
         if not rows:
             raise self.no_rows_error()
@@ -57,15 +61,17 @@ class SparkTable(InputPart):
         return self.types
 
     @cached_property
-    def whole(self) -> Any:
+    def collected(self) -> "pa.Table":
         """All columns and rows as an Arrow table, collected once, because a second time their order
         might differ.
 
-        Raises InputError if there are more than `most`.
+        Raises InputError if there are more than `max_rows`.
         """
-        if self.rows > self.most:
-            raise columns.refused(self.name, "not_collected", rows=self.known_rows, most=self.most)
-        with asked(self.name):
+        if self.rows > self.max_rows:
+            raise columns.refused(
+                self.name, "not_collected", rows=self.known_rows, most=self.max_rows
+            )
+        with spark_errors(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:
             raise InputError(
@@ -78,19 +84,19 @@ class SparkTable(InputPart):
         """Column -> the cells of the first rows, as text; for a table that only Spark reads, those
         of any rows.
         """
-        if self.rows > self.most:
-            with asked(self.name):
+        if self.rows > self.max_rows:
+            with spark_errors(self.name):
                 first = self.frame.limit(HEAD).toArrow()
         else:
-            first = self.whole.slice(0, HEAD)
+            first = self.collected.slice(0, HEAD)
         return Frame(
             name=self.name, columns=self.columns, table=first, selected_rows=self.selected_rows
         ).head
 
     @property
-    def cluster_session(self) -> Any | None:
+    def cluster_session(self) -> "pyspark.sql.SparkSession | None":
         """The session of the data frame if only Spark reads it; else None."""
-        return self.frame.sparkSession if self.rows > self.most else None
+        return self.frame.sparkSession if self.rows > self.max_rows else None
 
     def explain(self, selection: Selection) -> None:
         """Do nothing: Spark's own error has named the value."""
@@ -103,10 +109,13 @@ class SparkTable(InputPart):
         """
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
-        whole = Frame(
-            name=self.name, columns=self.columns, table=self.whole, selected_rows=self.selected_rows
+        frame_of_rows = Frame(
+            name=self.name,
+            columns=self.columns,
+            table=self.collected,
+            selected_rows=self.selected_rows,
         )
-        return whole.select(text, numbers, dialect, frame)
+        return frame_of_rows.select(text, numbers, dialect, frame)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
@@ -125,17 +134,17 @@ class SparkFrame(SparkTable):
     unnamed: ClassVar[bool] = True
 
 
-def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
+def part_of(data: object, max_rows: int = USUAL.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_spark_frame(data):
-        return table(data, most)
+        return table(data, max_rows)
     if isinstance(data, str) and data.startswith(PREFIX):
         name = data.removeprefix(PREFIX).strip()
-        return table(_named(name), most, f"Spark table {name}", path_of(name))
+        return table(_named(name), max_rows, f"Spark table {name}", path_of(name))
     return None
 
 
-def _named(name: str) -> Any:
+def _named(name: str) -> "pyspark.sql.DataFrame":
     """The frame of `catalog.table`, or of a folder, "parquet.`folder`", in the active session or
     else in a new one.
     """
@@ -143,21 +152,25 @@ def _named(name: str) -> Any:
         raise InputError(f"{PREFIX} must be followed by the name of a table, got nothing")
     where = f"Spark table {name}"
     session = _session(where)
-    with asked(where):
+    with spark_errors(where):
         return session.table(name)
 
 
-def table(frame: Any, most: int, name: str = NAME, path: Path | None = None) -> SparkTable:
+def table(
+    frame: "pyspark.sql.DataFrame", max_rows: int, name: str = NAME, path: Path | None = None
+) -> SparkTable:
     """The part of a Spark data frame: its name in messages, and the path after which a system is
     called, None for a frame without a name.
     """
-    with asked(name):
+    with spark_errors(name):
         fields = frame.schema.fields
     names = tuple(column.name for column in fields)
     types = {column.name: column.dataType.simpleString().split(" collate")[0] for column in fields}
     if path is None:
-        return SparkFrame(name=name, columns=names, frame=frame, types=types, most=most)
-    return SparkTable(name=name, columns=names, path=path, frame=frame, types=types, most=most)
+        return SparkFrame(name=name, columns=names, frame=frame, types=types, max_rows=max_rows)
+    return SparkTable(
+        name=name, columns=names, path=path, frame=frame, types=types, max_rows=max_rows
+    )
 
 
 def path_of(name: str) -> Path:
@@ -170,7 +183,7 @@ def path_of(name: str) -> Path:
     return Path(in_quotes[1]) if in_quotes else Path(*name.split("."))
 
 
-def _session(where: str) -> Any:
+def _session(where: str) -> "pyspark.sql.SparkSession":
     """The active session of Spark, or a new one. where: what errors begin with."""
     try:
         from pyspark.sql import SparkSession
@@ -180,7 +193,7 @@ def _session(where: str) -> Any:
         ) from None
     if active := SparkSession.getActiveSession():
         return active
-    with asked(where), _no_messages():
+    with spark_errors(where), _no_messages():
         session = SparkSession.builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     context = getattr(session, "_sc", None)  # Connect has none
     is_python_chosen = "PYSPARK_PYTHON" in os.environ
@@ -210,7 +223,7 @@ def _no_messages() -> Iterator[None]:
 
 
 @contextmanager
-def asked(where: str) -> Iterator[None]:
+def spark_errors(where: str) -> Iterator[None]:
     """A context for work in Spark: errors become one line that begins with `where`; warnings are
     hidden.
     """
@@ -234,8 +247,8 @@ def asked(where: str) -> Iterator[None]:
 
 def refused(message: str, where: str) -> InputError:
     """The error for a message of Spark: evalkit's own text in it, else its first useful line."""
-    if own := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
-        return InputError(own[1])
+    if refusal := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
+        return InputError(refusal[1])
     return InputError(f"{where}: {tidy(message)}")
 
 

@@ -8,10 +8,10 @@ a value of a column; a numeric column with many values is cut into quartiles.
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,13 @@ from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source, names
-from evalkit.reading.tables.rules import Field, Fields, columns_by_type
+from evalkit.reading.tables.rules import CheckedColumn, Field, Fields, columns_by_type
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# a column of texts, in one piece or in several
+Texts = Union["pa.Array", "pa.ChunkedArray", list["pa.Array"], np.ndarray]
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
 
 
@@ -39,7 +44,7 @@ class Coded:
         >>> Coded.from_texts(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
         """
-        names = sorted({*texts})
+        names = sorted(set(texts))
         number = {name: i for i, name in enumerate(names)}
         code = np.array([number[text] for text in texts], np.int64)
         return cls(tuple(names), code[index])
@@ -61,7 +66,7 @@ class Coded:
         new_code = np.cumsum(occurs) - 1  # of each name: how many names before it stay
         return Coded(tuple(itertools.compress(self.names, occurs)), new_code[code])
 
-    def first(self, *names: str) -> int:
+    def first(self, names: Collection[str]) -> int:
         """The first row with one of the names."""
         codes = [self.names.index(name) for name in names]
         return int(np.isin(self.code, codes).argmax())
@@ -81,7 +86,7 @@ def concatenated(columns: Sequence[Coded]) -> Coded:
     return Coded.from_texts(names, np.concatenate(codes))
 
 
-def rows_of_repeated(column: Any) -> Ints:
+def rows_of_repeated(column: "pa.Array | pa.ChunkedArray") -> Ints:
     """The rows of an Arrow text column whose text occurs more than once, in order.
 
     >>> import pyarrow as pa
@@ -89,10 +94,11 @@ def rows_of_repeated(column: Any) -> Ints:
     [0, 3]
     """
     chunks = getattr(column, "chunks", [column])
-    pieces = [
-        chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)
-    ]
-    key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
+    hashes_of_pieces = []
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE):
+            hashes_of_pieces.append(hashes.of_texts(chunk.slice(start, PIECE)))
+    key = np.concatenate(hashes_of_pieces)
     ascending = np.sort(key)
     repeated_keys = ascending[1:][ascending[1:] == ascending[:-1]]
     rows = np.flatnonzero(np.isin(key, repeated_keys))
@@ -100,7 +106,7 @@ def rows_of_repeated(column: Any) -> Ints:
     return rows[np.bincount(code)[code] > 1]
 
 
-def one_array(column: Any) -> Any:
+def one_array(column: Texts) -> "pa.Array":
     """A column of texts as one Arrow array of large strings.
 
     column: an array of Arrow or numpy, a chunked array, or a list of Arrow arrays.
@@ -124,10 +130,10 @@ class EncodedTexts(NamedTuple):
     """
 
     code: Ints
-    texts: Any
+    texts: "pa.Array"
 
 
-def encode(column: Any) -> EncodedTexts:
+def encode(column: Texts) -> EncodedTexts:
     """Encode a column of texts, with the distinct texts in any order. column: as in `one_array`."""
     import pyarrow as pa
 
@@ -151,7 +157,7 @@ def encode(column: Any) -> EncodedTexts:
     return EncodedTexts(new_code[code], texts.filter(pa.array(occurs)))
 
 
-def encode_sorted(column: Any) -> EncodedTexts:
+def encode_sorted(column: Texts) -> EncodedTexts:
     """Encode a column of texts, with the distinct texts in the order of their bytes. column: as in
     `one_array`.
     """
@@ -165,7 +171,7 @@ def encode_sorted(column: Any) -> EncodedTexts:
     return EncodedTexts(sorted_code[code], texts.take(pa.array(order)))
 
 
-def indices_among(column: Any, texts: Sequence[str]) -> Ints:
+def indices_among(column: "pa.Array", texts: Sequence[str]) -> Ints:
     """The index of each text of an Arrow column in a list that contains them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -178,7 +184,7 @@ def indices_among(column: Any, texts: Sequence[str]) -> Ints:
 class Ids:
     """The ids of the rows as Arrow text, for texts that hardly repeat."""
 
-    texts: Any
+    texts: "pa.Array"
 
     @cached_property
     def code(self) -> Ints:
@@ -207,7 +213,7 @@ class Ids:
         return Ids(self.texts.take(rows))
 
 
-def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
+def coded(column: Texts, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
     """Encode a text column of Arrow. column: as in `one_array`.
 
     normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
@@ -218,7 +224,7 @@ def coded(column: Any, normalise: Callable[[str], str] = str, empty_text: str = 
     return Coded.from_texts(names, code)
 
 
-def _large(block: Any) -> Any:
+def _large(block: "pa.DictionaryArray") -> "pa.DictionaryArray":
     """An Arrow dictionary of text, whatever its numbers are, as one of long texts and 32 bits."""
     import pyarrow as pa
 
@@ -260,7 +266,7 @@ def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
     group_size = np.diff(group_start, append=len(code))
     # without a repeated id, a group of as many rows as there are systems has one of each
     complete_start = group_start[group_size == systems]
-    rows = order[complete_start[:, None] + np.arange(systems)]
+    rows = order[complete_start[:, None] + np.arange(systems)]  # of shape (ids, systems)
     repeated = np.flatnonzero(is_same_id & (system[1:] == system[:-1]))
     repeated_row = int(order[repeated[0] + 1]) if repeated.size else None
     return Pairing(rows, repeated_row)
@@ -283,7 +289,7 @@ class CheckedPart:
 
     part: InputPart
     fields: Fields
-    columns: dict[str, Any]
+    columns: dict[str, CheckedColumn]
     rows: int
 
 
@@ -326,12 +332,15 @@ class CheckedTable:
         columns = [block.columns[role] for block in self.blocks]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
-    def chunks(self, role: str) -> list[Any]:
+    def chunks(self, role: str) -> list["pa.Array"]:
         """The texts of a role as a list of Arrow arrays, those of the parts in sequence."""
-        columns = [block.columns[role] for block in self.blocks]
-        return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
+        chunks: list[pa.Array] = []
+        for block in self.blocks:
+            column = block.columns[role]
+            chunks += getattr(column, "chunks", [column])  # an array is a single chunk
+        return chunks
 
-    def column(self, role: str) -> Any:
+    def column(self, role: str) -> "pa.ChunkedArray":
         """A text column as a chunked Arrow array."""
         import pyarrow as pa
 
@@ -370,9 +379,9 @@ def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
     return CheckedTable([read_part(part, fields_of_part) for part, fields_of_part in pairs])
 
 
-def too_many(parts: Sequence[InputPart], what: str, most: int) -> InputError:
+def too_many(parts: Sequence[InputPart], what: str, max_units: int) -> InputError:
     """The error for an input with more units than can be held in memory."""
-    return refused(names(parts), "not_held", most=most, what=what)
+    return refused(names(parts), "not_held", most=max_units, what=what)
 
 
 def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields]) -> None:
@@ -393,9 +402,9 @@ def refuse_missing_columns(parts: Sequence[InputPart], fields: Sequence[Fields])
             )
 
 
-def _lacks(part: InputPart, column: Field, other: InputPart) -> str:
+def _lacks(part: InputPart, column: Field, other_part: InputPart) -> str:
     """A clause of an error: a part has no column for the role that a column of another has."""
-    return f"{part.name} has no column like {column.column!r} of {other.name}"
+    return f"{part.name} has no column like {column.column!r} of {other_part.name}"
 
 
 def read_part(part: InputPart, fields: Fields) -> CheckedPart:
@@ -442,10 +451,10 @@ class Slice:
         return f"{self.column}={self.label}"
 
 
-def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
+def slices(column: str, values: ArrayLike | Coded, max_slices: int = MOST) -> list[Slice]:
     """The slices of a text column, in natural order of the value; every unit is in one of them.
 
-    If there are more than `most` distinct values, numbers are grouped by quartile; the most
+    If there are more than `max_slices` distinct values, numbers are grouped by quartile; the most
     frequent texts have a slice each, and all others share one, so that no unit is left out.
 
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
@@ -457,14 +466,14 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
     else:
         texts = np.asarray(values, dtype=object).astype(str)
         names, code = np.unique(texts, return_inverse=True)
-    grouped = groups(names, np.bincount(code, minlength=len(names)), most)
-    group_of_unit = grouped.of[code]
+    grouped = groups(names, np.bincount(code, minlength=len(names)), max_slices)
+    group_of_unit = grouped.number_of_value[code]
     return [
         Slice(
             column,
             label,
             group_of_unit == i,
-            names[grouped.of == i].tolist(),
+            names[grouped.number_of_value == i].tolist(),
             is_remainder=i == grouped.remainder,
         )
         for i, label in enumerate(grouped.labels)
@@ -475,25 +484,25 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
 class Groups:
     """The groups of the distinct values of a column.
 
-    labels: of each group. of: for each distinct value the number of its group. remainder: the
-    number of the group that all rare values share; None if each value has a group.
+    labels: of each group. number_of_value: for each distinct value the number of its group.
+    remainder: the number of the group that all rare values share; None if each value has a group.
     """
 
     labels: list[str]
-    of: Ints
+    number_of_value: Ints
     remainder: int | None = None
 
 
-def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
+def groups(names: np.ndarray, rows: Ints, max_groups: int = MOST) -> Groups:
     """The groups of `slices`, from the distinct values in order and the number of units of each.
 
     >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
     ['2', '10']
     """
     numbers = _numbers(names)
-    if len(names) > most:
+    if len(names) > max_groups:
         if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
-            return _frequent(names, rows, most)
+            return _frequent(names, rows, max_groups)
         return _quarters(numbers, rows)
     if numbers is None:
         order = natural(names)
@@ -507,13 +516,13 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
     """The slices of columns whose rows are not in memory, numbered over all columns.
 
-    labels: column -> the labels of its groups. columns: for each its distinct `values`, and `of`,
-    the number of each one's group.
+    labels: column -> the labels of its groups. columns: for each its distinct `values`, and
+    `number_of_value`, the number of each one's group.
     """
     slices = list[Slice]()
     for (name, labels_of_column), column in zip(labels.items(), columns, strict=True):
         for i, label in enumerate(labels_of_column):
-            texts = np.array(column.values)[column.of == i].tolist()
+            texts = np.array(column.values)[column.number_of_value == i].tolist()
             slices.append(Slice(name, label, len(slices) + 1, texts))
     return slices
 
@@ -533,12 +542,12 @@ def _natural_key(name: str) -> tuple[list[int | str], int]:
     """What a text is sorted by: its parts, with numbers as numbers, then −1 for a bound such as <2,
     1 for one such as >2, 0 for others.
     """
-    side = 0
+    bound_key = 0
     if bound := BOUND.match(name):
-        side = -1 if bound[1] == "<" else 1
+        bound_key = -1 if bound[1] == "<" else 1
         name = name[bound.end() :]
     parts = re.split(r"([0-9]+)", name)  # every second part is a number
-    return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], bound_key
 
 
 def _plain(labels: list[str]) -> list[str]:
@@ -548,7 +557,7 @@ def _plain(labels: list[str]) -> list[str]:
     (['1', '2.5'], ['1.000e+00', '1'])
     """
     plain = [f"{float(label):.15g}" if "e" in label.lower() else label for label in labels]
-    return plain if len({*plain}) == len(labels) else labels
+    return plain if len(set(plain)) == len(labels) else labels
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
@@ -570,8 +579,8 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
     bounds = _short_bounds(values, edges)
     labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(bounds)]
     labels[0] = f"[{bounds[0]:.15g}, {bounds[1]:.15g}]"  # the least number is in the first group
-    filled, of = np.unique(interval, return_inverse=True)
-    return Groups([labels[i] for i in filled], of)
+    filled, group_of_value = np.unique(interval, return_inverse=True)
+    return Groups([labels[i] for i in filled], group_of_value)
 
 
 def _interval_of(values: Floats, edges: Floats) -> Ints:
@@ -606,15 +615,16 @@ def _round_up(value: float, decimals: int) -> float:
     return nearest if nearest >= value else round(nearest + 10.0**-decimals, decimals)
 
 
-def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
+def _frequent(names: np.ndarray, rows: Ints, max_groups: int) -> Groups:
     """A group for each of the most frequent texts, in their natural order, and one for all others.
-    rows: how many units have each text. most: the number of groups.
+    rows: how many units have each text. max_groups: the number of groups.
     """
     by_frequency = np.argsort(-rows, kind="stable")
-    frequent = np.sort(by_frequency[: most - 1])
+    frequent = np.sort(by_frequency[: max_groups - 1])
     frequent = frequent[natural(names[frequent])]
-    others = len(names) - len(frequent)
-    of = np.full(len(names), len(frequent), dtype=np.int64)  # the last group has the others
-    of[frequent] = np.arange(len(frequent))
-    labels = [*(str(names[i]) for i in frequent), f"({others} other values)"]
-    return Groups(labels, of, remainder=len(frequent))
+    rest = len(names) - len(frequent)
+    remainder = len(frequent)  # the last group has the others
+    group_of_value = np.full(len(names), remainder, dtype=np.int64)
+    group_of_value[frequent] = np.arange(len(frequent))
+    labels = [*(str(names[i]) for i in frequent), f"({rest} other values)"]
+    return Groups(labels, group_of_value, remainder)

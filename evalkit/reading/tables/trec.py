@@ -6,10 +6,13 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.arrays import InputError
 from evalkit.machine.compressed_files import unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BOM = b"\xef\xbb\xbf"
 _WHOLE = re.compile(r"[-+]?[0-9]+")
@@ -165,7 +168,7 @@ def check_ranks(path: Path) -> RankCheck:
     return RankCheck(contradicting, len(lists) - len(with_equal_ranks))
 
 
-def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
+def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, "pa.Array"]:
     """The fields that are read, as Arrow arrays by name: the score, grade or rank as doubles, the
     others as text.
 
@@ -181,7 +184,7 @@ def read(path: Path, shape: LineLayout, name: str = "") -> dict[str, Any]:
     return _read_lines(data, shape, name or str(path)) if table is None else table
 
 
-def _read_uniform(data: bytes, shape: LineLayout) -> dict[str, Any] | None:
+def _read_uniform(data: bytes, shape: LineLayout) -> "dict[str, pa.Array] | None":
     """The fields by Arrow's quick reader; None unless one blank or tab separates all fields, and no
     line is empty or a comment.
     """
@@ -211,7 +214,7 @@ def _read_uniform(data: bytes, shape: LineLayout) -> dict[str, Any] | None:
     return {name: table[name].combine_chunks() for name in wanted}
 
 
-def _read_lines(data: bytes, shape: LineLayout, file: str) -> dict[str, Any]:
+def _read_lines(data: bytes, shape: LineLayout, file: str) -> dict[str, "pa.Array"]:
     """The fields line by line: this is slower, but takes any white space and comments, and knows
     which line is wrong. file: what errors call it.
     """
