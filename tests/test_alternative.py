@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
+from whole_pages import results
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -773,22 +774,23 @@ def test_a_one_sided_rule_catches_smaller_regressions():
     assert one_sided["units_needed"] == at_90["units_needed"]
 
 
-def written(folder, name, **options):
-    """The JSON of a report."""
-    path = folder / f"{name}.csv"
-    table(gap=options.pop("gap", 0.3)).to_csv(path, index=False)
-    given = {"preds": path, "baseline": "old", "lower_is_better": "none", "metrics": "quality"}
-    pairs = [part for pair in (given | options).items() for part in ("-p", *map(str, pair))]
-    assert command.main(["report", "significance", *pairs, "-o", str(folder / name)]) == 0
-    return folder / name / "significance.json"
+def stored(folder, *, gap=0.3, **options):
+    """The path of a report's JSON, beside which its units are stored."""
+    asked = {"baseline": "old", "lower_is_better": "none", "metrics": "quality"}
+    study = ek.significance(table(gap=gap), **asked | options)
+    folder.mkdir()
+    path = folder / "significance.json"
+    path.write_text(json.dumps(results(study)))
+    study.write_units(path.with_suffix(".units.parquet"))
+    return path
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     return (
-        written(folder, "before", gap=0.2, alternative="greater"),
-        written(folder, "after", alternative="greater"),
+        stored(folder / "before", gap=0.2, alternative="greater"),
+        stored(folder / "after", alternative="greater"),
     )
 
 
@@ -814,7 +816,7 @@ def test_a_diff_answers_the_question(reports):
 @pytest.fixture(scope="module")
 def two_sided_reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_sided")
-    return written(folder, "before", gap=0.2), written(folder, "after")
+    return stored(folder / "before", gap=0.2), stored(folder / "after")
 
 
 NOT_ASKED = (

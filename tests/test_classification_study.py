@@ -3,6 +3,7 @@ is refused.
 """
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,25 +22,35 @@ from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.studies import classification, ranking, score_curves, validation
+from evalkit.studies.study import Study
 
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
 
 
-def test_another_base_rate():
-    one = classification.read(prevalence=0.01, systems="forest")
-    found = one.elsewhere.query("metric == 'average_precision'")
-    assert found["base_rate"].tolist() == pytest.approx([0.3, 0.01])
-    assert found["value"].iloc[1] < found["value"].iloc[0]
-    here = found.iloc[0]
+@pytest.fixture(scope="module")
+def rare():
+    """A study of the forest's scores where 1 % would be positive, of which 30 % are."""
+    return classification.read(prevalence=0.01, systems="forest")
+
+
+def test_average_precision_is_lower_at_a_lower_base_rate(rare):
+    here, elsewhere = rare.elsewhere.query("metric == 'average_precision'").to_dict("records")
+    assert (here["base_rate"], elsewhere["base_rate"]) == pytest.approx((0.3, 0.01))
+    assert elsewhere["value"] < here["value"]
     assert here["low"] <= here["value"] <= here["high"]
-    # fewer than 700 negatives come with few positives there: too few to tell
-    assert np.isnan(found["low"].iloc[1])
-    assert (
-        "at this rate it depends on the few highest-scoring negatives"
-        in classification_page.base_rate(one).html
-    )
-    apart = one.elsewhere[one.elsewhere["metric"] != "average_precision"]
-    assert ((apart["low"] <= apart["value"]) & (apart["value"] <= apart["high"])).all()
+
+
+def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(rare):
+    """The 700 negatives come with few positives there."""
+    row = rare.elsewhere.query("metric == 'average_precision' and base_rate == 0.01")
+    assert row["low"].isna().tolist() == [True]
+    sentence = "at this rate it depends on the few highest-scoring negatives"
+    assert sentence in classification_page.base_rate(rare).html
+
+
+def test_other_metrics_at_another_base_rate_lie_in_their_intervals(rare):
+    rows = rare.elsewhere.query("metric != 'average_precision'")
+    assert rows["value"].between(rows["low"], rows["high"]).all()
 
 
 @pytest.mark.parametrize(
@@ -54,53 +65,80 @@ def test_coverage_at_a_precision_target(options, coverage):
 
 
 @pytest.mark.parametrize(
-    "threshold, check",
+    "threshold, holds",
     [
-        (0.3, lambda d: d.threshold == 0.3),
-        ("precision>=0.7", lambda d: counts.precision(d) >= 0.7),
-        ("recall>=0.9", lambda d: counts.recall(d) >= 0.9),
-        ("best_f1", lambda d: counts.f_score(d) >= 0.5),
-        ("cost:fp=1,fn=5", lambda d: d.threshold < 0.6),
-        ("cost:fp=5,fn=1", lambda d: d.threshold > 0.6),
+        (0.3, lambda decided: decided.threshold == 0.3),
+        ("precision>=0.7", lambda decided: counts.precision(decided) >= 0.7),
+        ("recall>=0.9", lambda decided: counts.recall(decided) >= 0.9),
+        ("best_f1", lambda decided: counts.f_score(decided) >= 0.5),
+        ("cost:fp=1,fn=5", lambda decided: decided.threshold < 0.6),
+        ("cost:fp=5,fn=1", lambda decided: decided.threshold > 0.6),
     ],
 )
-def test_thresholds_by_number_and_by_rule(threshold, check):
+def test_each_system_has_a_threshold_by_the_rule(threshold, holds):
     study = classification.read(scores(), threshold=threshold)
-    for name, t in study.thresholds.items():
-        assert check(counts.at(study.table(name), t)), name
-    assert study.rule.fixed or "optimistic" in told(study)
+    for system, chosen in study.thresholds.items():
+        assert holds(counts.at(study.table(system), chosen)), system
+
+
+@pytest.mark.parametrize("rule", ["precision>=0.7", "recall>=0.9", "best_f1", "cost:fp=1,fn=5"])
+def test_a_threshold_chosen_on_the_same_rows_is_said_to_be_optimistic(rule):
+    assert "optimistic" in told(classification.read(scores(), threshold=rule))
 
 
 def twins(seed, rows=200):
-    """Two systems that see the truth through as much noise, which of the two is better is
-    chance.
-    """
+    """Two systems that see the truth through as much noise: chance decides which is better."""
     rng = np.random.default_rng(seed)
     merit = rng.normal(-1, 1.5, rows)
-    label = rng.random(rows) < 1 / (1 + np.exp(-merit))
-    return pd.DataFrame(
-        {"label": label.astype(int)}
-        | {f"score_{s}": merit + rng.normal(0, 0.7, rows) for s in "ab"}
-    )
+    label = (rng.random(rows) < 1 / (1 + np.exp(-merit))).astype(int)
+    a, b = (merit + rng.normal(0, 0.7, rows) for _ in range(2))
+    return pd.DataFrame({"label": label, "score_a": a, "score_b": b})
 
 
-@pytest.mark.parametrize("more", [{}, {"unit": "user"}, {"columns": {"weight": "times"}}], ids=str)
-def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
-    table = twins(1).assign(
-        user=np.arange(200) % 40, times=1 + np.arange(200) % 3, score_b=lambda d: 2 * d["score_a"]
+def widths(frame):
+    return frame.eval("high - low").to_numpy()
+
+
+class Choices(NamedTuple):
+    """The same rows with a threshold that is chosen, and with this threshold as a number."""
+
+    chosen: Study
+    fixed: Study
+
+
+@pytest.fixture(
+    scope="module",
+    params=[{}, {"unit": "user"}, {"columns": {"weight": "times"}}],
+    ids=["rows", "users", "weights"],
+)
+def doubled(request):
+    """The scores of b are twice those of a."""
+    rows = np.arange(200)
+    table = twins(1).assign(user=rows % 40, times=1 + rows % 3)
+    table["score_b"] = 2 * table["score_a"]
+    asked = {"metrics": "precision,f1,roc_auc"} | request.param
+    chosen = classification.read(table, threshold="best_f1", **asked)
+    fixed = classification.read(table, threshold=chosen.thresholds["a"], **asked)
+    return Choices(chosen, fixed)
+
+
+def test_the_choice_of_the_threshold_widens_intervals_of_decisions_alone(doubled):
+    chosen, fixed = (
+        study.estimates.query("system == 'a'").set_index("metric").eval("high - low")
+        for study in doubled
     )
-    study = classification.read(table, threshold="best_f1", metrics="precision,f1,roc_auc", **more)
-    (number,) = {study.thresholds["a"]}
-    fixed = classification.read(table, threshold=number, metrics="precision,f1,roc_auc", **more)
-    width, given = (
-        of.estimates.query("system == 'a'").eval("high - low").to_numpy() for of in (study, fixed)
-    )
-    assert width[0] > 1.2 * given[0]
-    assert width[2] == given[2]
-    assert (study.comparisons["p"] == 1).all()
-    assert "chosen again" in study.intervals_are
-    assert "chosen again" not in fixed.tests_are
-    assert "made again on each bootstrap sample" in told(study)
+    assert chosen["precision"] > 1.2 * fixed["precision"]
+    assert chosen["roc_auc"] == fixed["roc_auc"]
+
+
+def test_systems_that_order_rows_alike_do_not_differ_at_chosen_thresholds(doubled):
+    assert (doubled.chosen.comparisons["p"] == 1).all()
+
+
+def test_only_a_chosen_threshold_is_said_to_be_chosen_again(doubled):
+    assert "chosen again" in doubled.chosen.intervals_are
+    assert "chosen again" not in doubled.fixed.tests_are
+    assert "made again on each bootstrap sample" in told(doubled.chosen)
 
 
 BLOCKS = Limits(reading=Reading(rows=100, shard=300, largest=400))
@@ -125,40 +163,41 @@ def choosing(limits, table=None, **given):
     return classification.study_of(ClassificationParameters.from_raw(asked | given), limits)
 
 
-def widths(frame):
-    return frame.eval("high - low").to_numpy()
-
-
 @pytest.mark.parametrize("given", CHOICES.values(), ids=CHOICES)
 def test_blocks_choose_the_threshold_again_as_memory_does(given):
-    """Each error comes from 400 samples: they differ by no more than such errors do."""
-    held, blocks = (choosing(limits, **given) for limits in (Limits(), BLOCKS))
+    """The width of an interval from 400 samples has a standard error of 3.5 %; tails vary more."""
+    memory = choosing(Limits(), **given)
+    blocks = choosing(BLOCKS, **given)
     assert blocks.data is None
-    assert blocks.thresholds == held.thresholds
-    assert widths(blocks.estimates) == pytest.approx(widths(held.estimates), rel=0.25)
-    if len(held.systems) > 1:
-        assert widths(blocks.comparisons) == pytest.approx(widths(held.comparisons), rel=0.25)
+    assert blocks.thresholds == memory.thresholds
+    assert widths(blocks.estimates) == pytest.approx(widths(memory.estimates), rel=0.25)
+    if len(memory.systems) > 1:
+        assert widths(blocks.comparisons) == pytest.approx(widths(memory.comparisons), rel=0.25)
 
 
-def test_by_blocks_a_choice_by_chance_makes_no_system_worse():
-    """With thresholds taken as given the difference in recall has a p of 2e-12."""
+def p_of_recall(study):
+    return study.comparisons.set_index("metric")["p"]["recall"]
+
+
+def test_a_lower_recall_by_a_choice_of_thresholds_is_not_significant_by_blocks():
+    """Chance chooses thresholds of different recall. If they are given (each score less its
+    threshold, at 0), p is 2e-12; if they are chosen again on each sample, about 0.045. A p of
+    0.05 has a standard error of 0.01 over 400 samples.
+    """
     table = twins(336, 1500)
-    held, blocks = (choosing(limits, table=table) for limits in (Limits(), BLOCKS))
-    around = {f"score_{s}": table[f"score_{s}"] - t for s, t in held.thresholds.items()}
-    fixed = choosing(BLOCKS, table=table.assign(**around), threshold=0.0)
-    p = [study.comparisons.set_index("metric")["p"]["recall"] for study in (fixed, held, blocks)]
-    assert p == [
-        pytest.approx(0, abs=1e-9),
-        pytest.approx(0.045, abs=0.02),
-        pytest.approx(p[1], abs=0.02),
-    ]
+    memory = choosing(Limits(), table)
+    above = {f"score_{name}": table[f"score_{name}"] - t for name, t in memory.thresholds.items()}
+    fixed = choosing(BLOCKS, table.assign(**above), threshold=0.0)
+    assert p_of_recall(fixed) < 1e-9
+    assert p_of_recall(memory) == pytest.approx(0.045, abs=0.02)
+    assert p_of_recall(choosing(BLOCKS, table)) == pytest.approx(p_of_recall(memory), abs=0.02)
 
 
 @pytest.mark.parametrize("given", [{}, {"unit": "user"}], ids=["plain", "units"])
 def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(given):
     small = Limits(reading=Reading(rows=100, shard=130, largest=160))
-    both = [choosing(limits, **given).estimates["high"].tolist() for limits in (BLOCKS, small)]
-    assert both[0] == both[1]
+    high = choosing(BLOCKS, **given).estimates["high"].tolist()
+    assert choosing(small, **given).estimates["high"].tolist() == high
 
 
 def test_the_page_of_blocks_says_that_the_threshold_is_chosen_again():
@@ -169,42 +208,47 @@ def test_the_page_of_blocks_says_that_the_threshold_is_chosen_again():
 
 @pytest.mark.parametrize("differ", [0, 1])
 def test_systems_that_decide_nearly_alike_are_not_claimed_to_be_equal(differ):
-    """A model beside its own rounded scores: of the rows to come some will be decided
-    differently.
+    """A model beside its own scores times 1.01, on which `differ` rows are decided otherwise: of
+    rows to come more may be. Each interval is wider than one more positive would make it.
     """
-    table = twins(3).assign(score_b=lambda d: 1.01 * d["score_a"])
-    table.loc[np.argsort(np.abs(table["score_a"]))[:differ], "score_b"] *= -1
+    table = twins(3).assign(score_b=lambda rows: 1.01 * rows["score_a"])
+    nearest_to_0 = np.argsort(np.abs(table["score_a"]))[:differ]
+    table.loc[nearest_to_0, "score_b"] *= -1
     metrics = "f1,f2,jaccard,precision,lift,balanced_accuracy,youden,mcc,kappa,recall,accuracy"
-    c = classification.read(table, threshold=0.0, metrics=metrics).comparisons
-    row = 1 / (table["label"] == 1).sum()  # one more
-    assert c.eval("high - low").min() > row
-    assert (c["p"] > 0.1).all()
+    comparisons = classification.read(table, threshold=0.0, metrics=metrics).comparisons
+    assert widths(comparisons).min() > 1 / table["label"].sum()
+    assert (comparisons["p"] > 0.1).all()
+
+
+def rounded_scores():
+    """Scores that are always right in direction, and the same rounded to one decimal: the rounded
+    ones seem better in most samples, until one that is certain is wrong and costs 36 nats.
+    """
+    exact = 1 / (1 + np.exp(-2.5 * twins(2)["score_a"]))
+    label = (exact > 0.5).astype(int)
+    user = np.arange(200) % 50
+    return pd.DataFrame({"label": label, "score_a": exact, "score_b": exact.round(1), "user": user})
 
 
 def test_scores_of_exactly_0_or_1_are_not_trusted_to_be_right_every_time():
-    """Rounded scores seem better in most samples, until one that is certain is wrong and costs 36
-    nats.
-    """
-    table = twins(2).assign(score_a=lambda d: 1 / (1 + np.exp(-2.5 * d["score_a"])))
-    table = table.assign(
-        score_b=table["score_a"].round(1), label=(table["score_a"] > 0.5).astype(int)
-    )
-    given = {"metrics": "log_loss"}
-    study = classification.read(table, **given)
-    (c,) = study.comparisons.to_dict("records")
-    assert (c["p"] < 0.05) == (c["low"] > 0 or c["high"] < 0)
-    assert c["low"] < 0 < c["high"]
-    assert c["high"] - c["low"] > 0.5
+    study = classification.read(rounded_scores(), metrics="log_loss")
+    (row,) = study.comparisons.to_dict("records")
+    assert row["low"] < 0 < row["high"]
+    assert row["high"] - row["low"] > 0.5
+    assert row["p"] >= 0.05
     assert "allow for more of them being wrong" in told(study)
-    by_unit = classification.read(table.assign(user=np.arange(200) % 50), unit="user", **given)
-    assert "do not allow for more of them being wrong" in told(by_unit)
 
 
-def test_costs():
+def test_certain_scores_of_users_are_said_to_be_trusted():
+    study = classification.read(rounded_scores(), metrics="log_loss", unit="user")
+    assert "do not allow for more of them being wrong" in told(study)
+
+
+def test_no_threshold_in_use_costs_less_than_that_of_least_cost():
     study = classification.read(scores(), costs="fp=1,fn=4")
-    best = study.choices.query("rule == 'least cost'")
-    used = study.choices[study.choices["rule"].str.startswith("used")]
-    assert (best["cost"].to_numpy() <= used["cost"].to_numpy()).all()
+    least = study.choices.query("rule == 'least cost'").set_index("system")["cost"]
+    used = study.choices[study.choices["rule"].str.startswith("used")].set_index("system")["cost"]
+    assert (least <= used).all()
 
 
 # ---- what data can be like -----------------------------------------------------------------------
@@ -226,70 +270,82 @@ def test_rows_of_users_count_their_users():
     assert (study.estimates.query("metric == 'roc_auc'")["n"] == 50).all()
 
 
-def test_predicted_classes_without_scores_have_no_curves():
-    study = classification.read(
-        pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")})
-    )
-    for piece in (
-        classification_page.curve_plot,
-        classification_page.top,
-        classification_page.calibration,
-    ):
-        assert piece(study).html == ""
-    assert study.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
+@pytest.fixture(scope="module")
+def decided():
+    """Six rows of three classes, of which four are right, without scores."""
+    table = {"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")}
+    return classification.read(pd.DataFrame(table))
 
 
-def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
-    coarse = scores(500).assign(score=lambda f: f["score"].round(2))
-    study = classification.read(coarse[coarse["system"] == "good"])
-    (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
-    assert (
-        finding.severity,
-        "ties are likely, for no system has more than" in finding.message,
-    ) == (NOTE, True)
+@pytest.mark.parametrize("piece", ["curve_plot", "top", "calibration"])
+def test_predicted_classes_without_scores_have_no_curves(decided, piece):
+    assert getattr(classification_page, piece)(decided).html == ""
 
 
-def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
+def test_predicted_classes_without_scores_have_an_accuracy(decided):
+    assert decided.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
+
+
+def test_few_distinct_scores_are_a_note_on_ties():
+    coarse = scores(500).query("system == 'good'").assign(score=lambda rows: rows["score"].round(2))
+    every_finding = binary_page.every_finding(classification.read(coarse))
+    (finding,) = [finding for finding in every_finding if finding.kind.code == "EK206"]
+    assert finding.severity == NOTE
+    assert "ties are likely, for no system has more than" in finding.message
+
+
+@pytest.fixture(scope="module")
+def costly():
+    """4,000 rows with a score each, a missed positive of which costs 3; the study, and the least
+    cost per row over all thresholds.
+    """
     rng = np.random.default_rng(2)
     label = (rng.random(4000) < 0.2).astype(int)
     score = np.clip(0.25 * label + 0.75 * rng.random(4000), 0, 1)
     study = classification.read(pd.DataFrame({"label": label, "score": score}), costs="fp=1,fn=3")
-    least = study.choices[study.choices["rule"] == "least cost"].iloc[0]
-    exact = (
-        min(
-            ((score >= t) & (label == 0)).sum() + 3 * ((score < t) & (label == 1)).sum()
-            for t in score
-        )
-        / 4000
-    )
-    assert least["cost"] == pytest.approx(exact, abs=1e-15)
-    assert study.sweep["cost"].min() == least["cost"]
-    assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
+    costs = [
+        ((score >= t) & (label == 0)).sum() + 3 * ((score < t) & (label == 1)).sum() for t in score
+    ]
+    return study, min(costs) / 4000
+
+
+def test_the_least_cost_is_that_over_all_thresholds(costly):
+    study, least = costly
+    of_choices = study.choices.set_index("rule").loc["least cost", "cost"]
+    assert of_choices == pytest.approx(least, abs=1e-15)
+
+
+def test_the_cost_curve_has_the_least_cost_of_the_table(costly):
+    study, _ = costly
+    choices = study.choices.set_index("rule")
+    assert study.sweep["cost"].min() == choices.loc["least cost", "cost"]
+    assert study.sweep["f1"].max() == choices.loc["best F1", "f1"]
+
+
+def test_the_caption_of_the_cost_curve_has_the_least_cost_and_its_threshold(costly):
+    study, least = costly
+    threshold = study.choices.set_index("rule").loc["least cost", "threshold"]
     caption = threshold_page.cost_plot(study).caption
-    assert f"Lowest: score {exact:.3f} at threshold {least['threshold']:.3f}." in caption
+    assert f"Lowest: score {least:.3f} at threshold {threshold:.3f}." in caption
 
 
 def test_the_cost_curve_begins_where_none_is_predicted_positive():
+    """1 % are positive, all scores equal: none predicted costs 0.01 a row, all predicted 0.99."""
     label = np.repeat([1, 0], [10, 990])
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
-    assert (
-        "Lowest: score 0.0100 with no row predicted positive"
-        in threshold_page.cost_plot(study).caption
-    )
+    caption = threshold_page.cost_plot(study).caption
+    assert "Lowest: score 0.0100 with no row predicted positive" in caption
     assert "inf" not in threshold_page.threshold_plot(study).svg
 
 
 @pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])
-@pytest.mark.parametrize("weight", [None, 0.5])
-def test_repeated_rows_share_their_label_and_every_score(systems, weight):
-    data = scores(400).assign(score=lambda d: d["score"].round(2))
-    data = data[data["system"].isin(systems)].assign(
-        **({} if weight is None else {"weight": weight})
-    )
-    wide = data.pivot(index=["id", "label"], columns="system", values="score").reset_index("label")
+@pytest.mark.parametrize("columns", [{}, {"weight": 0.5}], ids=["plain", "weighted"])
+def test_repeated_rows_share_their_label_and_every_score(systems, columns):
+    data = scores(400, **columns).assign(score=lambda rows: rows["score"].round(2))
     study = classification.read(data, systems=systems)
-    assert study.repeated == wide.duplicated().sum() > 0
+    wide = data.pivot(index=["id", "label"], columns="system", values="score")[systems]
+    assert study.repeated == wide.reset_index("label").duplicated().sum() > 0
 
 
 NAMES = [*"ab" * 29, "a", "n" * 3000]  # the last is too long
@@ -297,13 +353,18 @@ LABEL = np.arange(60) % 2
 
 
 @pytest.mark.parametrize(
-    "data", [{"label": LABEL, "score": 0.5, "place": NAMES}, {"label": NAMES, "predicted": NAMES}]
+    "data, segments",
+    [
+        ({"label": LABEL, "score": 0.5, "place": NAMES}, "place"),
+        ({"label": NAMES, "predicted": NAMES}, None),
+    ],
+    ids=["slice", "class"],
 )
-def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data):
+def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data, segments):
     """Names of systems, arms and units are refused by `bad_inputs`."""
     message = r"must have at most 1,000 bytes, got 3,000, beginning with 'nnn.*\(row 60\)"
     with pytest.raises(InputError, match=message) as error:
-        classification.read(preds=pd.DataFrame(data), segments="place" if "place" in data else None)
+        classification.read(preds=pd.DataFrame(data), segments=segments)
     assert len(str(error.value)) < 300
 
 
@@ -314,19 +375,17 @@ def test_a_column_with_a_long_name_is_refused():
         classification.read(preds=pd.DataFrame({"label": LABEL, f"score_{'n' * 2000}": 0.5}))
 
 
-def test_long_texts_that_are_features_or_ids_are_read():
-    features = pd.DataFrame(
-        {"label": LABEL, "remark": np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)}
-    )
+def test_long_texts_that_are_features_are_read():
+    remark = np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)
+    features = pd.DataFrame({"label": LABEL, "remark": remark})
     assert validation.read(features=features, k=5, seconds=0.1).systems
-    queries = np.char.add("q" * 1500, (np.arange(60) // 6).astype(str))
-    lists = {
-        "query": queries,
-        "item": np.arange(60) % 6,
-        "score": np.arange(60) / 60,
-        "grade": LABEL,
-    }
-    assert ranking.read(preds=pd.DataFrame(lists)).order
+
+
+def test_long_texts_that_are_ids_of_queries_are_read():
+    rows = np.arange(60)
+    query = np.char.add("q" * 1500, (rows // 6).astype(str))
+    lists = pd.DataFrame({"query": query, "item": rows % 6, "score": rows / 60, "grade": LABEL})
+    assert ranking.read(preds=lists).order
 
 
 RNG = np.random.default_rng(6)
@@ -339,52 +398,62 @@ def study():
     return classification.read(y_true=TRUTH, y_score=SCORES, metrics="roc_auc")
 
 
-def test_distances_equal_scipy(study):
-    rows = score_curves.distances(study.counts_by_system).set_index("system")
-    for name, score in SCORES.items():
-        expected = ks_2samp(score[TRUTH == 1], score[TRUTH == 0]).statistic
-        assert rows.loc[name, "value"] == pytest.approx(expected, abs=1e-12)
-        below = np.mean(score[TRUTH == 1] < rows.loc[name, "x"])
-        assert rows.loc[name, "positive"] == pytest.approx(below, abs=1e-12)
+@pytest.mark.parametrize("name", SCORES)
+def test_distances_of_the_scores_of_both_classes_equal_scipy(study, name):
+    score = SCORES[name]
+    distance = score_curves.distances(study.counts_by_system).set_index("system").loc[name]
+    expected = ks_2samp(score[TRUTH == 1], score[TRUTH == 0]).statistic
+    assert distance["value"] == pytest.approx(expected, abs=1e-12)
+    positives_below = np.mean(score[TRUTH == 1] < distance["x"])
+    assert distance["positive"] == pytest.approx(positives_below, abs=1e-12)
 
 
-def test_histograms_have_common_bins_and_hold_every_row(study):
-    frame = score_curves.histogram(
-        study.counts_by_system,
-        score_curves.edges(study.counts_by_system, probabilities=study.probabilities),
-    )
-    for _, part in frame.groupby("system"):
-        assert part[["positive", "negative"]].sum().tolist() == pytest.approx([1, 1])
-    low = frame.pivot(columns="system", values="low")
-    assert low["a"].dropna().tolist() == low["b"].dropna().tolist()
-    inside = frame[frame["system"] == "a"].iloc[10]
-    of_class = SCORES["a"][TRUTH == 1]
-    assert inside["positive"] == np.mean((of_class >= inside["low"]) & (of_class < inside["high"]))
+@pytest.fixture(scope="module")
+def histogram(study):
+    counts_by_system = study.counts_by_system
+    edges = score_curves.edges(counts_by_system, probabilities=study.probabilities)
+    return score_curves.histogram(counts_by_system, edges)
 
 
-def test_the_drawn_functions_are_those_of_the_rows(study):
-    for name, score in SCORES.items():
-        part = score_curves.distribution(name, study.table(name))
-        share = [np.mean(score[TRUTH == 0] <= x) for x in part["x"]]
-        np.testing.assert_allclose(part["negative"], share, atol=1e-12)
+def test_the_bars_of_a_histogram_add_up_to_all_rows_of_each_class(histogram):
+    shares = histogram.groupby("system")[["positive", "negative"]].sum()
+    assert shares.to_numpy() == pytest.approx(1)
 
 
-def test_both_pictures_say_the_distance(study):
-    value = score_curves.distances(study.counts_by_system)["value"][0]
-    for picture in (study.plot.score, study.plot.ks):
-        assert f"a {value:.3f} just below" in picture.alt
+def test_histograms_of_systems_have_the_same_bins(histogram):
+    low = histogram.groupby("system")["low"].apply(list)
+    assert low["a"] == low["b"]
+
+
+def test_a_bar_is_the_share_of_rows_from_its_low_edge_to_below_its_high_one(histogram):
+    positives = SCORES["a"][TRUTH == 1]
+    bar = histogram.query("system == 'a'").iloc[10]  # any
+    assert bar["positive"] == np.mean((positives >= bar["low"]) & (positives < bar["high"]))
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_drawn_distributions_are_those_of_the_rows(study, name):
+    drawn = score_curves.distribution(name, study.table(name))
+    share = [np.mean(SCORES[name][TRUTH == 0] <= x) for x in drawn["x"]]
+    np.testing.assert_allclose(drawn["negative"], share, atol=1e-12)
+
+
+@pytest.mark.parametrize("picture", ["score", "ks"])
+def test_the_pictures_of_scores_say_the_distance(study, picture):
+    distances = score_curves.distances(study.counts_by_system).set_index("system")
+    assert f"a {distances['value']['a']:.3f} just below" in getattr(study.plot, picture).alt
 
 
 def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study):
     decided = study.decisions.set_index("system").loc["a"]
     picture = study.plot.confusion
-    assert (
-        f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives" in picture.alt
-    )
+    says = f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives"
+    assert says in picture.alt
     assert f">{decided['tp'] / TRUTH.sum():.0%}</t" in picture.svg
 
 
 def test_a_system_without_a_threshold_has_no_matrix():
+    """No threshold gives the reversed scores the precision."""
     scores = {"good": TRUTH * 1.0, "bad": 1 - TRUTH * 1.0}
     study = classification.read(
         y_true=TRUTH, y_score=scores, metrics="roc_auc", threshold="precision>=0.9"
@@ -394,15 +463,19 @@ def test_a_system_without_a_threshold_has_no_matrix():
     assert "bad: " not in alt
 
 
-def test_the_legends_of_the_curves_have_the_areas_with_their_intervals():
+@pytest.mark.parametrize("metric, short", [("roc_auc", "AUC"), ("average_precision", "AP")])
+def test_the_legends_of_the_curves_have_the_areas_with_their_intervals(metric, short):
     study = classification.read()
     svg = binary_page.curve_plot(study).svg
-    for metric, short in (("roc_auc", "AUC"), ("average_precision", "AP")):
-        for row in study.estimates[study.estimates["metric"] == metric].to_dict("records"):
-            places = len(re.search(rf"{row['system']}: {short} 0\.(\d+) ", svg)[1])
-            text = estimate(row["value"], row["low"], row["high"], places=places)
-            assert f"{row['system']}: {short} {text}<" in svg
-    assert ">forest<" in binary_page.curve_plot(classification.read(metrics="log_loss")).svg
+    for row in study.estimates.query("metric == @metric").to_dict("records"):
+        decimals = re.search(rf"{row['system']}: {short} 0\.(\d+) ", svg)[1]
+        area = estimate(row["value"], row["low"], row["high"], places=len(decimals))
+        assert f"{row['system']}: {short} {area}<" in svg
+
+
+def test_without_areas_the_legends_have_the_names_alone():
+    study = classification.read(metrics="log_loss")
+    assert ">forest<" in binary_page.curve_plot(study).svg
 
 
 # Log loss of probabilities in single precision ----------------------------------------------------
@@ -423,19 +496,17 @@ def test_log_loss_of_single_precision_is_that_of_its_numbers_as_doubles():
 
 
 def test_scikit_learn_clips_single_precision_at_its_own_eps():
-    """What the definition of log loss says of it."""
+    """So says the definition of log loss. The first of four rows is certain and wrong."""
     table = pd.DataFrame({"label": SINGLE_LABELS, "score": SINGLE_SCORES})
     clipped = -np.log(np.finfo(np.float32).eps)
     theirs = metrics.log_loss(SINGLE_LABELS, SINGLE_SCORES)
-    ours = log_loss_of(table)
-    assert ours - theirs == pytest.approx((losses.WORST - clipped) / 4, rel=1e-6)
+    difference = log_loss_of(table) - theirs
+    assert difference == pytest.approx((losses.WORST - clipped) / 4, rel=1e-6)
     assert "of probabilities as float64" in lookup.find_metric("log_loss", "counts").metric.equals
 
 
 def test_log_loss_of_classes_in_single_precision_is_that_of_doubles():
     score = np.array([[1, 0, 0], [0, 1, 0], [0.25, 0.25, 0.5]], np.float32)
-    table = pd.DataFrame(
-        {"label": list("yyz")} | dict(zip(("p_x", "p_y", "p_z"), score.T, strict=True))
-    )
+    table = pd.DataFrame(score, columns=["p_x", "p_y", "p_z"]).assign(label=list("yyz"))
     expected = metrics.log_loss(list("yyz"), score.astype(np.float64), labels=list("xyz"))
     assert log_loss_of(table) == pytest.approx(expected, rel=1e-12)

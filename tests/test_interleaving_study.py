@@ -4,13 +4,14 @@ given.
 
 import re
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from frozen import needs
 from online_samples import SMALL, log, more_logs, users
-from scipy.stats import norm, t, ttest_ind
+from scipy.stats import chisquare, norm, t, ttest_ind
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits
@@ -24,39 +25,51 @@ from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import diagnostics, experiment, interleaving, planning
 
 
-def test_two_estimands_give_two_answers():
-    study = interleaving.read(log(), **SMALL).log
-    found = study.estimates.set_index(["metric", "system"])["value"]
-    assert found["user_share", "a"] == pytest.approx(0.57)
-    assert found["credit_share", "a"] == pytest.approx(42 / 95)
-    assert found["user_preference", "a"] == pytest.approx(0.9)
-    row = study.comparisons.set_index("metric").loc["user_share"]
-    assert (row["difference"], row["n"], row["unit"]) == (pytest.approx(0.14), 10, "user")
+@pytest.fixture(scope="module")
+def study():
+    """The study of the small log."""
+    return interleaving.read(log(), **SMALL).log
+
+
+def test_users_and_credit_give_two_answers(study):
+    """Of nine users a has 3 of 5, of the tenth 15 of 50: (9 · 0.6 + 0.3) / 10 of a user's outcome
+    on average, (27 + 15) / 95 of all.
+    """
+    value = study.estimates.set_index(["metric", "system"])["value"]
+    assert value["user_share", "a"] == pytest.approx(0.57)
+    assert value["credit_share", "a"] == pytest.approx(42 / 95)
+    assert value["user_preference", "a"] == pytest.approx(0.9)
     warning = "a has 0.570 as the mean of each user's share, 0.442 of all credit"
     assert warning in interleaving_page.findings(study).text
 
 
+def test_the_difference_of_shares_is_tested_over_users(study):
+    row = study.comparisons.set_index("metric").loc["user_share"]
+    assert row["difference"] == pytest.approx(0.57 - 0.43)
+    assert (row["n"], row["unit"]) == (10, "user")
+
+
 def test_users_won_tied_and_lost_are_those_of_the_sample_size():
+    """One of ten users has no outcome."""
     silent = log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
     study = interleaving.read(log=silent, preference="user_share,credit_share", **SMALL).log
     assert study.silent > 0
-    assert (
-        study.comparisons[["wins", "ties", "losses"]].sum(axis=1).tolist()
-        == study.comparisons["n"].tolist()
-    )
+    users = study.comparisons[["wins", "ties", "losses"]].sum(axis=1)
+    assert users.tolist() == study.comparisons["n"].tolist()
 
 
-def test_the_test_is_of_users_and_never_of_sessions():
-    many = more_logs(20)
-    once, often = (interleaving.read(frame, **SMALL).log for frame in (log(), many))
-    assert often.comparisons["n"].tolist() == once.comparisons["n"].tolist()
-    assert often.headline["p"].iloc[0] == pytest.approx(once.headline["p"].iloc[0])
-    assert often.session_p < 1e-6 < once.session_p
-    lonely = interleaving.read(many.drop(columns="user"), **SMALL).log
+def test_more_sessions_of_the_same_users_are_no_more_evidence(study):
+    often = interleaving.read(more_logs(20), **SMALL).log
+    assert often.comparisons["n"].tolist() == study.comparisons["n"].tolist()
+    assert often.headline["p"].tolist() == pytest.approx(study.headline["p"].tolist())
+    assert often.session_p < 1e-6 < study.session_p
+
+
+def test_without_users_sessions_are_the_units():
+    lonely = interleaving.read(more_logs(20).drop(columns="user"), **SMALL).log
     assert lonely.unit_name == "session"
-    assert (
-        "No user column: each session counts as a unit" in interleaving_page.findings(lonely).text
-    )
+    sentence = "No user column: each session counts as a unit"
+    assert sentence in interleaving_page.findings(lonely).text
 
 
 def test_neutral_items_give_credit_to_nobody_and_are_counted():
@@ -68,192 +81,266 @@ def test_neutral_items_give_credit_to_nobody_and_are_counted():
     assert [side.credit[0] for side in study.arms_by_user()] == [0, 2]
 
 
-def test_a_coin_that_is_none_is_a_warning():
+def test_a_team_that_is_always_first_is_no_fair_coin():
     study = interleaving.read(more_logs(2), **SMALL).log
     assert study.coins["share"].tolist() == [1, 0]
     assert study.balance["adjusted"].max() < 0.001
-    text = interleaving_page.findings(study).html
-    assert (
+    warning = (
         'class="warn">A fair coin does not explain how the items were shared out (smallest '
-        "adjusted p" in text
+        "adjusted p"
     )
+    assert warning in interleaving_page.findings(study).html
 
 
-def test_segments_are_of_sessions_and_positions_of_items():
+def test_segments_are_of_sessions():
     study = interleaving.read(log(), segments="device", **SMALL).log
     assert study.by_segment.groupby("slice")["n"].first().to_dict() == {"tv": 5, "web": 5}
+
+
+def test_positions_are_of_items(study):
+    """a has all ten items at position 1, with an outcome of 9 · 3 + 15."""
     rows = study.by_position.set_index(["position", "system"])
     assert rows.loc[(1, "a"), "value"] == pytest.approx(42 / 10)
     assert rows.loc[(1, "b"), "shown"] == 0
     assert np.isnan(rows.loc[(1, "b"), "value"])
 
 
-@pytest.mark.parametrize("most, read", [(10, True), (9, False)])
-def test_the_limit_of_a_log_is_one_of_sessions_not_of_rows(most, read):
-    """Ten sessions of two rows."""
-    given = InterleavingParameters.from_raw({"log": log()} | SMALL)
-    if read:
-        assert len(interleaving.study_of(given, Limits(held=most)).log.session_table.names) == 10
-        return
+TEN_SESSIONS = InterleavingParameters.from_raw({"log": log()} | SMALL)  # of two rows
+
+
+def test_as_many_sessions_as_the_limit_are_held():
+    assert len(interleaving.study_of(TEN_SESSIONS, Limits(held=10)).log.session_table.names) == 10
+
+
+def test_more_sessions_than_the_limit_are_refused():
     with pytest.raises(InputError, match="up to 9 sessions are held"):
-        interleaving.study_of(given, Limits(held=most))
+        interleaving.study_of(TEN_SESSIONS, Limits(held=9))
 
 
 def test_any_number_is_an_outcome():
     hours = log().rename(columns={"outcome": "hours"})
-    study = interleaving.read(
-        hours, columns="outcome=hours", preference="credit_share", **SMALL
-    ).log
-    assert study.estimates["value"].max() == pytest.approx(53 / 95)
+    asked = {"columns": "outcome=hours", "preference": "credit_share"} | SMALL
+    study = interleaving.read(hours, **asked).log
+    assert study.estimates["value"].max() == pytest.approx(53 / 95)  # of b
     assert study.table.columns["outcome"] == "hours"
 
 
 # Several rankers
 
 
-def test_several_rankers_are_compared_pair_by_pair_over_users():
-    study = interleaving.read(needs.multileaved(), arms="c,a,b", **SMALL).log
-    assert study.order == ["a", "b", "c"]
-    value = study.estimates.set_index(["metric", "system"])["value"]
-    for metric, even in {
-        "user_share": 1,
-        "credit_share": 1,
-        "user_preference": 1.5,
-        "session_wins": 1.5,
-    }.items():
-        assert value[metric].sum() == pytest.approx(even)
-    rows = study.comparisons[study.comparisons["metric"] == "user_share"]
+@pytest.fixture(scope="module")
+def multileaved():
+    """The study of three rankers."""
+    return interleaving.read(needs.multileaved(), arms="c,a,b", **SMALL).log
+
+
+@pytest.mark.parametrize(
+    ("metric", "total"),
+    [("user_share", 1), ("credit_share", 1), ("user_preference", 1.5), ("session_wins", 1.5)],
+)
+def test_shares_of_three_rankers_add_up_to_1_and_wins_over_pairs_to_half_of_three(
+    multileaved, metric, total
+):
+    value = multileaved.estimates.set_index(["metric", "system"])["value"]
+    assert multileaved.order == ["a", "b", "c"]
+    assert value[metric].sum() == pytest.approx(total)
+
+
+def test_three_rankers_are_compared_pair_by_pair(multileaved):
+    rows = multileaved.comparisons.query("metric == 'user_share'")
     assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    table = study.session_table
-    credit = pd.DataFrame(table.credit, columns=table.arms).groupby(table.user).sum()
+    assert multileaved.headline["verdict"].iloc[-1] == "better"
+
+
+def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(multileaved):
+    kept = multileaved.session_table
+    credit = pd.DataFrame(kept.credit, columns=kept.arms).groupby(kept.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
-    assert rows["difference"].iloc[0] == pytest.approx((share["a"] - share["b"]).mean())
-    assert rows["wins"].iloc[0] == (share["a"] > share["b"]).sum()
-    assert study.headline["verdict"].iloc[-1] == "better"
+    rows = multileaved.comparisons.query("metric == 'user_share'")
+    a_b = rows.set_index(["first", "second"]).loc[("a", "b")]
+    assert a_b["difference"] == pytest.approx((share["a"] - share["b"]).mean())
+    assert a_b["wins"] == (share["a"] > share["b"]).sum()
 
 
-def test_the_page_of_several_rankers():
+@pytest.fixture(scope="module")
+def in_turns():
+    """The study of three rankers whose items change places from session to session."""
     table = needs.multileaved()
     team = np.array([*"abc"])[(table["session"] + table["position"]) % 3]
-    study = interleaving.read(table.assign(team=team), arms="a,b,c", **SMALL)
-    assert len(study.log.coins) == 18
-    assert "a or b or c" in interleaving_page.title(study).text
-    assert "a tie is a share of 1/3" in interleaving_page.estimates(study.log).text
-    assert "minus 1/3, the share under a fair coin" in interleaving_page.balance(study.log).caption
-    assert study.log.checks.set_index("check").at["sessions with uneven teams", "count"] == 0
-    assert study.log.balance["adjusted"].min() > 0.001
-    assert interleaving_page.results(study).results["log"]["delta_ab"] is None
+    return interleaving.read(table.assign(team=team), arms="a,b,c", **SMALL)
+
+
+def test_the_page_says_that_a_tie_of_three_is_a_third(in_turns):
+    assert "a or b or c" in interleaving_page.title(in_turns).text
+    assert "a tie is a share of 1/3" in interleaving_page.estimates(in_turns.log).text
+    caption = interleaving_page.balance(in_turns.log).caption
+    assert "minus 1/3, the share under a fair coin" in caption
+
+
+def test_three_rankers_in_turns_are_balanced(in_turns):
+    assert len(in_turns.log.coins) == 18  # of three rankers at six positions
+    checks = in_turns.log.checks.set_index("check")["count"]
+    assert checks["sessions with uneven teams"] == 0
+    assert in_turns.log.balance["adjusted"].min() > 0.001
+
+
+def test_three_rankers_have_no_delta_of_two(in_turns):
+    assert interleaving_page.results(in_turns).results["log"]["delta_ab"] is None
 
 
 # The report of a log, users and a plan
 
 
-def test_a_part_that_was_not_given_is_not_shown():
-    only = interleaving.read(log(), **SMALL)
-    assert only.users is None
-    assert only.planning is None
-    assert experiment_page.findings(only.users).html == ""
-    assert interleaving_page.answer(only.planning).html == ""
-    assert interleaving_page.errors(only.planning).html == ""
-    assert "A/B" not in interleaving_page.verdict(only).text
-    assert interleaving_page.results(only).results["users"] is None
-    other = interleaving.read(users=users(), metrics="orders", **SMALL)
-    assert other.log is None
-    assert interleaving_page.findings(other.log).html == ""
+@pytest.fixture(scope="module")
+def of_log_alone():
+    return interleaving.read(log(), **SMALL)
 
 
-def test_nothing_is_simulated_beside_data_unless_it_is_asked_for():
+def test_a_report_of_a_log_alone_has_no_users_and_no_plan(of_log_alone):
+    assert of_log_alone.users is None
+    assert of_log_alone.planning is None
+    assert "A/B" not in interleaving_page.verdict(of_log_alone).text
+    assert interleaving_page.results(of_log_alone).results["users"] is None
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        experiment_page.findings,
+        interleaving_page.answer,
+        interleaving_page.errors,
+        interleaving_page.findings,
+    ],
+)
+def test_a_part_that_was_not_given_is_not_shown(piece):
+    assert piece(None).html == ""
+
+
+def test_a_report_of_users_alone_has_no_log():
+    assert interleaving.read(users=users(), metrics="orders", **SMALL).log is None
+
+
+def test_nothing_is_simulated_beside_data():
     assert interleaving.read(users=users(), metrics="orders").planning is None
-    asked = interleaving.read(
-        users=users(), metrics="orders", world="positions", simulated_users=1000, rankers=3
-    )
-    assert asked.planning.name == "positions"
+
+
+def test_a_world_that_is_asked_for_is_simulated_beside_data():
+    asked = {"world": "positions", "simulated_users": 1000, "rankers": 3}
+    study = interleaving.read(users=users(), metrics="orders", **asked)
+    assert study.planning.name == "positions"
 
 
 def test_one_gate_for_log_and_table():
-    asked = {"baseline": "a", "gate": "not worse"} | SMALL
-    both = interleaving.read(log=log(), users=users(), metrics="orders", **asked)
+    read = partial(interleaving.read, baseline="a", gate="not worse", **SMALL)
+    both = read(log=log(), users=users(), metrics="orders")
+    of_log = read(log())
+    of_users = read(users=users(), metrics="orders")
     assert both.gate.words.count("not worse against a") == 2
-    alone = [
-        interleaving.read(log(), **asked),
-        interleaving.read(users=users(), metrics="orders", **asked),
-    ]
-    assert both.gate.passed == all(one.gate.passed for one in alone)
+    assert both.gate.passed == (of_log.gate.passed and of_users.gate.passed)
 
 
-def test_curves_fall_from_half_to_five_percent_where_the_table_says():
-    plan = planning.read("cascade", 4000, 4, seed=1)
-    need = plan.needed.set_index("design")["agree_95"]
-    for name, line in plan.curves.groupby("system"):
-        assert (np.diff(line["error"]) <= 0).all()
-        assert line["error"].iloc[0] <= 0.5
-        assert np.interp(np.log(need[name]), np.log(line["users"]), line["error"]) == pytest.approx(
-            0.05, abs=0.005
-        )
+@pytest.fixture(scope="module")
+def plan():
+    return planning.read("cascade", 60_000, 4, seed=1)
 
 
-def test_counted_experiments_agree_with_the_curve():
-    plan = planning.read("cascade", 60_000, 4, seed=1)
-    need = plan.needed.set_index("design")
-    counted = plan.groups[plan.groups["system"] == "interleaving, win"].set_index("users")["error"]
-    for n in (100, 300, 1000):
-        told = planning.simulation.sign_error(*need.loc["interleaving, win", ["effect", "sd"]], n)
-        assert counted[n] == pytest.approx(
-            float(told), abs=4 * np.sqrt(told * (1 - told) / (60_000 // n))
-        )
+def test_curves_fall_from_half_to_five_percent_where_the_table_says(plan):
+    """Between the points of the curve a straight line is off by up to 0.005."""
+    users_for_5_percent = plan.needed.set_index("design")["agree_95"]
+    for design, curve in plan.curves.groupby("system"):
+        assert (np.diff(curve["error"]) <= 0).all()
+        assert curve["error"].max() <= 0.5
+        log_users = np.log(users_for_5_percent[design])
+        error = np.interp(log_users, np.log(curve["users"]), curve["error"])
+        assert error == pytest.approx(0.05, abs=0.005)
 
 
-def test_the_seed_fixes_the_planning():
-    one, two, other = (planning.read("positions", 2000, 3, seed=seed) for seed in (5, 5, 6))
-    assert one.needed.equals(two.needed)
-    assert one.stages.equals(two.stages)
-    assert one.candidates.equals(two.candidates)
-    assert not one.needed.equals(other.needed)
+@pytest.mark.parametrize("users", [100, 300, 1000])
+def test_counted_experiments_agree_with_the_curve(plan, users):
+    """To four standard errors of a share of 60,000 / users experiments."""
+    design = "interleaving, win"
+    row = plan.needed.set_index("design").loc[design]
+    counted = plan.groups.set_index(["system", "users"]).loc[(design, users), "error"]
+    p = planning.simulation.sign_error(row["effect"], row["sd"], users)
+    assert counted == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / (60_000 // users)))
 
 
-def test_means_shares_and_ratios_have_their_own_test():
-    table = users()
-    study = interleaving.read(
-        users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL
-    ).users
-    rows = study.comparisons.set_index("metric")
-    a, b = (table[table["arm"] == arm] for arm in "ab")
-    # 3 of the 70 permutations of 8 users have as large a t
-    assert rows.loc["orders", "p"] == pytest.approx(6 / 70)
-    assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
-    ratio = independent.difference(
-        *(ratio_of(Sums(arm["orders"], arm["visits"])) for arm in (b, a))
-    )
-    assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
-    assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
-    assert rows["method"].tolist() == ["studentised permutation", "score", "jackknife t"]
+@pytest.mark.parametrize("frame", ["needed", "stages", "candidates"])
+def test_the_seed_fixes_the_planning(frame):
+    once, again = (planning.read("positions", 2000, 3, seed=5) for _ in range(2))
+    assert getattr(once, frame).equals(getattr(again, frame))
 
 
-def test_cuped_strata_and_cap_stand_beside_the_plain_result():
-    options = {
-        "metrics": "orders",
-        "before": "past",
-        "strata": "country",
-        "cap": 0.8,
-        "baseline": "a",
-    }
-    study = interleaving.read(users=users(), **options, **SMALL).users
-    rows = study.adjustments.set_index("way")
-    table = users()
-    a, b = (table[table["arm"] == arm] for arm in "ab")
-    cuped = experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
-    assert rows.loc["CUPED with past", "p"] == pytest.approx(cuped.p_value)
-    assert rows.loc["CUPED with past", "users"] < 1
-    assert rows.loc["as it is", "users"] == 1
+def test_another_seed_gives_another_planning():
+    five, six = (planning.read("positions", 2000, 3, seed=seed) for seed in (5, 6))
+    assert not five.needed.equals(six.needed)
+
+
+@pytest.fixture(scope="module")
+def of_three_kinds():
+    """The comparison of arm b with a by a mean, a share and a ratio."""
+    metrics = "orders,bought,orders/visits"
+    study = interleaving.read(users=users(), metrics=metrics, baseline="a", **SMALL)
+    return study.users.comparisons.set_index("metric")
+
+
+def test_a_mean_of_few_users_is_tested_by_permutations(of_three_kinds):
+    """3 of the C(8, 4) = 70 permutations of eight users have as large a t on each side."""
+    row = of_three_kinds.loc["orders"]
+    assert row["method"] == "studentised permutation"
+    assert row["p"] == pytest.approx(6 / 70)
+
+
+def test_a_share_is_tested_by_the_score_test(of_three_kinds):
+    """All 4 users of b bought, and 3 of 4 of a."""
+    row = of_three_kinds.loc["bought"]
+    assert row["method"] == "score"
+    assert row["p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
+
+
+def test_a_ratio_is_tested_by_the_jackknife(of_three_kinds):
+    """Users of b made 11 orders in 12 visits, those of a 4 in 9."""
+    arms = dict([*users().groupby("arm")])
+    a, b = (ratio_of(Sums(arms[arm]["orders"], arms[arm]["visits"])) for arm in "ab")
+    row = of_three_kinds.loc["orders/visits"]
+    assert row["method"] == "jackknife t"
+    assert row["p"] == pytest.approx(independent.difference(b, a).p_value)
+    assert row["difference"] == pytest.approx(11 / 12 - 4 / 9)
+
+
+ADJUSTED_WAY = "CUPED with past"
+
+
+def cuped_of(table):
+    """Orders of b against those of a, adjusted for the past."""
+    arms = dict([*table.groupby("arm")])
+    a, b = arms["a"], arms["b"]
+    return experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
+
+
+@pytest.fixture(scope="module")
+def adjusted_in_three_ways():
+    asked = {"before": "past", "strata": "country", "cap": 0.8, "baseline": "a"}
+    return interleaving.read(users=users(), metrics="orders", **asked, **SMALL).users
+
+
+def test_cuped_strata_and_cap_stand_beside_the_plain_result(adjusted_in_three_ways):
+    """The 80th percentile of the orders is 2.6."""
+    rows = adjusted_in_three_ways.adjustments.set_index("way")
+    assert rows.loc[ADJUSTED_WAY, "p"] == pytest.approx(cuped_of(users()).p_value)
+    assert rows.loc[ADJUSTED_WAY, "users"] < rows.loc["as it is", "users"] == 1
     assert "stratified by country" in rows.index
     assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
-    decides = study.headline.iloc[0]
-    assert decides[["difference", "p"]].tolist() == pytest.approx(
-        [cuped.difference.value, cuped.p_value]
-    )
-    assert decides["method"] == "Welch t after CUPED with past"
-    assert "adjusted for past" in first_screen.verdict(study).text
+
+
+def test_cuped_decides(adjusted_in_three_ways):
+    row = adjusted_in_three_ways.headline.iloc[0]
+    cuped = cuped_of(users())
+    assert row["difference"] == pytest.approx(cuped.difference.value)
+    assert row["p"] == pytest.approx(cuped.p_value)
+    assert row["method"] == "Welch t after CUPED with past"
+    assert "adjusted for past" in first_screen.verdict(adjusted_in_three_ways).text
 
 
 def known_before(arms="ab", users=2000):
@@ -262,49 +349,58 @@ def known_before(arms="ab", users=2000):
     n = users * len(arms)
     past = rng.normal(size=n)
     arm = np.resize(list(arms), n)
-    chance = 1 / (1 + np.exp(1 - 3 * past)) + 0.02 * (arm == "a")
-    table = {"user": np.arange(n).astype(str), "arm": arm, "past": past}
-    table |= {"bought": (rng.random(n) < chance).astype(int)}
-    table |= {"orders": rng.poisson(np.exp(0.8 * past)), "visits": 1 + rng.poisson(2, n)}
-    return pd.DataFrame(table)
+    p = 1 / (1 + np.exp(1 - 3 * past)) + 0.02 * (arm == "a")
+    return pd.DataFrame(
+        {
+            "user": np.arange(n).astype(str),
+            "arm": arm,
+            "past": past,
+            "bought": (rng.random(n) < p).astype(int),
+            "orders": rng.poisson(np.exp(0.8 * past)),
+            "visits": 1 + rng.poisson(2, n),
+        }
+    )
+
+
+NUMBERS = ["difference", "low", "high", "p"]
 
 
 def by_regression(table, metric):
-    """The adjusted difference a − b with its limits and p, from residuals within arms."""
-    y = table[metric].to_numpy(float)
-    x = table["past"].to_numpy()
-    first = table["arm"] == "a"
-    inner_y, inner_x = (v - np.where(first, v[first].mean(), v[~first].mean()) for v in (y, x))
-    rest = y - (inner_x @ inner_y) / (inner_x @ inner_x) * x
-    test = ttest_ind(rest[first], rest[~first], equal_var=False)
-    inside = test.confidence_interval()
-    return [rest[first].mean() - rest[~first].mean(), inside.low, inside.high, test.pvalue]
+    """NUMBERS of a − b by Welch's t on what a regression on the past, within arms, leaves over."""
+    y = table[metric]
+    x = table["past"]
+    y_in_arm = y - y.groupby(table["arm"]).transform("mean")
+    x_in_arm = x - x.groupby(table["arm"]).transform("mean")
+    slope = (x_in_arm @ y_in_arm) / (x_in_arm @ x_in_arm)
+    rest = dict([*(y - slope * x).groupby(table["arm"])])
+    test = ttest_ind(rest["a"], rest["b"], equal_var=False)
+    limits = test.confidence_interval()
+    return [rest["a"].mean() - rest["b"].mean(), limits.low, limits.high, test.pvalue]
 
 
 @pytest.mark.parametrize("metric", ["bought", "orders"])
 def test_cuped_of_shares_and_counts_decides_by_the_adjusted_means(metric):
     table = known_before()
-    study = interleaving.read(users=table, metrics=metric, before="past", baseline="b", **SMALL)
-    numbers = ["difference", "low", "high", "p"]
-    right = by_regression(table, metric)
-    headline, row = (frame.iloc[0] for frame in (study.users.headline, study.users.comparisons))
-    beside = study.users.adjustments.set_index("way").loc["CUPED with past"]
-    for shown in (headline, row, beside):
-        assert shown[numbers].tolist() == pytest.approx(right)
-    assert row["method"] == "Welch t after CUPED with past"
+    asked = {"metrics": metric, "before": "past", "baseline": "b"} | SMALL
+    study = interleaving.read(users=table, **asked).users
+    expected = by_regression(table, metric)
+    adjustments = study.adjustments.set_index("way")
+    for row in (study.headline.iloc[0], study.comparisons.iloc[0], adjustments.loc[ADJUSTED_WAY]):
+        assert row[NUMBERS].tolist() == pytest.approx(expected)
+    assert study.comparisons["method"].tolist() == ["Welch t after CUPED with past"]
 
 
 def test_cuped_of_a_share_is_as_narrow_as_the_past_allows():
+    """√(1 − ρ²) of the width; within 2 %, as the share's own interval is no t interval."""
     table = known_before()
     read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **SMALL)
     raw = read().users.headline.iloc[0]
     adjusted = read(before="past").users.headline.iloc[0]
-    left = (adjusted["high"] - adjusted["low"]) / (raw["high"] - raw["low"])
+    narrowing = (adjusted["high"] - adjusted["low"]) / (raw["high"] - raw["low"])
     correlation = np.corrcoef(table["bought"], table["past"])[0, 1]
-    assert left == pytest.approx(np.sqrt(1 - correlation**2), rel=0.02)
-    assert raw["verdict"] == "cannot tell"
-    assert adjusted["verdict"] == "better"
-    assert adjusted["detectable"] == pytest.approx(raw["detectable"] * left, rel=0.05)
+    assert narrowing == pytest.approx(np.sqrt(1 - correlation**2), rel=0.02)
+    assert adjusted["detectable"] == pytest.approx(raw["detectable"] * narrowing, rel=0.05)
+    assert (raw["verdict"], adjusted["verdict"]) == ("cannot tell", "better")
 
 
 def test_the_test_of_an_adjusted_share_is_named_as_it_is():
@@ -314,43 +410,51 @@ def test_the_test_of_an_adjusted_share_is_named_as_it_is():
 
 @pytest.mark.parametrize("arms", ["ab", "abc"])
 def test_adjusted_means_differ_by_the_adjusted_difference(arms):
-    table = known_before(arms)
-    study = interleaving.read(users=table, metrics="bought,visits", before="past", **SMALL).users
-    rows = study.comparisons
-    adjusted = rows[rows["metric"] == "visits"]  # the first mean of amounts or counts
-    assert (adjusted["adjusted_first"] - adjusted["adjusted_second"]).to_numpy() == pytest.approx(
-        adjusted["difference"].to_numpy(), abs=1e-12
-    )
-    assert rows.loc[rows["metric"] == "bought", "adjusted_first"].isna().all()
+    """visits is the first mean of amounts or counts, which alone is adjusted."""
+    asked = {"metrics": "bought,visits", "before": "past"} | SMALL
+    rows = interleaving.read(users=known_before(arms), **asked).users.comparisons
+    visits = rows.query("metric == 'visits'")
+    difference = visits["adjusted_first"] - visits["adjusted_second"]
+    assert difference.tolist() == pytest.approx(visits["difference"].tolist(), abs=1e-12)
+    assert rows.query("metric == 'bought'")["adjusted_first"].isna().all()
 
 
-def test_printed_adjusted_means_differ_by_the_printed_difference():
+@pytest.mark.parametrize(("decimals", "printed"), [(2, ["0.34", "0.32"]), (3, ["0.342", "0.319"])])
+def test_adjusted_means_are_rounded_so_that_they_differ_by_the_difference(decimals, printed):
+    """0.3425 would be printed as 0.343, 0.024 above 0.319."""
     row = {"adjusted_first": 0.3425, "adjusted_second": 0.3194, "difference": 0.0231}
-    assert page.adjusted_means(row, 2) == ["0.34", "0.32"]
-    assert page.adjusted_means(row, 3) == ["0.342", "0.319"]
-    study = interleaving.read(
-        users=known_before(), metrics="bought", before="past", baseline="b", **SMALL
-    ).users
-    (pair,) = re.findall(
-        r"Adjusted means: a (\S+) and b (\S+)\. ", first_screen.verdict(study).text
-    )
-    difference = round(float(pair[0]) - float(pair[1]), 3)
-    assert difference == round(study.headline.iloc[0]["difference"], 3)
+    assert page.adjusted_means(row, decimals) == printed
+
+
+@pytest.fixture(scope="module")
+def adjusted_share():
+    """The study of a share that is adjusted for the past."""
+    asked = {"metrics": "bought", "before": "past", "baseline": "b"} | SMALL
+    return interleaving.read(users=known_before(), **asked).users
+
+
+def test_printed_adjusted_means_differ_by_the_printed_difference(adjusted_share):
+    text = first_screen.verdict(adjusted_share).text
+    (means,) = re.findall(r"Adjusted means: a (\S+) and b (\S+)\. ", text)
+    a, b = map(float, means)
+    (difference,) = adjusted_share.headline["difference"]
+    assert round(a - b, 3) == round(difference, 3)
 
 
 def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heavy_users():
+    """One of six users has 60 of 79 visits; of an arm's revenue of 336."""
+    visits = np.array([1.0, 2, 3, 5, 8, 60])
+    revenue = np.array([4.0, 1, 0, 22, 9, 300])
     table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})
-    visits = [1, 2, 3, 5, 8, 60]
-    revenue = [4, 1, 0, 22, 9, 300]
-    table["visits"], table["revenue"] = np.repeat(visits, 2), np.repeat(revenue, 2)
+    table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
     study = interleaving.read(users=table, metrics="revenue/visits", **SMALL).users
-    arm = ratio_of(Sums(np.array(revenue, float), np.array(visits, float)))
+    arm = ratio_of(Sums(revenue, visits))
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
-    far = t.ppf(0.975, freedom) * arm.spread.error / arm.value
-    row = study.estimates.iloc[0]
+    distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
+    value = 336 / 79
     assert freedom < 5
-    assert row[["value", "low", "high"]].tolist() == pytest.approx(
-        [336 / 79, 336 / 79 * np.exp(-far), 336 / 79 * np.exp(far)]
+    assert study.estimates.iloc[0][["value", "low", "high"]].tolist() == pytest.approx(
+        [value, value * np.exp(-distance), value * np.exp(distance)]
     )
 
 
@@ -362,19 +466,19 @@ def test_a_share_of_visits_stays_below_1():
 
 
 def test_what_shows_of_amounts_is_the_same_whichever_arm_is_named_first():
-    rng = np.random.default_rng(4)
-    spent = rng.lognormal(0, 1, 400)
-    table = pd.DataFrame({"user": range(400), "arm": ["a", "b"] * 200, "spent": spent})
-    other = table.assign(arm=["b", "a"] * 200)
-    shows = [
-        interleaving.read(
-            users=users, metrics="spent", baseline="b", **SMALL
-        ).users.comparisons.iloc[0]["detectable"]
-        for users in (table, other)
-    ]
-    variation = np.mean([spent[i::2].var(ddof=1) / spent[i::2].mean() ** 2 for i in (0, 1)])
+    """mean · (exp(z √(c² / 100)) − 1), with z of 95 % and a power of 80 %, and c² the squared
+    coefficient of variation in arms of 200, on average.
+    """
+    spent = np.random.default_rng(4).lognormal(0, 1, 400)
+    detectable = []
+    for arms in (["a", "b"], ["b", "a"]):
+        table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})
+        study = interleaving.read(users=table, metrics="spent", baseline="b", **SMALL).users
+        detectable += study.comparisons["detectable"].tolist()
+    c_squared = np.mean([arm.var(ddof=1) / arm.mean() ** 2 for arm in (spent[::2], spent[1::2])])
     z = norm.ppf(0.975) + norm.ppf(0.8)
-    assert shows == pytest.approx([spent.mean() * np.expm1(z * np.sqrt(variation / 100))] * 2)
+    expected = spent.mean() * np.expm1(z * np.sqrt(c_squared / 100))
+    assert detectable == pytest.approx([expected, expected])
 
 
 def test_what_a_metric_measures_is_not_from_before_the_experiment():
@@ -382,48 +486,67 @@ def test_what_a_metric_measures_is_not_from_before_the_experiment():
         interleaving.read(users=users(), metrics="orders,past", before="orders")
 
 
-def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
+def copies_of_users():
+    """The eight users thirty times, with other pasts."""
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table["past"] += np.random.default_rng(3).poisson(4, len(table))
-    read = partial(
-        interleaving.read,
-        users=table,
-        metrics="orders,bought",
-        segments="country",
-        baseline="a",
-        **SMALL,
-    )
-    adjusted, plain = read(before="past").users, read().users
-    row = adjusted.comparisons.iloc[0]
-    raw = plain.comparisons.iloc[0]
+    return table
+
+
+@pytest.fixture(scope="module")
+def read_copies():
+    asked = {"metrics": "orders,bought", "segments": "country", "baseline": "a"} | SMALL
+    return partial(interleaving.read, users=copies_of_users(), **asked)
+
+
+def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_copies):
+    """Within 20 %: the control is adjusted too. Its interval excludes 0 exactly where p < 0.05."""
+    table = copies_of_users()
+    row = read_copies(before="past").users.comparisons.set_index("metric").loc["orders"]
     control = table.loc[table["arm"] == "a", "orders"].mean()
     assert row["lift"] == pytest.approx(row["difference"] / control, rel=0.2)
     assert row["lift_low"] < row["lift"] < row["lift_high"]
     assert (row["p"] < 0.05) == (row["lift_low"] > 0 or row["lift_high"] < 0)
-    assert row["difference"] != raw["difference"]
-    share = adjusted.comparisons.iloc[1]
-    assert share[plain.comparisons.columns].equals(plain.comparisons.iloc[1])  # is not adjusted
-    for part in ("x", "y"):
-        own = table[table["country"] == part]
-        a, b = (own[own["arm"] == arm] for arm in "ab")
-        cuped = experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
-        shown = adjusted.by_segment.query("slice == @part").iloc[0]
-        assert shown["difference"] == pytest.approx(cuped.difference.value)
 
 
-def test_the_sample_ratio_is_against_what_was_planned():
-    table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
+def test_a_share_beside_an_adjusted_mean_is_not_adjusted(read_copies):
+    plain = read_copies().users.comparisons.set_index("metric")
+    adjusted = read_copies(before="past").users.comparisons.set_index("metric")[plain.columns]
+    assert adjusted.loc["orders", "difference"] != plain.loc["orders", "difference"]
+    assert adjusted.loc["bought"].equals(plain.loc["bought"])
+
+
+@pytest.mark.parametrize("country", ["x", "y"])
+def test_cuped_decides_in_slices(read_copies, country):
+    by_segment = read_copies(before="past").users.by_segment
+    (shown,) = by_segment.query("slice == @country")["difference"].dropna().unique()
+    cuped = cuped_of(copies_of_users().query("country == @country"))
+    assert shown == pytest.approx(cuped.difference.value)
+
+
+def findings_with_shares(shares):
+    """Those of twice as many users of a as of b."""
+    table = copies_of_users()
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
-    notes = {
-        shares: experiment_page.findings(
-            interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users
-        )
-        for shares in (None, "a=2,b=1", "unknown")
-    }
-    beside_verdict = notes[None].html.split("<!--at verdict-->")[1].split("<!--/at-->")[0]
+    study = interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users
+    return experiment_page.findings(study)
+
+
+def test_unequal_arms_without_planned_shares_stand_beside_the_verdict():
+    html = findings_with_shares(None).html
+    beside_verdict = re.search("<!--at verdict-->(.*?)<!--/at-->", html, re.DOTALL)[1]
     assert "state the planned share of each by shares" in beside_verdict
-    assert "Sample ratio against the planned shares a=2,b=1: p 1" in notes["a=2,b=1"].text
-    assert "Sample ratio: not tested" in notes["unknown"].text
+
+
+@pytest.mark.parametrize(
+    ("shares", "says"),
+    [
+        ("a=2,b=1", "Sample ratio against the planned shares a=2,b=1: p 1"),
+        ("unknown", "Sample ratio: not tested"),
+    ],
+)
+def test_the_sample_ratio_is_against_what_was_planned(shares, says):
+    assert says in findings_with_shares(shares).text
 
 
 def test_planned_shares_are_those_of_their_arms_in_whatever_order():
@@ -433,34 +556,31 @@ def test_planned_shares_are_those_of_their_arms_in_whatever_order():
 
 
 def test_an_adjustment_saves_users_by_the_square_of_the_width():
-    study = interleaving.read(
-        users=users(), metrics="orders", before="past", baseline="a", **SMALL
-    ).users
-    rows = study.adjustments.set_index("way")
+    asked = {"metrics": "orders", "before": "past", "baseline": "a"} | SMALL
+    rows = interleaving.read(users=users(), **asked).users.adjustments.set_index("way")
     width = rows["high"] - rows["low"]
-    saved = (width["CUPED with past"] / width["as it is"]) ** 2
-    assert rows.loc["CUPED with past", "users"] == pytest.approx(saved)
+    saved = (width[ADJUSTED_WAY] / width["as it is"]) ** 2
+    assert rows.loc[ADJUSTED_WAY, "users"] == pytest.approx(saved)
 
 
 def test_users_for_a_lift_are_those_of_the_control_and_fewer_by_cuped():
     """Orders of a: 1, 0, 1, 2 with 1, 0, 2, 2 before: mean 1, squared correlation 8/11."""
-    study = interleaving.read(
-        users=users(), metrics="orders", before="past", baseline="a", **SMALL
-    ).users
-    row = study.users_for.set_index("lift").loc[0.01]
+    asked = {"metrics": "orders", "before": "past", "baseline": "a"} | SMALL
+    row = interleaving.read(users=users(), **asked).users.users_for.set_index("lift").loc[0.01]
     assert row["difference"] == pytest.approx(0.01)
-    assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)
+    assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)  # by t, not normal
 
 
 def test_the_top_users_are_at_least_one():
+    """1 % of eight users is the one who made 4 of 15 orders."""
     study = interleaving.read(users=users(), metrics="orders", **SMALL).users
     assert study.concentration[0.01] == pytest.approx(4 / 15)
 
 
-@pytest.mark.parametrize("others, few", [(9, {"a": 9, "b": 9}), (10, {})])
-def test_users_with_another_value_are_few_below_ten_an_arm(others, few):
+@pytest.mark.parametrize("in_each_arm, few", [(9, {"a": 9, "b": 9}), (10, {})])
+def test_users_with_another_value_are_few_below_ten_an_arm(in_each_arm, few):
     table = pd.DataFrame({"user": range(100), "arm": ["a", "b"] * 50, "orders": 0})
-    table.loc[: 2 * others - 1, "orders"] = 3
+    table.loc[: 2 * in_each_arm - 1, "orders"] = 3
     study = interleaving.read(users=table, metrics="orders", **SMALL).users
     assert experiment.few_others(study) == few
 
@@ -474,21 +594,27 @@ def test_a_metric_of_zeros_ones_and_twos_is_a_mean_and_no_share():
 
 @pytest.mark.parametrize("crossed, mark", [(1, ""), (2, ' class="warn"')])
 def test_crossed_users_are_a_warning_above_one_in_a_hundred(crossed, mark):
+    """Of 102 users, who are in both arms."""
     table = pd.DataFrame({"user": range(102), "arm": ["a", "b"] * 51, "orders": range(102)})
     again = table[:crossed].assign(arm=["b", "a"][:crossed])
     study = interleaving.read(users=pd.concat([table, again]), metrics="orders", **SMALL).users
-    text = experiment_page.findings(study).html
-    assert f'<li id="users-EK710"{mark}>{crossed} user' in text
+    html = experiment_page.findings(study).html
+    assert f'<li id="users-EK710"{mark}>{crossed} user' in html
 
 
-def test_less_can_be_better_and_three_arms_are_one_family():
+def test_more_is_worse_where_less_is_better():
     table = users(orders=[1, 9, 0, 9, 1, 8, 2, 9])
     study = interleaving.read(users=table, metrics="orders", best="low", **SMALL).users
-    assert study.headline[["first", "verdict"]].iloc[0].tolist() == ["b", "worse"]
-    named = {"a": "x", "b": "y"}
-    table = table.assign(arm=table["arm"].map(named))
-    more = pd.concat([table, users(user=[f"v{i}" for i in range(8)], arm=["z"] * 8)])
-    comparisons = interleaving.read(users=more, metrics="orders", **SMALL).users.comparisons
+    assert study.headline[["first", "verdict"]].to_numpy().tolist() == [["b", "worse"]]
+
+
+def test_three_arms_are_one_family():
+    """None of them is called as a control."""
+    third = users(user=[f"v{i}" for i in range(8)], arm="z")
+    two = users(arm=["x", "y"] * 4, orders=[1, 9, 0, 9, 1, 8, 2, 9])
+    comparisons = interleaving.read(
+        users=pd.concat([two, third]), metrics="orders", **SMALL
+    ).users.comparisons
     assert len(comparisons) == 3
     assert (comparisons["adjusted"] >= comparisons["p"]).all()
 
@@ -498,7 +624,7 @@ def test_a_table_of_users_without_numbers_needs_metrics():
         interleaving.read(users=users()[["user", "arm"]], **SMALL)
 
 
-def test_the_first_flag_decides_and_what_was_before_is_no_metric_where_none_is_named():
+def test_without_metrics_flags_come_first_and_what_was_before_is_none():
     rng = np.random.default_rng(4)
     table = pd.DataFrame(
         {
@@ -516,155 +642,172 @@ def test_the_first_flag_decides_and_what_was_before_is_no_metric_where_none_is_n
 
 
 def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
-    table = pd.DataFrame(
-        {"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": np.arange(800) % 3 == 0}
-    )
-    study = interleaving.read(
-        users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL
-    ).users
-    row = study.comparisons.iloc[0]
-    share = study.estimates.set_index("system")
-    sizes = [share.loc[row[side], "n"] for side in ("first", "second")]
-    by_test = power.detectable_share(
-        share.loc[row["second"], "value"], *sizes, level=study.family_level
-    )
-    assert row["detectable"] == pytest.approx(by_test)
-    assert 0.05 < by_test < 0.15
+    """Of 500 users of b and 300 of a, a third of whom bought."""
+    bought = (np.arange(800) % 3 == 0).astype(int)
+    table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": bought})
+    study = interleaving.read(users=table, metrics="bought", baseline="a", **SMALL).users
+    (row,) = study.comparisons.to_dict("records")
+    share_of_a = bought[:300].mean()
+    expected = power.detectable_share(share_of_a, 500, 300, level=study.family_level)
+    assert (row["first"], row["second"]) == ("b", "a")
+    assert row["detectable"] == pytest.approx(expected)
+    assert 0.05 < expected < 0.15
 
 
 def test_what_a_table_of_users_compares_is_called_an_arm():
-    table = pd.DataFrame(
-        {"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7}
-    )
-    page_text = experiment_page.estimates(
-        interleaving.read(users=table, metrics="plays").users
-    ).html
-    assert '<th scope="col">arm</th>' in page_text
-    assert "system" not in page_text
+    plays = np.arange(60) % 7
+    table = pd.DataFrame({"user": range(60), "arm": ["a", "b", "c"] * 20, "plays": plays})
+    study = interleaving.read(users=table, metrics="plays").users
+    html = experiment_page.estimates(study).html
+    assert '<th scope="col">arm</th>' in html
+    assert "system" not in html
 
 
 def limits(comparison):
     return [comparison.difference.low, comparison.difference.high]
 
 
-def test_welch_equals_scipy():
-    from scipy.stats import ttest_ind
-
+def two_samples():
     rng = np.random.default_rng(0)
-    a = rng.gamma(2, 3, 40)
-    b = rng.gamma(2, 2, 15)
-    got = independent.difference(mean_of(a), mean_of(b), level=0.9)
-    want = ttest_ind(a, b, equal_var=False)
-    assert got.p_value == pytest.approx(want.pvalue)
-    assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
-    back = independent.difference(mean_of(b), mean_of(a), level=0.9)
-    assert (back.p_value, back.difference.value) == pytest.approx(
-        (got.p_value, -got.difference.value)
-    )
+    return rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
+
+
+def test_welch_equals_scipy():
+    a, b = two_samples()
+    found = independent.difference(mean_of(a), mean_of(b), level=0.9)
+    expected = ttest_ind(a, b, equal_var=False)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert limits(found) == pytest.approx(list(expected.confidence_interval(0.9)))
+
+
+def test_swapped_arms_have_the_mirrored_difference():
+    a, b = (mean_of(sample) for sample in two_samples())
+    there = independent.difference(a, b)
+    back = independent.difference(b, a)
+    assert back.p_value == pytest.approx(there.p_value)
+    assert back.difference.value == pytest.approx(-there.difference.value)
 
 
 # Ratios of sums and lifts
 
 
-def people(rng, n, lift=1.0):
+class People(NamedTuple):
     """Clicks and impressions of users who differ in use and taste, and clicks before."""
-    seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
-    taste = rng.beta(2, 18, n)
-    return (
-        rng.binomial(seen, np.minimum(1, taste * lift)).astype(float),
-        seen,
-        rng.binomial(seen, taste).astype(float),
-    )
+
+    clicks: np.ndarray
+    seen: np.ndarray
+    before: np.ndarray
+
+    @property
+    def sums(self):
+        return Sums(self.clicks, self.seen)
+
+    @classmethod
+    def drawn(cls, rng, n, lift=1.0):
+        seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
+        taste = rng.beta(2, 18, n)
+        clicks = rng.binomial(seen, np.minimum(1, taste * lift)).astype(float)
+        return cls(clicks, seen, rng.binomial(seen, taste).astype(float))
 
 
-def small_arms(repeats, seed):
+def small_arms(rng):
     """Ratios of few users of any sign: where the control may be 0 and intervals run to infinity."""
-    rng = np.random.default_rng(seed)
-    for _ in range(repeats):
-        arms = []
-        for _ in range(2):
-            bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
-            arms.append(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
-        yield arms
+    bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
+    return ratio_of(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
 
 
-def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
-    infinite = 0
-    for one, two in small_arms(800, seed=11):
-        got = independent.lift(ratio_of(one), ratio_of(two))
-        low, high = limits(got)
-        infinite += np.isinf([low, high]).any()
-        assert low <= got.difference.value <= high
-        assert (got.p_value < 0.05) == (not low <= 0 <= high)
-        assert got.p_value == independent.difference(ratio_of(one), ratio_of(two)).p_value
-    assert 100 < infinite < 700
+def test_the_lift_of_ratios_excludes_0_exactly_where_p_is_below_5_percent():
+    rng = np.random.default_rng(11)
+    unbounded = 0
+    for _ in range(800):
+        arm, control = small_arms(rng), small_arms(rng)
+        lift = independent.lift(arm, control)
+        low, high = limits(lift)
+        unbounded += np.isinf([low, high]).any()
+        assert low <= lift.difference.value <= high
+        assert (lift.p_value < 0.05) == (not low <= 0 <= high)
+        assert lift.p_value == independent.difference(arm, control).p_value
+    assert 100 < unbounded < 700
 
 
-def test_fieller_by_brute_force():
+def test_the_limits_of_a_lift_are_fiellers():
+    """The largest and the least ratio r with (a − r b)² ≤ t² (variance of a + r² variance of b),
+    less 1, on a grid of steps of 1e-5; t has Satterthwaite's degrees of freedom.
+    """
     rng = np.random.default_rng(12)
     a = rng.gamma(2, 3, 20)
     b = rng.gamma(2, 2, 9)
-    errors = [one.var(ddof=1) / one.size for one in (a, b)]
-    from scipy.stats import t
+    of_a = a.var(ddof=1) / 20
+    of_b = b.var(ddof=1) / 9
+    freedom = (of_a + of_b) ** 2 / (of_a**2 / 19 + of_b**2 / 8)
+    r = np.linspace(0, 7, 700_001)
+    distance = (a.mean() - r * b.mean()) ** 2
+    inside = r[distance <= t.ppf(0.975, freedom) ** 2 * (of_a + r**2 * of_b)]
+    lift = independent.lift(mean_of(a), mean_of(b))
+    assert limits(lift) == pytest.approx([inside.min() - 1, inside.max() - 1], abs=2e-5)
 
-    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 19 + errors[1] ** 2 / 8)
-    grid = np.linspace(0, 7, 700_001)
-    inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (
-        errors[0] + grid**2 * errors[1]
+
+def jackknife_variance(arm):
+    """(n − 1) / n · Σ (ratio without a user − their mean)²."""
+    n = arm.clicks.size
+    without = np.array(
+        [np.delete(arm.clicks, i).sum() / np.delete(arm.seen, i).sum() for i in range(n)]
     )
-    want = [grid[inside].min() - 1, grid[inside].max() - 1]
-    assert limits(independent.lift(mean_of(a), mean_of(b))) == pytest.approx(want, abs=2e-5)
+    return (n - 1) / n * ((without - without.mean()) ** 2).sum()
 
 
 def test_the_jackknife_leaves_out_each_user():
+    """t with Satterthwaite's degrees of freedom of Kish's numbers of users, (Σ w)² / Σ w²."""
     rng = np.random.default_rng(13)
-    (a, n, _), (b, m, _) = people(rng, 30), people(rng, 40)
-    error = []
-    for top, bottom in ((a, n), (b, m)):
-        without = np.array(
-            [np.delete(top, i).sum() / np.delete(bottom, i).sum() for i in range(top.size)]
-        )
-        error.append((top.size - 1) / top.size * ((without - without.mean()) ** 2).sum())
-    kish = [bottom.sum() ** 2 / (bottom**2).sum() for bottom in (n, m)]
-    freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
-    from scipy.stats import t
-
-    got = independent.difference(ratio_of(Sums(a, n)), ratio_of(Sums(b, m)))
-    assert got.p_value == pytest.approx(
-        2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom)
-    )
+    a, b = People.drawn(rng, 30), People.drawn(rng, 40)
+    of_a, of_b = jackknife_variance(a), jackknife_variance(b)
+    kish_a, kish_b = (arm.seen.sum() ** 2 / (arm.seen**2).sum() for arm in (a, b))
+    freedom = (of_a + of_b) ** 2 / (of_a**2 / (kish_a - 1) + of_b**2 / (kish_b - 1))
+    found = independent.difference(ratio_of(a.sums), ratio_of(b.sums))
+    statistic = abs(found.difference.value) / np.sqrt(of_a + of_b)
+    assert found.p_value == pytest.approx(2 * t.sf(statistic, freedom))
 
 
-def test_cuped_narrows_the_interval_by_the_correlation():
+@pytest.fixture(scope="module")
+def clicks():
+    """Two arms of 4,000 users, the first with a lift of 20 %; and their difference as it is."""
     rng = np.random.default_rng(5)
-    (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
-    plain = independent.difference(mean_of(a), mean_of(b))
-    adjusted = experiments.cuped(a, b, a0, b0)
-    width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
-    assert width[0] / width[1] == pytest.approx(
-        np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05
-    )
-    useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
+    a, b = People.drawn(rng, 4000, 1.2), People.drawn(rng, 4000)
+    return a, b, independent.difference(mean_of(a.clicks), mean_of(b.clicks))
+
+
+def test_cuped_narrows_the_interval_by_the_correlation(clicks):
+    """To √(1 − ρ²), within 5 %, as ρ is that of one arm."""
+    a, b, plain = clicks
+    adjusted = experiments.cuped(a.clicks, b.clicks, a.before, b.before)
+    rho = np.corrcoef(b.clicks, b.before)[0, 1]
+    narrowing = np.ptp(limits(adjusted)) / np.ptp(limits(plain))
+    assert narrowing == pytest.approx(np.sqrt(1 - rho**2), rel=0.05)
+
+
+def test_cuped_by_a_constant_changes_nothing(clicks):
+    a, b, plain = clicks
+    constant = np.ones(4000)
+    useless = experiments.cuped(a.clicks, b.clicks, constant, constant)
     assert useless.p_value == pytest.approx(plain.p_value)
     assert useless.difference.value == pytest.approx(plain.difference.value)
 
 
 def test_one_stratum_is_none():
     rng = np.random.default_rng(6)
-    a = rng.normal(1, 1, 50)
-    b = rng.normal(0, 1, 60)
-    one = experiments.stratified(
-        {"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60}
-    )
-    assert one.p_value == pytest.approx(independent.difference(mean_of(a), mean_of(b)).p_value)
+    values = {"treatment": rng.normal(1, 1, 50), "control": rng.normal(0, 1, 60)}
+    one = experiments.stratified(values, {"treatment": ["s"] * 50, "control": ["s"] * 60})
+    plain = independent.difference(mean_of(values["treatment"]), mean_of(values["control"]))
+    assert one.p_value == pytest.approx(plain.p_value)
 
 
-def test_sample_ratio_equals_scipy():
-    from scipy.stats import chisquare
-
-    assert experiments.sample_ratio([510, 490]) == pytest.approx(chisquare([510, 490]).pvalue)
-    got = experiments.sample_ratio([90, 210, 300], [1, 2, 3])
-    assert got == pytest.approx(chisquare([90, 210, 300], [100, 200, 300]).pvalue)
+@pytest.mark.parametrize(
+    ("users", "shares", "expected"),
+    [([510, 490], None, [500, 500]), ([90, 210, 300], [1, 2, 3], [100, 200, 300])],
+)
+def test_sample_ratio_equals_scipys_chi_square_test(users, shares, expected):
+    p = experiments.sample_ratio(users, shares)
+    assert p == pytest.approx(chisquare(users, expected).pvalue)
 
 
 def test_cuped_by_a_copy_of_the_metric_is_refused():
@@ -680,17 +823,12 @@ def test_cuped_by_a_copy_of_the_capped_metric_is_refused():
         interleaving.read(users=table, metrics="orders", before="copy", cap=share, **SMALL)
 
 
-def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means():
-    study = interleaving.read(
-        users=known_before(), metrics="bought", before="past", baseline="b", **SMALL
-    ).users
-    row = study.headline.iloc[0]
-    (pair,) = re.findall(
-        r"bought adjusted for past is (\S+) \(\S+ more\) instead of (\S+)\.",
-        first_screen.verdict(study).text,
-    )
-    means = row[["adjusted_first", "adjusted_second"]].tolist()
-    assert [float(mean) for mean in pair] == pytest.approx(means, abs=1e-3)
+def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means(adjusted_share):
+    text = first_screen.verdict(adjusted_share).text
+    sentence = r"bought adjusted for past is (\S+) \(\S+ more\) instead of (\S+)\."
+    (printed,) = re.findall(sentence, text)
+    means = adjusted_share.headline.iloc[0][["adjusted_first", "adjusted_second"]]
+    assert [float(mean) for mean in printed] == pytest.approx(means.tolist(), abs=1e-3)
 
 
 def test_the_means_of_an_adjusted_pair_turn_with_its_names():

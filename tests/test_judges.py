@@ -42,6 +42,7 @@ def long(seed: int = 76, **options: object) -> pd.DataFrame:
 
 
 def rated(seed: int = 1, units: int = 200, categories: int = 4) -> Ratings:
+    """Categories by two raters, of whom the second copies the first on 60 % of the units."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, categories, units).astype(float)
     other = rng.integers(0, categories, units)
@@ -53,33 +54,37 @@ def value(ratings: Ratings, name: str) -> float:
 
 
 def statistic(score: np.ndarray, label: np.ndarray, unit: np.ndarray | None = None):
+    """The mean of the labels, corrected by the judge's scores; a label is NaN where there is
+    none.
+    """
     return JudgedStatistic(SCORE, Sums(score), unit, labels=label)
 
 
 # Agreement ----------------------------------------------------------------------------------------
 
 
-def test_agreement_of_a_table_of_four_cells_by_hand() -> None:
-    # judge 1: human 1 in 40, 0 in 10; judge 0: human 1 in 5, 0 in 45
+@pytest.mark.parametrize(
+    ("name", "disagreement_by_chance"),
+    [
+        ("kappa", 0.5 * 0.55 + 0.5 * 0.45),  # of the judge's 50 ones and the human's 45
+        ("ac1", 1 - 2 * 0.475 * 0.525),  # of the mean share of ones
+        ("alpha", 95 * 105 * 2 / (200 * 199)),  # of two of all 200 ratings, 95 of them ones
+    ],
+)
+def test_agreement_of_a_table_of_four_cells_by_hand(name, disagreement_by_chance) -> None:
+    """1 − disagreement / disagreement by chance, of 15 in 100."""
     judge = np.repeat([1.0, 1, 0, 0], [40, 10, 5, 45])
     human = np.repeat([1.0, 0, 1, 0], [40, 10, 5, 45])
-    ratings = Ratings(judge, human)
-    share = (0.5 + 0.45) / 2
-    pooled = 95 * 105 * 2 / (200 * 199)
-    assert value(ratings, "kappa") == pytest.approx(1 - 0.15 / 0.5, abs=1e-12)
-    assert value(ratings, "ac1") == pytest.approx(
-        1 - 0.15 / (1 - 2 * share * (1 - share)), abs=1e-12
-    )
-    assert value(ratings, "alpha") == pytest.approx(1 - 0.15 / pooled, abs=1e-12)
+    expected = 1 - 0.15 / disagreement_by_chance
+    assert value(Ratings(judge, human), name) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_kappa_is_that_of_scikit_learn(seed: int) -> None:
+@pytest.mark.parametrize(("name", "weights"), [("kappa", None), ("weighted", "quadratic")])
+def test_kappa_is_that_of_scikit_learn(seed: int, name: str, weights: str | None) -> None:
     ratings = rated(seed)
-    sides = ratings.first, ratings.second
-    assert value(ratings, "kappa") == pytest.approx(cohen_kappa_score(*sides), abs=1e-12)
-    quadratic = cohen_kappa_score(*sides, weights="quadratic")
-    assert value(ratings, "weighted") == pytest.approx(quadratic, abs=1e-12)
+    expected = cohen_kappa_score(ratings.first, ratings.second, weights=weights)
+    assert value(ratings, name) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(("name", "level"), [("alpha", "nominal"), ("interval", "interval")])
@@ -92,22 +97,23 @@ def test_alpha_is_that_of_krippendorff(name: str, level: str) -> None:
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_error_of_agreement_is_close_to_the_jackknife(name: str) -> None:
+    """Half of an interval of 68.3 % is a standard error; they differ by terms of 1 / n."""
     ratings = rated(units=400)
     n = len(ratings.first)
-    without = [
+    left_out = [
         value(Ratings(np.delete(ratings.first, i), np.delete(ratings.second, i)), name)
         for i in range(n)
     ]
-    jackknife = np.sqrt((n - 1) / n * np.sum((without - np.mean(without)) ** 2))
-    coefficient = COEFFICIENTS[name](ratings)
-    of = agreement.estimate(ratings, coefficient, 0.6826895)
-    assert (of.high - of.low) / 2 == pytest.approx(jackknife, rel=0.03)
+    jackknife = np.sqrt((n - 1) / n * np.sum((left_out - np.mean(left_out)) ** 2))
+    e = agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.6826895)
+    assert (e.high - e.low) / 2 == pytest.approx(jackknife, rel=0.03)
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_full_agreement_is_1_with_a_lower_limit(name: str) -> None:
     first = rated().first
-    e = agreement.estimate(Ratings(first, first), COEFFICIENTS[name](Ratings(first, first)), 0.95)
+    ratings = Ratings(first, first)
+    e = agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.95)
     assert (e.value, e.high) == (1.0, 1.0)
     assert 0.9 < e.low < 1
 
@@ -122,25 +128,34 @@ def test_agreement_on_one_category_is_undefined_but_for_ac1() -> None:
 # Means --------------------------------------------------------------------------------------------
 
 
+SCORES = np.array([1, 0, 1, 0, 1, 1, 0, 1, 1, 1.0])
+LABELS = np.array([1, 0, 0, 0, 1, 1] + [np.nan] * 4)  # mean 1/2, of scores with mean 2/3
+# λ: the covariance of labels and scores over (1 + 6 / 4) × the variance of all scores, 7/30
+WEIGHT = np.mean((LABELS[:6] - 1 / 2) * (SCORES[:6] - 2 / 3)) / ((1 + 6 / 4) * (7 / 30))
+
+
 def test_corrected_mean_by_hand() -> None:
-    score = np.array([1, 0, 1, 0, 1, 1, 0, 1, 1, 1.0])
-    label = np.array([1, 0, 0, 0, 1, 1] + [np.nan] * 4)
-    of = statistic(score, label)
-    # covariance over 6 labels 1/2 · ... = (1/6) Σ (y − 1/2)(f − 2/3); variance of all scores 7/30
-    product = np.mean((label[:6] - 0.5) * (score[:6] - 2 / 3))
-    weight = product / ((1 + 6 / 4) * (7 / 30))
-    assert of.weight == pytest.approx(weight, abs=1e-12)
-    assert of.value == pytest.approx(0.5 - weight * 2 / 3 + weight * 3 / 4, abs=1e-12)
-    corrections = label[:6] - weight * score[:6]
-    square = corrections.var() / (6 - 2) + weight**2 * score[6:].var(ddof=1) / 4
-    assert np.square(of.influence).sum() == pytest.approx(square, abs=1e-12)
+    """Mean of the labels + λ (mean of the scores without a label, 3/4, less that of those with
+    one).
+    """
+    mean = statistic(SCORES, LABELS)
+    assert mean.weight == pytest.approx(WEIGHT, abs=1e-12)
+    assert mean.value == pytest.approx(1 / 2 + WEIGHT * (3 / 4 - 2 / 3), abs=1e-12)
 
 
-def test_a_judge_that_says_nothing_leaves_the_mean_of_the_labels() -> None:
+def test_variance_of_a_corrected_mean_by_hand() -> None:
+    """That of the mean of 6 corrections, two parameters of which are estimated, and of 4 scores."""
+    corrections = LABELS[:6] - WEIGHT * SCORES[:6]
+    variance = corrections.var() / (6 - 2) + WEIGHT**2 * SCORES[6:].var(ddof=1) / 4
+    influence = statistic(SCORES, LABELS).influence
+    assert np.square(influence).sum() == pytest.approx(variance, abs=1e-12)
+
+
+def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
     rng = np.random.default_rng(2)
     label = np.where(np.arange(200) < 40, rng.random(200), np.nan)
-    of = statistic(np.full(200, 0.5), label)
-    assert (of.weight, of.value) == (0.0, np.nanmean(label))
+    mean = statistic(np.full(200, 0.5), label)
+    assert (mean.weight, mean.value) == (0.0, np.nanmean(label))
 
 
 def test_labels_of_all_units_leave_the_judge_out() -> None:
@@ -149,13 +164,13 @@ def test_labels_of_all_units_leave_the_judge_out() -> None:
     assert statistic(rng.random(50), label).value == pytest.approx(label.mean(), abs=1e-15)
 
 
-def test_a_constant_error_of_the_judge_changes_nothing() -> None:
+@pytest.mark.parametrize("frame", ["estimates", "comparisons"])
+def test_a_constant_error_of_the_judge_changes_nothing(frame: str) -> None:
     table = long()
     kinder = table.assign(judge=table["judge"] + 3)
-    for frame in ("estimates", "comparisons"):
-        ours, theirs = (getattr(read(of), frame) for of in (table, kinder))
-        number = ours.select_dtypes("number").columns
-        np.testing.assert_allclose(ours[number], theirs[number], rtol=1e-9, atol=1e-9)
+    ours = getattr(read(table), frame).select_dtypes("number")
+    theirs = getattr(read(kinder), frame)[ours.columns]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_the_order_of_rows_changes_nothing() -> None:
@@ -166,45 +181,64 @@ def test_the_order_of_rows_changes_nothing() -> None:
     pd.testing.assert_frame_equal(study.agreement, shuffled.agreement)
 
 
-def test_a_wide_table_says_the_same_as_a_long_one() -> None:
-    wide = judged_samples.wide(np.random.default_rng(76))
-    named_after = read(wide, oracle="b_human,a_human", metrics="judge")
-    in_order = read(wide, oracle="a_human,b_human", systems="a,b", metrics="judge")
+@pytest.mark.parametrize(
+    "options",
+    [{"oracle": "b_human,a_human"}, {"oracle": "a_human,b_human", "systems": "a,b"}],
+    ids=["by names", "in the order of systems"],
+)
+def test_a_wide_table_says_the_same_as_a_long_one(options: dict[str, str]) -> None:
+    table = judged_samples.wide(np.random.default_rng(76))
+    wide = read(table, metrics="judge", **options)
     study = read(long(), metrics="judge")
-    for other in (named_after, in_order):
-        pd.testing.assert_frame_equal(study.estimates, other.estimates)
-        pd.testing.assert_frame_equal(study.labels_needed, other.labels_needed)
+    pd.testing.assert_frame_equal(study.estimates, wide.estimates)
+    pd.testing.assert_frame_equal(study.labels_needed, wide.labels_needed)
 
 
 def test_doubled_units_in_clusters_have_the_error_of_single_ones() -> None:
+    """But for n − 1 in the variance by which λ is made."""
     rng = np.random.default_rng(4)
     score, _, label = judged_samples.outputs(rng, units=300, labels=80)["a"]
+    unit = np.repeat(np.arange(300), 2)
     single = statistic(score, label)
-    twice = [np.repeat(values, 2) for values in (score, label, np.arange(300))]
-    doubled = statistic(*twice)
-    assert doubled.value == pytest.approx(single.value, abs=1e-3)  # λ's variance has n − 1
-    errors = [judged.interval(of, OPTIONS) for of in (single, doubled)]
-    widths = [e.high - e.low for e in errors]
-    assert widths[1] == pytest.approx(widths[0], rel=0.01)
+    doubled = statistic(score[unit], label[unit], unit)
+    assert doubled.value == pytest.approx(single.value, abs=1e-3)
+    assert width(doubled) == pytest.approx(width(single), rel=0.01)
+
+
+def width(mean: JudgedStatistic) -> float:
+    e = judged.interval(mean, OPTIONS)
+    return e.high - e.low
 
 
 def test_difference_is_that_of_the_estimates() -> None:
     study = read(long(favour=0.6), baseline="b")
     estimates = study.estimates.set_index("system")["value"]
-    row = study.comparisons.iloc[0]
-    assert row["difference"] == pytest.approx(estimates["a"] - estimates["b"], abs=1e-12)
+    (difference,) = study.comparisons["difference"]
+    assert difference == pytest.approx(estimates["a"] - estimates["b"], abs=1e-12)
 
 
-def test_labels_needed_reach_the_width() -> None:
+def test_labels_needed_halve_the_width_and_are_fewer_than_without_a_judge() -> None:
+    needed = read(long(labels=60, units=2000)).labels_needed
+    assert needed["width"].to_numpy() == pytest.approx(needed["width_now"] / 2)
+    assert (needed["needed"] < needed["alone"]).all()
+
+
+def test_the_plan_gives_the_labels_that_there_are_for_the_width_that_there_is() -> None:
+    """It takes a normal for a t distribution, which of 60 labels are 8 apart at most."""
     study = read(long(labels=60, units=2000))
     row = study.labels_needed.iloc[0]
     plan = study.measure(study.primary, row["what"]).plan()
-    assert row["width"] == pytest.approx(row["width_now"] / 2)
     assert plan.labels_for(row["width_now"], 0.95) == pytest.approx(60, abs=8)
-    assert row["needed"] < row["alone"]
-    assert plan.labels_for(1e-6, 0.95) != plan.labels_for(1e-6, 0.95)  # NaN: more than all
-    wished = read(long(labels=60), width=0.1).labels_needed
-    assert {*wished["width"]} == {0.1}
+
+
+def test_a_width_that_labels_of_all_units_do_not_reach_needs_no_number_of_them() -> None:
+    study = read(long(labels=60))
+    plan = study.measure(study.primary, "a").plan()
+    assert np.isnan(plan.labels_for(1e-6, 0.95))
+
+
+def test_a_width_that_is_asked_for_is_planned_for() -> None:
+    assert {*read(long(labels=60), width=0.1).labels_needed["width"]} == {0.1}
 
 
 # Coverage, level and power of the warnings --------------------------------------------------------
@@ -213,40 +247,44 @@ def test_labels_needed_reach_the_width() -> None:
 @pytest.mark.parametrize("kind", ["score", "binary"])
 @pytest.mark.parametrize("favour", [0.0, 0.6])
 def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
-    options = {"units": 1000, "favour": favour, "kind": kind}
+    """In 300 samples between 93 and 97 %, 2.5 standard errors more or less."""
+    options = {"favour": favour, "kind": kind}
     rng = np.random.default_rng([76, len(kind), int(favour * 10)])
-    whole = judged_samples.outputs(rng, **{**options, "units": 2_000_000})
-    truth = {name: values[1].mean() for name, values in whole.items()}
-    inside = {"a": 0, "b": 0, "a − b": 0}
+    whole = judged_samples.outputs(rng, units=2_000_000, **options)
+    truth = {name: label.mean() for name, (_, label, _) in whole.items()}
+    truth["a − b"] = truth["a"] - truth["b"]
+    covered = dict.fromkeys(truth, 0)
     runs = 300
     for _ in range(runs):
-        made = judged_samples.outputs(rng, labels=50, **options)
-        of = {name: statistic(score, label) for name, (score, _, label) in made.items()}
-        limits = {name: judged.interval(of[name], OPTIONS) for name in of}
-        limits["a − b"] = judged.compare(of["a"], of["b"], OPTIONS).difference
+        sample = judged_samples.outputs(rng, units=1000, labels=50, **options)
+        means = {name: statistic(score, label) for name, (score, _, label) in sample.items()}
+        limits = {name: judged.interval(mean, OPTIONS) for name, mean in means.items()}
+        limits["a − b"] = judged.compare(means["a"], means["b"], OPTIONS).difference
         for name, e in limits.items():
-            wanted = truth[name] if name in truth else truth["a"] - truth["b"]
-            inside[name] += e.low <= wanted <= e.high
-    # 2.5 standard errors beyond 93 and 97 %
-    assert all(0.89 < n / runs < 0.985 for n in inside.values()), inside
+            covered[name] += e.low <= truth[name] <= e.high
+    assert all(0.89 < n / runs < 0.985 for n in covered.values()), covered
 
 
-def test_a_favoured_system_is_found_and_an_equal_one_rarely() -> None:
-    found = {0.0: 0, 0.6: 0}
-    for seed in range(20):
-        for favour in found:
-            found[favour] += len(read(long(seed, favour=favour, labels=100)).favoured)
-    assert found[0.0] <= 3
-    assert found[0.6] >= 17
+@pytest.mark.parametrize(("favour", "least", "most"), [(0.0, 0, 3), (0.6, 17, 20)])
+def test_a_favoured_system_is_found_and_an_equal_one_rarely(favour, least, most) -> None:
+    """In 20 samples."""
+    tables = [long(seed, favour=favour, labels=100) for seed in range(20)]
+    assert least <= sum(len(read(table).favoured) for table in tables) <= most
 
 
-def test_labels_chosen_by_score_are_warned_of() -> None:
+def codes(table: pd.DataFrame) -> list[str]:
+    return [finding.kind.code for finding in judges_page.findings(read(table))]
+
+
+def test_labels_of_the_highest_scores_are_warned_of() -> None:
     table = long(labels=60)
-    highest = table["judge"] > table["judge"].quantile(0.8)
-    table["human"] = table["judge"].where(highest)
-    messages = [f.kind.code for f in judges_page.findings(read(table))]
-    assert "EK363" in messages
-    assert "EK363" not in [f.kind.code for f in judges_page.findings(read(long()))]
+    is_highest = table["judge"] > table["judge"].quantile(0.8)
+    table["human"] = table["judge"].where(is_highest)
+    assert "EK363" in codes(table)
+
+
+def test_labels_of_random_units_are_not_warned_of() -> None:
+    assert "EK363" not in codes(long())
 
 
 # What is refused, and what the page says ----------------------------------------------------------
@@ -279,38 +317,55 @@ def test_one_column_of_labels_for_two_systems_is_refused() -> None:
         read(wide, oracle="a_human")
 
 
-def test_the_page_says_what_it_is_about() -> None:
-    study = read(long(favour=0.9, labels=100), baseline="b")
-    verdict = significance_page.verdict(study).text
+@pytest.fixture(scope="module")
+def favouring():
+    """The study of a judge that favours a."""
+    return read(long(favour=0.9, labels=100), baseline="b")
+
+
+def test_the_verdict_says_what_is_estimated_from_how_many_labels(favouring) -> None:
+    verdict = significance_page.verdict(favouring).text
     assert "These are estimates of what human would give" in verdict
     assert "100 of 400 items per system" in verdict
-    said = significance_page.judge(study).text
-    for word in ("Gwet's AC1", "weight λ", "labels needed", "judge − oracle"):
-        assert word in said
-    codes = {finding.kind.code: finding for finding in significance_page.every_finding(study)}
-    assert {"EK361", "EK362"} <= codes.keys()
-    assert "favours a by" in codes["EK362"].message
-    assert not significance_page.judge(ek.significance(long().drop(columns="human"))).html
+
+
+@pytest.mark.parametrize("words", ["Gwet's AC1", "weight λ", "labels needed", "judge − oracle"])
+def test_the_section_of_the_judge_has_agreement_weight_plan_and_bias(favouring, words) -> None:
+    assert words in significance_page.judge(favouring).text
+
+
+def test_a_system_that_the_judge_favours_is_a_finding(favouring) -> None:
+    every_finding = significance_page.every_finding(favouring)
+    messages = {finding.kind.code: finding.message for finding in every_finding}
+    assert {"EK361", "EK362"} <= messages.keys()
+    assert "favours a by" in messages["EK362"]
+
+
+def test_without_labels_there_is_no_section_of_the_judge() -> None:
+    study = ek.significance(long().drop(columns="human"))
+    assert not significance_page.judge(study).html
 
 
 def test_rare_labels_are_warned_of() -> None:
+    """All labels of a are 1."""
     table = long(kind="binary")
-    of_a = table["system"] == "a"
-    table.loc[of_a & table["human"].notna(), "human"] = 1.0
-    messages = [finding.message for finding in judges_page.findings(read(table))]
+    is_of_a = table["system"] == "a"
+    table.loc[is_of_a & table["human"].notna(), "human"] = 1.0
+    study = read(table)
+    messages = [finding.message for finding in judges_page.findings(study)]
     assert any("of the rarer kind for a" in message for message in messages)
-    assert read(table).estimates.set_index("system").loc["a", "low"] < 0.97
+    assert study.estimates.set_index("system").loc["a", "low"] < 0.97
 
 
 def test_categories_are_compared_as_they_are() -> None:
     table = long(kind="binary")
     study = read(table)
-    known = table[table["human"].notna() & (table["system"] == "a")]
-    agreed = study.agreement.set_index(["system", "coefficient"])["value"]
-    theirs = cohen_kappa_score(known["judge"], known["human"])
-    assert agreed["a", "kappa"] == pytest.approx(theirs, abs=1e-12)
+    labelled = table.query("system == 'a'").dropna(subset="human")
+    values = study.agreement.set_index(["system", "coefficient"])["value"]
+    kappa = cohen_kappa_score(labelled["judge"], labelled["human"])
+    assert values["a", "kappa"] == pytest.approx(kappa, abs=1e-12)
     assert np.isnan(study.cut)
-    assert ("a", "weighted_kappa") not in agreed
+    assert ("a", "weighted_kappa") not in values
 
 
 # The published values -----------------------------------------------------------------------------

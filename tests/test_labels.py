@@ -16,20 +16,21 @@ from evalkit.metrics.counts import count
 from evalkit.metrics.rows import Rows
 
 NAN = float("nan")
-FOUR = ([0] * 5 + [1] * 4 + [2] * 3 + [3] * 2, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2])
+FOUR_CLASSES = ([0] * 5 + [1] * 4 + [2] * 3 + [3] * 2, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2])
 
 
 def of_classes(name, actual, predicted, classes=4):
-    return find_metric(name, "classes").value(
-        Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes)
-    )
+    """The value of a metric of classes, which are numbers from 0."""
+    rows = Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes)
+    return find_metric(name, "classes").value(rows)
 
 
+@pytest.mark.parametrize("classes", [4, 5])  # the last of five never occurs and takes no part
 @pytest.mark.parametrize(
     "name, actual, predicted, expected",
     [
-        ("macro_f1", *FOUR, 0.5625),
-        ("macro_f1_of_means", *FOUR, 0.582857),
+        ("macro_f1", *FOUR_CLASSES, (6 / 8 + 4 / 8 + 4 / 8 + 2 / 4) / 4),
+        ("macro_f1_of_means", *FOUR_CLASSES, 0.582857),  # of 0.6 and 0.566667
         ("macro_precision", [0, 1, 1], [1, 1, 1], NAN),
         ("macro_f1", [0, 1, 1], [1, 1, 1], (0 + 0.8) / 2),
         ("mcc", [0, 0], [0, 0], NAN),
@@ -40,38 +41,46 @@ def of_classes(name, actual, predicted, classes=4):
         ("macro_f1", [], [], NAN),
     ],
 )
-def test_classes_by_hand(name, actual, predicted, expected):
-    for classes in (4, 5):  # a class that never occurs takes no part
-        assert of_classes(name, actual, predicted, classes) == pytest.approx(
-            expected, abs=5e-7, nan_ok=True
-        )
+def test_classes_by_hand(name, actual, predicted, expected, classes):
+    value = of_classes(name, actual, predicted, classes)
+    assert value == pytest.approx(expected, abs=5e-7, nan_ok=True)  # half of the last digit
 
 
-def test_coverage_at_a_precision_target():
-    table = m.Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
-    assert table.table.sum(axis=0).tolist() == [90, 100, 210]
-    assert m.coverage(table, 0.85) == 0.475
-    assert m.coverage_by_class(table, 0.85).tolist() == [0.225, 0.25, 0]
-    assert m.coverage(table, 0.99) == 0
+# 90, 100 and 210 of 400 rows are predicted as each class: precisions of 0.89, 0.92 and 0.29
+CONFUSION = m.Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
+
+
+def test_coverage_is_the_share_of_rows_predicted_as_a_class_of_enough_precision():
+    assert m.coverage_by_class(CONFUSION, 0.85).tolist() == [90 / 400, 100 / 400, 0]
+    assert m.coverage(CONFUSION, 0.85) == 190 / 400
+
+
+def test_coverage_is_0_if_no_class_is_precise_enough():
+    assert m.coverage(CONFUSION, 0.99) == 0
+
+
+def test_coverage_of_no_rows_is_undefined():
     assert np.isnan(m.coverage(m.Confusion(np.zeros((2, 2)), np.arange(2)), 0.5))
 
 
 def test_top_label_calibration_error():
+    """By hand: |probabilities − rows right| in bins from 0.5, 0.7, 0.8 and 0.9 is |1 − 0|,
+    |1.4 − 2|, |0.8 − 0| and |4.8 − 3|, 4.2 of 10 rows; of two equal probabilities the first class
+    is predicted.
+    """
     y = np.array([0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
     p = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1])
-    c = m.top_label(y, np.column_stack([1 - p, p]))
-    assert c.total == 10
-    assert min(c.threshold) == 0.5
-    assert ece(bins_uniform(c)) == pytest.approx(0.42, abs=1e-9)
+    top_label = m.top_label(y, np.column_stack([1 - p, p]))
+    assert ece(bins_uniform(top_label)) == pytest.approx(0.42, abs=1e-9)
 
 
-pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
+pairs_of_classes = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
 @ANY_TIME
-@given(pairs)
-def test_any_classes_equal_scikit_learn(data):
-    actual, predicted = (np.array(column) for column in zip(*data, strict=True))
+@given(st.lists(pairs_of_classes, min_size=1, max_size=40))
+def test_any_classes_equal_scikit_learn(pairs):
+    actual, predicted = np.transpose(pairs)
     rows = Rows(actual, decision=predicted, classes=4)
     np.testing.assert_array_equal(
         rows.confusion.table, metrics.confusion_matrix(actual, predicted, labels=range(4))
@@ -83,59 +92,88 @@ def test_any_classes_equal_scikit_learn(data):
         assert np.isnan(value) or value == pytest.approx(peer(actual, predicted))
 
 
-matrices = st.integers(1, 6).flatmap(
-    lambda k: st.integers(1, 12).flatmap(
-        lambda n: st.tuples(
-            arrays(bool, (n, k)), arrays(float, (n, k), elements=st.integers(0, 4).map(float))
-        )
-    )
-)
+@st.composite
+def labels_and_scores(draw):
+    """Whether each label of each row is true, and its score from 0 to 4."""
+    shape = draw(st.tuples(st.integers(1, 12), st.integers(1, 6)))
+    scores = arrays(float, shape, elements=st.integers(0, 4).map(float))
+    return draw(arrays(bool, shape)), draw(scores)
 
 
 @ANY_TIME
-@given(matrices)
-def test_any_labels_equal_scikit_learn(data):
-    actual, score = data
-    loss = m.ranking_loss(actual, score)
+@given(labels_and_scores())
+def test_any_labels_equal_scikit_learn(table):
+    actual, score = table
     error = m.coverage_error(actual, score)
     precision = m.label_ranking_average_precision(actual, score)
-    for i in range(len(actual)):
-        row = actual[i : i + 1]
-        own = score[i : i + 1]
-        if row.any() and actual.shape[1] > 1:
-            assert error[i] == metrics.coverage_error(row, own)
-            assert precision[i] == pytest.approx(
-                metrics.label_ranking_average_precision_score(row, own)
-            )
-            assert precision[i] == pytest.approx(k.average_precision(k.count(own[0], row[0])))
-        elif not row.any():
-            assert np.isnan([error[i], precision[i], loss[i]]).all()
-        np.testing.assert_allclose(1 - loss[i], k.auc(k.count(own[0], row[0])))
-    assert np.isnan(find_metric("map_classes", "labels").value(Rows(actual, score))) == (
-        not actual.any(axis=0).all()
-    )
+    for i in np.flatnonzero(actual.any(axis=1)):
+        row = [actual[[i]], score[[i]]]
+        if actual.shape[1] > 1:  # scikit-learn takes one label for two classes
+            expected = metrics.label_ranking_average_precision_score(*row)
+            assert precision[i] == pytest.approx(expected)
+            assert error[i] == metrics.coverage_error(*row)
 
 
-def test_labels_by_hand():
-    actual = np.array([[1, 1], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1]], dtype=bool)
+@ANY_TIME
+@given(labels_and_scores())
+def test_labels_of_a_row_have_the_average_precision_and_auc_of_a_list(table):
+    actual, score = table
+    precision = m.label_ranking_average_precision(actual, score)
+    auc = 1 - m.ranking_loss(actual, score)
+    for i, labels in enumerate(actual):
+        counts = k.count(score[i], labels)
+        np.testing.assert_allclose(precision[i], k.average_precision(counts))
+        np.testing.assert_allclose(auc[i], k.auc(counts))
+
+
+@ANY_TIME
+@given(labels_and_scores())
+def test_a_row_without_a_true_label_has_no_value(table):
+    actual, score = table
+    none = ~actual.any(axis=1)
+    for metric in (m.coverage_error, m.label_ranking_average_precision, m.ranking_loss):
+        assert np.isnan(metric(actual, score)[none]).all()
+
+
+@ANY_TIME
+@given(labels_and_scores())
+def test_map_of_classes_is_undefined_if_a_label_is_never_true(table):
+    actual, score = table
+    value = find_metric("map_classes", "labels").value(Rows(actual, score))
+    assert np.isnan(value) == (not actual.any(axis=0).all())
+
+
+def test_map_of_classes_by_hand():
+    """Each of two labels is true at the places 1, 4, 5 and 6 of its list."""
+    actual = np.array([1, 0, 0, 1, 1, 1], bool)[:, None].repeat(2, axis=1)
     score = np.arange(6, 0, -1.0)[:, None].repeat(2, axis=1)
-    assert find_metric("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(
-        0.691667, abs=5e-7
-    )
-    loss = m.ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]]))
-    assert loss[0] == pytest.approx(7 / 12)
+    value = find_metric("map_classes", "labels").value(Rows(actual, score))
+    assert value == pytest.approx((1 / 1 + 2 / 4 + 3 / 5 + 4 / 6) / 4)
 
 
-def test_top_k_shares_a_tie():
+def test_ranking_loss_by_hand():
+    """Of 4 × 3 pairs of a true and a false label the false one scores higher in 6, and equal in
+    2.
+    """
+    actual = np.array([[0, 1, 1, 1, 0, 0, 1]])
+    score = np.array([[7.0, 6, 5, 5, 5, 4, 3]])
+    assert m.ranking_loss(actual, score) == pytest.approx((6 + 2 / 2) / 12)
+
+
+@pytest.mark.parametrize("k, expected", [(1, [0.5, 0]), (3, [1, 1])])
+def test_two_labels_that_tie_for_a_place_in_the_top_count_half(k, expected):
     score = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-    assert m.in_top(np.array([1, 0]), score, 1).tolist() == [0.5, 0]
-    assert m.in_top(np.array([1, 0]), score, 3).tolist() == [1, 1]
+    assert m.in_top(np.array([1, 0]), score, k).tolist() == expected
 
 
-def test_a_row_without_labels_takes_no_part():
+def test_a_row_that_has_and_is_given_no_label_has_no_f1():
+    none = np.zeros((1, 3), dtype=bool)
+    assert np.isnan(m.f1_by_row(none, none)).all()
+
+
+def test_a_row_that_has_or_is_given_no_label_alone_has_nothing_in_common():
     none = np.zeros((1, 3), dtype=bool)
     some = np.array([[True, False, True]])
-    assert np.isnan(m.f1_by_row(none, none)).all()
     assert m.f1_by_row(some, none).tolist() == [0.0]
     assert m.jaccard_by_row(none, some).tolist() == [0.0]
 
@@ -148,35 +186,40 @@ def value(name, actual, forecast):
     return find_metric(name, "forecasts").value(Rows(actual, forecast))
 
 
-def test_four_forecasts_by_hand():
-    expected = {"mae": 0.5, "rmse": np.sqrt(1.5 / 4), "bias": 0.25, "median_absolute_error": 0.5}
-    assert {name: value(name, ACTUAL, FORECAST) for name in expected} == pytest.approx(expected)
+@pytest.mark.parametrize(
+    "name, expected",
+    [("mae", 0.5), ("rmse", np.sqrt(1.5 / 4)), ("bias", 0.25), ("median_absolute_error", 0.5)],
+)
+def test_four_forecasts_by_hand(name, expected):
+    """Their errors are −0.5, 0.5, 0 and 1."""
+    assert value(name, ACTUAL, FORECAST) == pytest.approx(expected)
 
 
 @ANY_TIME
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
-def test_losses_of_rows_and_of_counts_agree(data):
-    label, p = map(np.array, zip(*data, strict=True))
-    c = count(p, label)
-    assert losses.brier(label, p).mean() == pytest.approx(calibration.brier(c))
-    assert losses.log(label, p).mean() == pytest.approx(
-        metrics.log_loss(label, p, labels=[0, 1]), abs=1e-9
-    )
-    two = np.column_stack([1 - p, p])
-    assert losses.brier_classes(label, two).mean() == pytest.approx(2 * calibration.brier(c))
-    np.testing.assert_allclose(losses.log_classes(label, two), losses.log(label, p), atol=1e-9)
+def test_losses_of_rows_and_of_counts_agree(rows):
+    label, p = map(np.array, zip(*rows, strict=True))
+    brier = calibration.brier(count(p, label))
+    log_loss = metrics.log_loss(label, p, labels=[0, 1])
+    assert losses.brier(label, p).mean() == pytest.approx(brier)
+    assert losses.log(label, p).mean() == pytest.approx(log_loss, abs=1e-9)
+    p_of_classes = np.column_stack([1 - p, p])
+    assert losses.brier_classes(label, p_of_classes).mean() == pytest.approx(2 * brier)
+    log_of_classes = losses.log_classes(label, p_of_classes)
+    np.testing.assert_allclose(log_of_classes, losses.log(label, p), atol=1e-9)
 
 
-def test_half_pinball_is_half_absolute():
-    np.testing.assert_allclose(
-        2 * losses.quantile(ACTUAL, FORECAST), losses.absolute(ACTUAL, FORECAST)
-    )
+def test_the_pinball_loss_of_the_median_is_half_the_absolute_error():
+    pinball = losses.quantile(ACTUAL, FORECAST)
+    np.testing.assert_allclose(2 * pinball, losses.absolute(ACTUAL, FORECAST))
 
 
-def test_undefined():
-    same = np.array([2.0, 2.0])
-    none = np.zeros(0)
-    assert np.isnan([value("r2", same, same), value("r2_correlation", same, same)]).all()
-    assert np.isnan(
-        [value(name, none, none) for name in ("mae", "rmse", "median_absolute_error")]
-    ).all()
+@pytest.mark.parametrize("name", ["r2", "r2_correlation"])
+def test_no_share_of_a_constant_is_explained(name):
+    constant = np.array([2.0, 2.0])
+    assert np.isnan(value(name, constant, constant))
+
+
+@pytest.mark.parametrize("name", ["mae", "rmse", "median_absolute_error"])
+def test_no_rows_have_no_error(name):
+    assert np.isnan(value(name, np.zeros(0), np.zeros(0)))

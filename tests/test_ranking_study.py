@@ -24,8 +24,10 @@ def sample():
     return ranking.read()
 
 
-def frame(**columns) -> pd.DataFrame:
-    """Two systems, three queries, two items each; u1's queries are q1 and q2."""
+def two_users(**columns) -> pd.DataFrame:
+    """Lists of two items by systems a and b: user u1 asks q1 and q2, u2 asks q3. Item x is
+    relevant; a has it first on all queries, b on q2 alone.
+    """
     base = {
         "system": ["a"] * 6 + ["b"] * 6,
         "query": ["q1", "q1", "q2", "q2", "q3", "q3"] * 2,
@@ -39,38 +41,46 @@ def frame(**columns) -> pd.DataFrame:
 
 def test_the_range_of_ties_holds_the_value(sample):
     rows = sample.estimates
-    assert (rows["worst_ties"] <= rows["value"] + 1e-12).all()
-    assert (rows["value"] <= rows["best_ties"] + 1e-12).all()
-    wide = rows[(rows["system"] == "binary_overlap_ties") & (rows["metric"] == "ndcg@10")].iloc[0]
-    assert wide["best_ties"] - wide["worst_ties"] > 0.2
-    assert (
-        "Depending on their order, ndcg@10 of binary_overlap_ties lies in [0."
-        in ranking_page.findings(sample).text
-    )
+    rounding = 1e-12
+    assert (rows["worst_ties"] <= rows["value"] + rounding).all()
+    assert (rows["value"] <= rows["best_ties"] + rounding).all()
+
+
+def test_a_system_of_few_distinct_scores_has_a_wide_range_and_a_finding(sample):
+    ranges = sample.estimates.set_index(["metric", "system"])
+    overlap = ranges.loc["ndcg@10", "binary_overlap_ties"]
+    assert overlap["best_ties"] - overlap["worst_ties"] > 0.2
+    sentence = "Depending on their order, ndcg@10 of binary_overlap_ties lies in [0."
+    assert sentence in ranking_page.findings(sample).text
+
+
+def test_precision_is_0_at_a_recall_that_no_list_reaches(sample):
+    """Every list ends at rank 50, where no query has 70% of its relevant items."""
+    curve = sample.precision_recall
+    beyond = curve[curve["reached"] == 0]
+    assert (beyond["value"] == 0).all()
+    assert set(beyond["recall"]) >= {0.7, 0.8, 0.9, 1.0}
 
 
 def test_precision_is_drawn_only_as_far_as_half_of_the_lists_reach(sample):
-    """Every list ends at rank 50, where no query has 70% of its relevant items."""
-    frame = sample.precision_recall
-    beyond = frame["reached"] == 0
-    assert (frame.loc[beyond, "value"] == 0).all()
-    assert set(frame.loc[beyond, "recall"]) >= {0.7, 0.8, 0.9, 1.0}
+    curve = sample.precision_recall.query("system == 'lda_cosine' and reached >= 0.5")
+    last = curve.loc[curve["recall"].idxmax()]
     picture = ranking_page.precision_recall(sample)
     assert "up to the last that at least half of a system's lists reach" in picture.caption
-    last = frame[(frame["system"] == "lda_cosine") & (frame["reached"] >= 0.5)].iloc[-1]
     assert f"lda_cosine from 0.989 at 0 to {last['value']:.3f} at {last['recall']:g}" in picture.alt
 
 
-def test_units_are_clustered_and_named():
-    study = ranking.read(frame(), unit="user", metrics="mrr")
-    assert study.comparisons.iloc[0][["unit", "n"]].tolist() == ["user", 2]
-    assert study.estimates.iloc[0]["n"] == 2
+def test_users_are_the_units_of_estimates_and_comparisons():
+    study = ranking.read(two_users(), unit="user", metrics="mrr")
+    assert study.comparisons[["unit", "n"]].to_dict("records") == [{"unit": "user", "n": 2}]
+    assert study.estimates["n"].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize("asked", [{"baseline": "a"}, {"margin": 0.1}])
 def test_a_comparison_of_one_system_is_refused(asked):
+    one = two_users().query("system == 'a'")
     with pytest.raises(InputError, match="a comparison needs two systems, the input has one, 'a'"):
-        ranking.read(frame()[:6], **asked)
+        ranking.read(one, **asked)
 
 
 @pytest.mark.parametrize(
@@ -90,92 +100,121 @@ def test_a_comparison_of_one_system_is_refused(asked):
 )
 def test_parameters_are_refused_by_name(parameter, message):
     with pytest.raises(ParameterError, match=message):
-        ranking.read(frame(), **parameter)
+        ranking.read(two_users(), **parameter)
 
 
-def test_equivalence_needs_a_margin():
-    assert (
-        ranking.read(frame(), metrics="mrr", margin=9).headline.iloc[0]["verdict"] == "equivalent"
-    )
-    assert ranking.read(frame(), metrics="mrr").headline.iloc[0]["verdict"] == "cannot tell"
+@pytest.mark.parametrize("margin, verdict", [(None, "cannot tell"), (9, "equivalent")])
+def test_equivalence_needs_a_margin(margin, verdict):
+    study = ranking.read(two_users(), metrics="mrr", margin=margin)
+    assert study.headline["verdict"].tolist() == [verdict]
 
 
-@pytest.mark.parametrize("rule, passed", [("not worse", True), ("better", False)])
-def test_the_gate(rule, passed):
-    study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
-    failed = [] if passed else ["a"]
+@pytest.mark.parametrize("rule, failed", [("not worse", []), ("better", ["a"])])
+def test_the_gate_names_the_systems_that_do_not_meet_it(rule, failed):
+    """Three queries cannot show that a is better than b."""
+    study = ranking.read(two_users(), metrics="mrr", baseline="b", gate=rule)
     assert study.gate.words == f"reciprocal_rank: every system {rule} against b"
-    assert (study.gate.passed, study.gate.failed) == (passed, failed)
-    assert ("not met by a" in first_screen.verdict(study).html) is not passed
+    assert (study.gate.passed, study.gate.failed) == (not failed, failed)
+    assert ("not met by a" in first_screen.verdict(study).html) == bool(failed)
 
 
-def test_only_parameters_that_differ_are_given_and_the_command_says_them():
-    study = ranking.read(frame(), metrics=["mrr", "map"], level=0.9)
-    assert dict(study.p.given) | {"preds": None} == {
-        "preds": None,
-        "metrics": ["mrr", "map"],
-        "level": 0.9,
-    }
-    called = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
-    assert called in ranking_page.origin(study).text
-    on_file = provenance.command("ranking", dict(study.p.given) | {"preds": "a.csv"})
-    assert on_file == "evalkit report ranking -p preds a.csv -p metrics '[mrr, map]' -p level 0.9"
+GIVEN = {"metrics": ["mrr", "map"], "level": 0.9}
 
 
-def column(c):
-    """A column of the JSON as docs/python.md reads it."""
-    if not isinstance(c, dict):
-        return c
-    if "words" in c:
-        return np.take(c["words"], column(c["at"]))
-    return np.frombuffer(zlib.decompress(base64.b64decode(c["zlib"])), c["type"])
+def test_the_page_shows_the_call_with_the_parameters_that_were_given():
+    study = ranking.read(two_users(), **GIVEN)
+    assert study.p.given.keys() == {"preds", "metrics", "level"}
+    call = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
+    assert call in ranking_page.origin(study).text
 
 
-def read_again(frame):
-    columns = json.loads(json.dumps(plain(as_json.columns(frame))))
-    return columns, pd.DataFrame({name: column(c) for name, c in columns.items()})
+def test_the_command_of_a_file_gives_lists_as_json():
+    command = provenance.command("ranking", {"preds": "a.csv"} | GIVEN)
+    assert command == "evalkit report ranking -p preds a.csv -p metrics '[mrr, map]' -p level 0.9"
 
 
-def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
-    columns, frame = read_again(sample.comparisons)
-    pd.testing.assert_frame_equal(frame, sample.comparisons, check_exact=True, check_dtype=False)
+def values_of(stored):
+    """A column of the JSON as docs/python.md reads it: a list, words by number, or packed
+    numbers.
+    """
+    if not isinstance(stored, dict):
+        return stored
+    if "words" in stored:
+        return np.take(stored["words"], values_of(stored["at"]))
+    return np.frombuffer(zlib.decompress(base64.b64decode(stored["zlib"])), stored["type"])
+
+
+def stored_columns(frame):
+    """The columns of a data frame as they are after writing and reading JSON."""
+    return json.loads(json.dumps(plain(as_json.columns(frame))))
+
+
+def read_again(columns):
+    return pd.DataFrame({name: values_of(stored) for name, stored in columns.items()})
+
+
+def test_few_comparisons_are_lists_that_make_the_same_frame(sample):
+    columns = stored_columns(sample.comparisons)
     assert isinstance(columns["p"], list)
-    assert as_json.columns(sample.comparisons[:0].iloc[:, :0]) == {}
-
-
-def test_many_comparisons_are_packed_to_the_last_bit(sample):
-    many = pd.concat([sample.comparisons] * 50, ignore_index=True)
-    assert len(many) > numbers.LISTED_UP_TO
-    many["wins"] = np.arange(len(many)) - 700
-    columns, frame = read_again(many)
-    pd.testing.assert_frame_equal(frame, many, check_exact=True, check_dtype=False)
-    assert (columns["wins"]["type"], columns["verdict"]["at"]["type"], columns["p"]["type"]) == (
-        "<i2",
-        "|u1",
-        "<f8",
+    pd.testing.assert_frame_equal(
+        read_again(columns), sample.comparisons, check_exact=True, check_dtype=False
     )
+
+
+def test_a_frame_without_rows_and_columns_has_no_columns():
+    assert as_json.columns(pd.DataFrame()) == {}
+
+
+@pytest.fixture(scope="module")
+def many(sample):
+    """So many comparisons that their columns are packed; the wins may be below 0."""
+    comparisons = pd.concat([sample.comparisons] * 50, ignore_index=True)
+    assert len(comparisons) > numbers.LISTED_UP_TO
+    return comparisons.assign(wins=np.arange(len(comparisons)) - 700)
+
+
+def test_many_comparisons_are_packed_to_the_last_bit(many):
+    again = read_again(stored_columns(many))
+    pd.testing.assert_frame_equal(again, many, check_exact=True, check_dtype=False)
+
+
+def test_packed_columns_have_the_smallest_type_and_a_fifth_of_the_size(many):
+    columns = stored_columns(many)
+    assert columns["wins"]["type"] == "<i2"
+    assert columns["verdict"]["at"]["type"] == "|u1"
+    assert columns["p"]["type"] == "<f8"
     assert len(json.dumps(columns)) < 0.2 * len(many.to_json())
-    kinds = {"p": "numbers", "wins": "wholes", "verdict": "verdicts", "first": "texts"}
-    definitions = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))[
-        "$defs"
-    ]
-    for name, kind in kinds.items():
-        schema = {"$defs": definitions, "$ref": f"#/$defs/{kind}"}
-        jsonschema.Draft202012Validator(schema).validate(columns[name])
-        stored = columns[name]
-        wrong = stored | (
-            {"at": stored["at"] | {"type": "f4"}} if "at" in stored else {"type": "f4"}
-        )
-        assert not jsonschema.Draft202012Validator(schema).is_valid(wrong)
 
 
-def test_packed_numbers_have_nan_where_lists_have_null():
-    values = np.resize([np.nan, np.inf, -0.0, 5e-324], numbers.LISTED_UP_TO + 1)
-    frame = pd.DataFrame({"p": values})
+@pytest.mark.parametrize(
+    "name, kind",
+    [("p", "numbers"), ("wins", "wholes"), ("verdict", "verdicts"), ("first", "texts")],
+)
+def test_the_schema_takes_a_packed_column_of_its_type_alone(many, name, kind):
+    schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
+    is_valid = jsonschema.Draft202012Validator(
+        {"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
+    ).is_valid
+    stored = stored_columns(many)[name]
+    assert is_valid(stored)
+    packed = stored.get("at", stored)
+    packed["type"] = "f4"
+    assert not is_valid(stored)
+
+
+ODD_NUMBERS = [np.nan, np.inf, -0.0, 5e-324]
+
+
+def test_lists_have_null_for_what_is_not_finite():
+    stored = stored_columns(pd.DataFrame({"p": ODD_NUMBERS}))
+    assert stored["p"] == [None, None, -0.0, 5e-324]
+
+
+def test_packed_numbers_have_nan_for_what_is_not_finite():
+    values = np.resize(ODD_NUMBERS, numbers.LISTED_UP_TO + 1)
     expected = np.where(np.isfinite(values), values, np.nan)
-    assert read_again(frame)[1]["p"].to_numpy().tobytes() == expected.tobytes()
-    few = column(read_again(frame[:4])[0]["p"])
-    assert few == [None, None, -0.0, 5e-324]
+    stored = stored_columns(pd.DataFrame({"p": values}))
+    assert read_again(stored)["p"].to_numpy().tobytes() == expected.tobytes()
 
 
 def test_a_slice_says_where_its_queries_are_listed(sample):

@@ -1,5 +1,6 @@
 """Sections that are chosen, in another order, and of one's own; a report that has not changed."""
 
+import contextlib
 import hashlib
 import json
 import linecache
@@ -244,17 +245,32 @@ def test_the_command_refuses_an_unknown_section(folder):
 # A report that has not changed --------------------------------------------------------------------
 
 
+COMMAND = ("report", "rating", "-p", "preds", "p.csv", "-p", "sections", "metrics", "--if-changed")
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A folder with forecasts of 100 persons and, in out, the report of them."""
+    folder = tmp_path_factory.mktemp("first")
+    lines = SAMPLE.read_text(encoding="utf-8").splitlines()
+    (folder / "p.csv").write_text("\n".join(lines[:101]), encoding="utf-8")
+    with contextlib.chdir(folder):
+        assert evalkit(*COMMAND, folder="out").status == 0
+    return folder
+
+
 @pytest.fixture
-def made(tmp_path):
-    """A function that makes a report of a copy of the sample if it changed, and says if it did."""
-    shutil.copy(SAMPLE, tmp_path / "p.csv")
+def made(first, tmp_path, monkeypatch):
+    """A function that makes the report of a copy of this folder if it changed, and says if it
+    did.
+    """
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
     def make(*more):
-        command = ["report", "rating", "-p", "preds", tmp_path / "p.csv", "--if-changed", *more]
-        ended = evalkit(*command, folder=tmp_path / "out")
+        ended = evalkit(*COMMAND, *more, folder="out")
         return ended.status, "is unchanged" not in ended.err
 
-    assert make() == (0, True)
     return make
 
 

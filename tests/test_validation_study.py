@@ -4,12 +4,17 @@ cannot be validated.
 
 import json
 import re
+from functools import partial
+from itertools import count
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import whole_pages
 from scipy import stats
+from sklearn import metrics
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_predict
 from validation_tables import (
     CANCER,
     CREDIT,
@@ -35,100 +40,117 @@ from evalkit.studies import resplits, validation
 
 
 @pytest.fixture(scope="module")
-def given():
+def sample():
+    """The study of the bundled predictions with their folds."""
     return validation.read()
 
 
 # The answer on real data
 
 
-def test_predictions_with_a_fold_column(given):
-    assert (given.subject, given.baseline, given.word) == ("forest", "majority", "cannot tell")
-    row = given.intervals.set_index("what").loc["pooled out of fold"]
-    assert (row["value"], row["n"], row["method"]) == (0.771, 1000, "Wilson")
-    frame = pd.read_csv(CREDIT).query("model == 'forest'")
-    by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
-    assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
-    shown = validation_page.verdict(given)
-    assert "only 8 of 18 checks could be run" in shown.text
+def test_the_sample_is_not_trusted_as_important_checks_are_missing(sample):
+    assert (sample.subject, sample.baseline, sample.word) == ("forest", "majority", "cannot tell")
+    verdict = validation_page.verdict(sample)
+    assert "only 8 of 18 checks could be run" in verdict.text
     missing = "important ones are missing: group on both sides, time travel."
-    assert shown.text.count(missing) == shown.text.count("group on both sides") == 1
-    # what is crossed out has its section
-    assert not re.search('can be trusted|class="verdict pass"|<s>', shown.html)
-    assert "<s>0.771 " in validation_page.intervals(given).html
-    assert "[0.746, 0.796]" in validation_page.intervals(given).text
+    assert verdict.text.count(missing) == verdict.text.count("group on both sides") == 1
+    assert not re.search('can be trusted|class="verdict pass"|<s>', verdict.html)
 
 
-def test_pooled_rows_equal_cross_val_predict():
-    from sklearn.model_selection import cross_val_predict
-
-    study = validation.read(features=CANCER, target="diagnosis", k=5, **FAST)
-    model = fitting.prepared(fitting.usual("classes"), study.examples.features, 0)
-    e = study.examples
-    probability = cross_val_predict(
-        model, e.features, e.label, cv=study.folds, method="predict_proba"
-    )
-    assert study.pooled[study.subject].score == pytest.approx(probability[:, 1])
-    from sklearn import metrics
-
-    value = study.estimates.set_index(["metric", "system"])["value"]
-    assert value["roc_auc", study.subject] == pytest.approx(
-        metrics.roc_auc_score(e.label, probability[:, 1])
-    )
-    assert value["log_loss", study.subject] == pytest.approx(metrics.log_loss(e.label, probability))
-    assert value["brier", study.subject] == pytest.approx(
-        metrics.brier_score_loss(e.label, probability[:, 1])
-    )
+def test_rows_pooled_out_of_fold_have_wilsons_interval(sample):
+    """771 of 1,000 rows are right."""
+    row = sample.intervals.set_index("what").loc["pooled out of fold"]
+    assert (row["value"], row["n"], row["method"]) == (0.771, 1000, "Wilson")
+    assert "[0.746, 0.796]" in validation_page.intervals(sample).text
 
 
-def test_several_classes_and_numbers():
-    rng = np.random.default_rng(1)
-    frame = noise(120).assign(label=np.array(["a", "b", "c"])[np.arange(120) % 3])
-    study = labelled(frame)
+def test_intervals_that_assume_too_much_are_crossed_out(sample):
+    assert "<s>0.771 " in validation_page.intervals(sample).html
+
+
+def test_the_value_of_a_fold_is_the_accuracy_of_its_rows(sample):
+    rows = pd.read_csv(CREDIT).query("model == 'forest'")
+    is_right = (rows["y_score"] >= 0.5) == rows["y_true"]
+    by_fold = is_right.groupby(rows["fold"]).mean()
+    assert sample.fold_values("forest") == pytest.approx(by_fold.to_numpy())
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return validation.read(features=CANCER, target="diagnosis", k=5, **FAST)
+
+
+def test_pooled_rows_equal_cross_val_predict(cancer):
+    rows = cancer.examples
+    model = fitting.prepared(fitting.usual("classes"), rows.features, 0)
+    p = cross_val_predict(model, rows.features, rows.label, cv=cancer.folds, method="predict_proba")
+    assert cancer.pooled[cancer.subject].score == pytest.approx(p[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("metric", "peer"),
+    [
+        ("roc_auc", metrics.roc_auc_score),
+        ("log_loss", metrics.log_loss),
+        ("brier", metrics.brier_score_loss),
+    ],
+)
+def test_metrics_of_pooled_rows_equal_scikit_learn(cancer, metric, peer):
+    value = cancer.estimates.set_index(["metric", "system"])["value"]
+    pooled = cancer.pooled[cancer.subject]
+    expected = peer(cancer.examples.label, pooled.score)
+    assert value[metric, cancer.subject] == pytest.approx(expected)
+
+
+def test_several_classes_have_metrics_of_classes():
+    study = labelled(noise(120).assign(label=np.array(["a", "b", "c"])[np.arange(120) % 3]))
     assert list(study.estimates["metric"].unique()) == ["accuracy", "log_loss", "brier"]
-    target = rng.normal(size=120)
-    study = labelled(frame.assign(label=target))
-    p = study.pooled["Ridge"]
-    error = p.actual - p.score
+
+
+def test_numbers_have_errors():
+    target = np.random.default_rng(1).normal(size=120)
+    study = labelled(noise(120).assign(label=target))
     value = study.estimates.set_index(["metric", "system"])["value"]
-    assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(np.mean(error**2)))
-    assert value["mae", "median"] == pytest.approx(
-        np.abs(target - study.pooled["median"].score).mean()
-    )
+    ridge, median = study.pooled["Ridge"], study.pooled["median"]
+    squared = (ridge.actual - ridge.score) ** 2
+    assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(squared.mean()))
+    assert value["mae", "median"] == pytest.approx(np.abs(target - median.score).mean())
 
 
 # The verdict claims no more than what was checked
 
 
-def checked(**columns):
+def checked(*without):
+    """The study of 900 rows in threes, each of a group and of a time."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(900, 2))
-    frame = pd.DataFrame(x, columns=["a", "b"]).assign(
-        label=(x.sum(axis=1) + rng.normal(size=900) > 0).astype(int)
-    )
-    frame = frame.assign(group=np.arange(900) // 3, time=np.arange(900) // 3)
-    return labelled(frame.drop(columns=[name for name, there in columns.items() if not there]))
+    label = (x.sum(axis=1) + rng.normal(size=900) > 0).astype(int)
+    three = np.arange(900) // 3
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(label=label, group=three, time=three)
+    return labelled(frame.drop(columns=[*without]))
 
 
-def test_pass_needs_groups_time_and_copies_to_be_checked():
+def test_a_study_passes_if_groups_time_and_copies_are_checked():
     study = checked()
     assert study.word == "pass"
     assert "the 15 checks that could be run, of 17" in validation_page.verdict(study).text
-    for name in ("group", "time"):
-        less = checked(**{name: False})
-        assert less.word == "cannot tell"
-        text = validation_page.verdict(less).text
-        assert "only 14 of 17 checks could be run" in text
-        assert "important ones are missing" in text
 
 
-def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
+@pytest.mark.parametrize("column", ["group", "time"])
+def test_a_study_without_groups_or_time_does_not_pass(column):
+    study = checked(column)
+    text = validation_page.verdict(study).text
+    assert study.word == "cannot tell"
+    assert "only 14 of 17 checks could be run" in text
+    assert "important ones are missing" in text
+
+
+def test_coarse_columns_hide_copies_so_the_study_does_not_pass():
     rng = np.random.default_rng(6)
-    coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"]).assign(
-        group=np.arange(900) // 3
-    )
+    coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"])
     label = (coarse["a"] + coarse["b"] + rng.normal(size=900) > 3).astype(int)
-    study = labelled(coarse.assign(label=label, time=coarse["group"]))
+    three = np.arange(900) // 3
+    study = labelled(coarse.assign(label=label, group=three, time=three))
     assert study.word == "cannot tell"
     text = validation_page.verdict(study).text
     assert "important ones are missing: duplicate rows" in text
@@ -141,45 +163,52 @@ def test_the_gate_trusted_asks_for_what_could_not_be_checked(rule, passed):
     assert validation.read(gate=rule).gate.passed is passed
 
 
-@pytest.mark.parametrize(
-    ("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)]
-)
-def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
+def two_systems(rows):
+    """The study of two systems with as much noise, in five folds of so many rows."""
     rng = np.random.default_rng(5)
-    label = np.tile(rng.integers(0, 2, rows), 2)
-    table = {
-        "label": label,
-        "score": label + rng.normal(0, 1, 2 * rows),
-        "fold": np.tile(np.arange(rows) % 5, 2),
-    }
-    table |= {"id": np.tile(np.arange(rows), 2), "model": np.repeat(["a", "b"], rows)}
-    study = validation.read(pd.DataFrame(table), metrics="roc_auc")
-    assert study.paired["adjusted"].tolist() == pytest.approx(
-        np.clip(holm(study.paired[decides]), 0, 1)
-    )
-    assert study.paired["p_pooled"].notna().all() == honest
+    label = rng.integers(0, 2, rows)
+    shared = pd.DataFrame({"id": range(rows), "label": label, "fold": np.arange(rows) % 5})
+    a, b = (shared.assign(model=name, score=label + rng.normal(0, 1, rows)) for name in "ab")
+    return validation.read(pd.concat([a, b]), metrics="roc_auc")
+
+
+@pytest.mark.parametrize(
+    ("rows", "decides", "is_pooled"), [(200, "p", False), (1000, "p_pooled", True)]
+)
+def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, is_pooled):
+    study = two_systems(rows)
+    adjusted = holm(study.paired[decides]).clip(0, 1)
+    assert study.paired["adjusted"].tolist() == pytest.approx(adjusted)
+    assert study.paired["p_pooled"].notna().all() == is_pooled
     assert set(study.paired[decides]) <= set(study.comparisons["p"])
-    assert study.answer["what"].startswith("pooled") is honest
-    first, second = validation_page.paired(study).html.split("<table")[1:]
-    assert ("adjusted p" in first, "adjusted p" in second) == (honest, not honest)
+    assert study.answer["what"].startswith("pooled") is is_pooled
+
+
+@pytest.mark.parametrize(("rows", "is_pooled"), [(200, False), (1000, True)])
+def test_the_table_that_decides_has_the_adjusted_p(rows, is_pooled):
+    _, of_pooled_rows, of_folds = validation_page.paired(two_systems(rows)).html.split("<table")
+    assert ("adjusted p" in of_pooled_rows) == is_pooled
+    assert ("adjusted p" in of_folds) == (not is_pooled)
 
 
 # What is published, and drawn
 
 
-def test_pictures_say_what_they_draw(given):
-    assert validation_page.strip(given).html == ""
-    for draw in (validation_page.fold_map, validation_page.folds, validation_page.interval_plot):
-        assert f"{given.rows.size:,} rows" in draw(given).svg
+@pytest.mark.parametrize("draw", ["fold_map", "folds", "interval_plot"])
+def test_pictures_say_how_many_rows_they_draw(sample, draw):
+    assert f"{sample.rows.size:,} rows" in getattr(validation_page, draw)(sample).svg
 
 
-def test_the_map_shows_blocks_of_time_apart():
-    frame = noise(200).assign(time=np.arange(200))
-    study = labelled(frame)
-    kinds = study.stretches(120)
-    assert set(kinds["kind"]) == {"test", "training"}
-    first = kinds[kinds["fold"] == "1"].set_index("kind")
-    assert first.loc["training", "start"] < first.loc["test", "start"]
+def test_predictions_with_their_folds_have_no_strip(sample):
+    assert validation_page.strip(sample).html == ""
+
+
+def test_the_map_has_training_rows_before_those_that_are_tested_in_time():
+    study = labelled(noise(200).assign(time=np.arange(200)))
+    stretches = study.stretches(120)
+    assert set(stretches["kind"]) == {"test", "training"}
+    start = stretches.query("fold == '1'").set_index("kind")["start"]
+    assert start["training"] < start["test"]
 
 
 # Estimators and splits that mislead
@@ -190,146 +219,141 @@ FEW = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
     study = validated(FEW, features=noise(40), estimator=DUMMY, k=5)
     assert study.other_splits.summary.set_index("way").loc["leave one out", "mean"] == 0.0
-    assert (
-        "its own class is the rarer one among the others"
-        in validation_page.other_splits(study).html
-    )
+    why = "its own class is the rarer one among the others"
+    assert why in validation_page.other_splits(study).html
 
 
 def test_rows_at_random_flatter_where_groups_repeat():
+    """Forty persons with six nearly equal rows each, whose labels are at random."""
     rng = np.random.default_rng(5)
     person = np.repeat(np.arange(40), 6)
-    frame = pd.DataFrame(
-        rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)),
-        columns=list("abc"),
-    )
-    frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
+    x = rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3))
+    label = rng.permutation(np.arange(40) % 2)[person]
+    frame = pd.DataFrame(x, columns=list("abc")).assign(group=person, label=label)
     study = validated(FEW, features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
-    blind = study.primary.value(study.other_splits.ignoring)
-    assert blind > 0.95
+    by_row = study.primary.value(study.other_splits.ignoring)
+    assert by_row > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
     assert "group ignored" in validation_page.other_splits(study).html
 
 
-def test_dates_split_forward_beside_rows_at_random():
-    n = 300
+@pytest.fixture(scope="module")
+def drifting():
+    """300 days whose label follows a slow wave and whose first feature is the day."""
+    day = np.arange(300)
     rng = np.random.default_rng(7)
-    frame = noise(n).assign(time=pd.date_range("2025-01-01", periods=n).strftime("%Y-%m-%d"))
-    frame["label"] = (rng.normal(size=n) + np.sin(np.arange(n) / 25) * 3 > 0).astype(int)
-    frame["x0"] = np.arange(n) / 25
-    study = validation.read(
-        features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3
-    )
-    for train, test in study.folds.pairs:
-        assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
-    assert study.rows.size < n
-    assert study.primary.value(study.other_splits.ignoring) > study.intervals.iloc[0]["value"] + 0.1
-    assert "rows at random, time ignored" in validation_page.other_splits(study).html
+    label = (rng.normal(size=300) + np.sin(day / 25) * 3 > 0).astype(int)
+    time = pd.date_range("2025-01-01", periods=300).strftime("%Y-%m-%d")
+    frame = noise(300).assign(time=time, label=label, x0=day / 25)
+    tree = "sklearn.tree.DecisionTreeClassifier"
+    return validation.read(features=frame, estimator=tree, k=5, gap=3)
 
 
-def test_the_budget_says_what_it_left_out():
+def test_dates_are_split_forward_with_the_gap(drifting):
+    time = drifting.examples.time
+    for train, test in drifting.folds.pairs:
+        assert time[train].max() + 3 < time[test].min()
+    assert drifting.rows.size < 300  # the first block is not tested
+
+
+def test_rows_at_random_flatter_where_time_drifts(drifting):
+    forward = drifting.intervals.iloc[0]["value"]
+    assert drifting.primary.value(drifting.other_splits.ignoring) > forward + 0.1
+    assert "rows at random, time ignored" in validation_page.other_splits(drifting).html
+
+
+def test_a_finding_says_which_fits_the_time_did_not_allow():
     study = labelled(noise(60))
     assert study.other_splits.points.empty
-    assert (
-        "5-fold: 0 of 50 fits completed in the time allowed" in validation_page.findings(study).text
-    )
+    says = "5-fold: 0 of 50 fits completed in the time allowed"
+    assert says in validation_page.findings(study).text
+
+
+def test_a_finding_says_that_rows_were_drawn():
     study = validation.read(features=noise(300), most_rows=100, k=5, **FAST)
-    assert (
-        "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
-    )
+    says = "200 of 300 rows: the others were drawn at random"
+    assert says in validation_page.findings(study).text
 
 
-def test_the_split_follows_the_columns():
+@pytest.mark.parametrize(
+    ("columns", "rule"),
+    [
+        ([], "stratified 5-fold"),
+        (["group"], "stratified 5-fold of groups"),
+        (["group", "time"], "5 blocks forward in time, gap 0"),
+    ],
+)
+def test_the_split_follows_the_columns(columns, rule):
     frame = noise(60).assign(group=np.arange(60) // 4, time=np.arange(60))
-    rules = [
-        labelled(frame[["x0", "label", *more]]).folds.rule
-        for more in ([], ["group"], ["group", "time"])
-    ]
-    assert [rule.split(":")[0] for rule in rules] == [
-        "stratified 5-fold",
-        "stratified 5-fold of groups",
-        "5 blocks forward in time, gap 0",
-    ]
+    study = labelled(frame[["x0", "label", *columns]])
+    assert study.folds.rule.split(":")[0] == rule
 
 
 def test_a_repeated_k_fold_is_the_mean_of_its_draws():
+    """Three estimates, each the mean AUC of two draws of 5 folds: 30 fits."""
     study = validated(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")
-    e = study.examples
-    way = study.other_splits.summary.set_index("way").loc["mean of 2 × 5-fold"]
-    assert (way["fits"], way["estimates"]) == (30, 3)
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    model = fitting.prepared(fitting.usual("classes"), e.features, 0)
-    pairs = list(
-        RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1).split(e.features, e.label)
-    )
-    draws = []
-    for i in range(0, 30, 5):
-        score = np.zeros(60)
-        for train, test in pairs[i : i + 5]:
-            score[test] = model.fit(e.features.iloc[train], e.label[train]).predict_proba(
-                e.features.iloc[test]
-            )[:, 1]
-        draws.append(roc_auc_score(e.label, score))
-    points = study.other_splits.points
-    assert points[points["way"] == "mean of 2 × 5-fold"]["value"].tolist() == pytest.approx(
-        np.reshape(draws, (3, 2)).mean(axis=1).tolist()
-    )
+    way = "mean of 2 × 5-fold"
+    row = study.other_splits.summary.set_index("way").loc[way]
+    assert (row["fits"], row["estimates"]) == (30, 3)
+    x = study.examples.features
+    label = study.examples.label
+    model = fitting.prepared(fitting.usual("classes"), x, 0)
+    six_draws = RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1)
+    score = np.zeros((6, 60))
+    for number, (train, test) in enumerate(six_draws.split(x, label)):
+        fitted = model.fit(x.iloc[train], label[train])
+        score[number // 5, test] = fitted.predict_proba(x.iloc[test])[:, 1]
+    auc = [metrics.roc_auc_score(label, draw) for draw in score]
+    values = study.other_splits.points.query("way == @way")["value"]
+    assert values.tolist() == pytest.approx(np.reshape(auc, (3, 2)).mean(axis=1).tolist())
 
 
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
-    assert (
-        "one holdout of 30%: share must leave a row for each of 27 classes"
-        in validation_page.findings(study).text
-    )
+    says = "one holdout of 30%: share must leave a row for each of 27 classes"
+    assert says in validation_page.findings(study).text
     made = ["2-fold", "mean of 10 × 2-fold", "bootstrap, out of bag", "leave one out"]
     assert study.other_splits.summary["way"].tolist() == made
 
 
-def two_fits():
+@pytest.fixture
+def run():
+    """A function that fits a model to eight folds, within limits, and returns the fits."""
     frame = noise(80)
-    learner = fitting.Learner(
-        {"tree": fitting.prepared(fitting.usual("classes"), frame[["x0", "x1"]], 0)},
-        frame[["x0", "x1"]],
-        frame["label"].to_numpy(float),
-        2,
-    )
-    return learner, resplits.jobs_of(
-        splits.k_fold(len(frame), seed=0, k=8, label=frame["label"]), "tree", "fold"
-    )
+    features = frame[["x0", "x1"]]
+    models = {"tree": fitting.prepared(fitting.usual("classes"), features, 0)}
+    learner = fitting.Learner(models, features, frame["label"].to_numpy(float), 2)
+    folds = splits.k_fold(len(frame), seed=0, k=8, label=frame["label"])
+    return partial(fitting.run, learner, resplits.jobs_of(folds, "tree", "fold"))
 
 
-def test_two_processes_give_what_one_gives():
-    learner, jobs = two_fits()
-    alone = fitting.run(learner, jobs, required=8, seconds=60)
-    both = fitting.run(learner, jobs, required=8, seconds=60, second_process=-1.0)
-    assert [one.test.score.tolist() for one in both] == [one.test.score.tolist() for one in alone]
+def clock(step):
+    """A clock that is so many seconds later each time that it is read."""
+    return (tick * step for tick in count()).__next__
 
 
-def test_the_clock_stops_what_is_not_required():
-    learner, jobs = two_fits()
-    ticks = iter(range(100))
-    assert (
-        2
-        <= len(fitting.run(learner, jobs, required=2, seconds=3, clock=lambda: next(ticks) * 0.5))
-        < 8
-    )
-    assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
+def test_two_processes_give_what_one_gives(run):
+    alone = run(required=8, seconds=60)
+    both = run(required=8, seconds=60, second_process=-1.0)
+    assert [fit.test.score.tolist() for fit in both] == [fit.test.score.tolist() for fit in alone]
 
 
-def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypatch):
-    learner, jobs = two_fits()
+def test_the_clock_stops_fits_that_are_not_required(run):
+    assert 2 <= len(run(required=2, seconds=3, clock=clock(0.5))) < 8
+
+
+def test_required_fits_are_made_whatever_the_clock_says(run):
+    assert len(run(required=6, seconds=1e-9)) == 6
+
+
+def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(run, monkeypatch):
     monkeypatch.setattr("joblib.Parallel", None)  # to call it is an error
-    ticks = iter(range(100))
-    assert (
-        len(fitting.run(learner, jobs, required=4, seconds=7, clock=lambda: next(ticks) * 6.0)) == 4
-    )
+    assert len(run(required=4, seconds=7, clock=clock(6.0))) == 4
 
 
 def test_holdouts_of_groups_keep_groups_whole():
+    """30 % of 20 groups are six."""
     group = np.repeat(np.arange(20), 3)
     for train, test in splits.group_holdout(group, seed=0, repeats=5).pairs:
         assert not set(group[train]) & set(group[test])
@@ -340,9 +364,6 @@ def test_warnings_of_an_estimator_are_counted_not_printed():
     estimators()
     study = labelled(noise(60), estimator="tests_estimators.warns")
     assert study.other_splits.warned == {"UserWarning: I warn": 5}
-
-
-# Coverage
 
 
 # Bad input
@@ -382,61 +403,60 @@ def test_parts_whose_columns_have_other_roles_are_refused():
         labelled([frame.assign(id=range(60)), frame])
 
 
+SCORED = pd.DataFrame(
+    {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
+)
+
+
 def test_a_system_may_be_called_as_the_baseline():
-    frame = pd.DataFrame(
-        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
-    )
-    frame = frame.assign(id=range(60))
-    both = pd.concat(
-        [frame.assign(system="majority", score=1 - frame["score"]), frame.assign(system="a")]
-    )
-    study = validation.read(both)
+    a = SCORED.assign(id=range(60), system="a")
+    study = validation.read(pd.concat([a.assign(system="majority", score=1 - a["score"]), a]))
     assert study.systems == ("a", "majority", "majority (baseline)")
     assert study.pooled["majority"].score.max() == 1.0
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "batches"])
-def test_more_rows_than_are_held_are_refused_by_name_and_number(kind, tmp_path):
-    frame = pd.DataFrame(
-        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
-    )
-    frame.to_csv(tmp_path / "made.csv", index=False)
-    frame.to_parquet(tmp_path / "made.parquet", index=False)
-    table = pa.Table.from_pandas(frame)
-    preds = {"frame": frame, "batches": table.to_batches(7)}.get(
-        kind, str(tmp_path / f"made.{kind}")
-    )
-    preds = iter(preds) if kind == "batches" else preds
-    where = "" if kind in ("frame", "batches") else f"made.{kind}: "
-    with pytest.raises(
-        InputError, match=rf"{where}60 rows are more than the 59 that .* holds; .* classification"
-    ):
-        validation.study_of(
-            ValidationParameters.from_raw({"preds": preds}),
-            Limits(reading=Reading(rows=10, held=59)),
-        )
+def too_many(preds):
+    """Read them where 59 rows are held."""
+    limits = Limits(reading=Reading(rows=10, held=59))
+    return validation.study_of(ValidationParameters.from_raw({"preds": preds}), limits)
+
+
+TOO_MANY = "60 rows are more than the 59 that .* holds; .* classification"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_of_more_rows_than_are_held_is_refused_by_its_name(kind, tmp_path):
+    path = tmp_path / f"made.{kind}"
+    getattr(SCORED, f"to_{kind}")(path, index=False)
+    with pytest.raises(InputError, match=f"made.{kind}: {TOO_MANY}"):
+        too_many(str(path))
+
+
+def test_a_frame_of_more_rows_than_are_held_is_refused():
+    with pytest.raises(InputError, match=TOO_MANY):
+        too_many(SCORED)
+
+
+def test_batches_of_more_rows_than_are_held_are_refused():
+    with pytest.raises(InputError, match=TOO_MANY):
+        too_many(iter(pa.Table.from_pandas(SCORED).to_batches(7)))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
-    frame = pd.DataFrame(
-        {"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3}
-    )
-    getattr(frame, f"to_{kind}")(tmp_path / f"made.{kind}", index=False)
-    given = ValidationParameters.from_raw(
-        {"preds": str(tmp_path / f"made.{kind}"), "memory": "250MB"}
-    )
-    study = validation.study_of(given, Limits(reading=Reading(rows=10, held=60)))
-    pd.testing.assert_frame_equal(study.by_fold, validation.read(frame).by_fold)
+    path = tmp_path / f"made.{kind}"
+    getattr(SCORED, f"to_{kind}")(path, index=False)
+    p = ValidationParameters.from_raw({"preds": str(path), "memory": "250MB"})
+    study = validation.study_of(p, Limits(reading=Reading(rows=10, held=60)))
+    pd.testing.assert_frame_equal(study.by_fold, validation.read(SCORED).by_fold)
 
 
 def test_draws_of_the_folds_that_no_role_names_are_refused():
-    frame = pd.DataFrame({"id": range(60), "label": [0, 1] * 30, "score": np.linspace(0, 1, 60)})
-    drawn = pd.concat([frame.assign(fold=np.arange(60) % (3 + i), iteration=i) for i in range(2)])
-    with pytest.raises(
-        InputError, match="iteration may number repeated draws of the folds; set columns='repeat="
-    ):
-        validation.read(drawn)
+    frame = SCORED.assign(id=range(60), iteration=0)
+    again = frame.assign(fold=np.arange(60) % 4, iteration=1)
+    message = "iteration may number repeated draws of the folds; set columns='repeat="
+    with pytest.raises(InputError, match=message):
+        validation.read(pd.concat([frame, again]))
 
 
 def out_of_fold(repeats=1, **columns):
@@ -464,13 +484,13 @@ def test_an_id_keeps_its_group_in_all_repeats():
 
 
 def test_an_id_may_be_tested_in_several_folds():
-    table = out_of_fold()
-    tested_again = table.assign(fold=(table["id"] + 1) % 4)
-    table = pd.concat([table.assign(fold=table["id"] % 4), tested_again]).drop(columns="repeat")
-    assert validation.read(table, metrics="accuracy").rows.size == 80
+    table = out_of_fold().drop(columns="repeat")
+    twice = pd.concat([table.assign(fold=(table["id"] + i) % 4) for i in (0, 1)])
+    assert validation.read(twice, metrics="accuracy").rows.size == 80
 
 
 def test_rows_of_a_development_set_are_left_out():
+    """Of 40 rows a quarter are of such a set."""
     table = out_of_fold()
     table["fold"] = np.array(["train", "dev", "test", "test"])[table["fold"]]
     kept = folds.predictions(sources.parts(table), ValidationParameters.from_raw({}))
@@ -478,64 +498,62 @@ def test_rows_of_a_development_set_are_left_out():
     assert len(kept) == 30
 
 
+def examples_of(table):
+    return folds.table(sources.parts(table), ValidationParameters.from_raw({}))
+
+
 def test_times_of_dates_are_days():
     days = ["1970-01-01", "1970-01-01T12:00", "1970-01-02", "1970-01-11"]
     table = pd.DataFrame({"x": range(4), "label": [0, 1] * 2, "time": days})
-    found = folds.table(sources.parts(table), ValidationParameters.from_raw({}))
-    assert found.time.tolist() == [0, 0.5, 1, 10]
+    assert examples_of(table).time.tolist() == [0, 0.5, 1, 10]
 
 
 def test_rows_without_ids_are_named_by_their_numbers_from_one():
-    found = folds.table(sources.parts(noise(9)), ValidationParameters.from_raw({}))
-    assert found.named(np.array([0, 8])).tolist() == [1, 9]
+    first_and_last = np.array([0, 8])
+    assert examples_of(noise(9)).named(first_and_last).tolist() == [1, 9]
 
 
 def test_a_target_of_few_fractions_is_a_number():
     table = pd.DataFrame({"x": range(40), "label": np.arange(40) % 4 + 0.5})
-    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).kind == "number"
+    assert examples_of(table).kind == "number"
 
 
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
-    frame = pd.DataFrame(
-        {
-            "label": label,
-            "score": rng.uniform(size=120),
-            "fold": np.arange(120) // 30,
-            "id": range(120),
-        }
-    )
+    score = rng.uniform(size=120)
+    rows = np.arange(120)
+    frame = pd.DataFrame({"label": label, "score": score, "fold": rows // 30, "id": rows})
     study = validation.read(frame, metrics="roc_auc")
-    assert np.isnan(study.fold_values("score")[0])
-    assert "base rate" in [one.name for one in study.audited]
-    assert validation_page.by_fold(study).text.count("–") >= 1
+    assert np.isnan(study.fold_values("score")).tolist() == [True, False, False, False]
+    assert "base rate" in [finding.name for finding in study.audited]
+    assert "–" in validation_page.by_fold(study).text
 
 
-def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
+def test_bad_input_ends_with_status_2(tmp_path, capsys):
     assert cli.main(["report", "validation", "-p", "target", "x", "-o", str(tmp_path)]) == 2
     assert "target: needs features" in capsys.readouterr().err
+
+
+def test_a_failed_gate_ends_with_status_3(tmp_path):
+    """Rows of a group lie in several folds."""
     frame = pd.read_csv(CREDIT).query("model == 'forest'").assign(group=np.arange(1000) // 10)
     frame.to_csv(tmp_path / "leaky.csv", index=False)
     asked = ["-p", "preds", str(tmp_path / "leaky.csv"), "-p", "gate", "no severe finding"]
     assert cli.main(["report", "validation", *asked, "-o", str(tmp_path / "out")]) == 3
-    assert (
-        json.loads((tmp_path / "out" / "validation.json").read_text())["verdict"]["word"] == "fail"
-    )
+    results = json.loads((tmp_path / "out" / "validation.json").read_text())
+    assert results["verdict"]["word"] == "fail"
 
 
 @pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])
 def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
     table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
-    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).kind == kind
+    assert examples_of(table).kind == kind
 
 
 def test_classes_are_named_by_all_digits_of_their_codes():
     table = pd.DataFrame({"x": range(40), "label": 22298006 + np.arange(40) % 2})
-    assert folds.table(sources.parts(table), ValidationParameters.from_raw({})).classes == (
-        "22298006",
-        "22298007",
-    )
+    assert examples_of(table).classes == ("22298006", "22298007")
 
 
 # Below 1,000 rows the mean of the folds decides ---------------------------------------------------
@@ -545,31 +563,32 @@ def small(metric, rows=200, **given):
     """The study of two systems in five folds of so many rows."""
     rng = np.random.default_rng(3)
     label = rng.integers(0, 2, rows)
-    base = {"id": np.arange(rows), "label": label, "fold": np.arange(rows) % 5}
-    tables = [
-        pd.DataFrame(base | {"system": name, "score": np.clip(by * label + noise, 0, 1)})
-        for name, by in (("good", 0.4), ("weak", 0.1))
-        for noise in [rng.random(rows) * 0.7]
-    ]
-    return validation.read(pd.concat(tables), metrics=metric, **given)
+    shared = pd.DataFrame({"id": range(rows), "label": label, "fold": np.arange(rows) % 5})
+    systems = []
+    for name, skill in (("good", 0.4), ("weak", 0.1)):
+        score = np.clip(skill * label + rng.random(rows) * 0.7, 0, 1)
+        systems.append(shared.assign(system=name, score=score))
+    return validation.read(pd.concat(systems), metrics=metric, **given)
 
 
-def corrected(values, ratio):
-    """The limits of Nadeau and Bengio. ratio: of test rows to training rows."""
+def nadeau_bengio(values, ratio):
+    """The limits of a mean over folds: the variance of the values times 1/n + ratio, the ratio of
+    test rows to training rows.
+    """
     n = len(values)
     error = np.std(values, ddof=1) * np.sqrt(1 / n + ratio)
-    reach = stats.t.ppf(0.975, n - 1) * error
-    return np.mean(values) - reach, np.mean(values) + reach
+    distance = stats.t.ppf(0.975, n - 1) * error
+    return np.mean(values) - distance, np.mean(values) + distance
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "brier", "recall"])
-def test_the_interval_that_decides_is_the_corrected_one_of_each_system(metric):
+@pytest.mark.parametrize("system", ["good", "weak"])
+def test_the_interval_that_decides_is_the_corrected_one_of_each_system(metric, system):
     study = small(metric)
-    for name in ("good", "weak"):
-        e = study.deciding_estimate(study.primary, name)
-        values = study.fold_values(name)
-        low, high = np.clip(corrected(values, 1 / 4), *study.primary.metric.ends)
-        assert (e.value, e.low, e.high) == pytest.approx((values.mean(), low, high))
+    e = study.deciding_estimate(study.primary, system)
+    values = study.fold_values(system)
+    low, high = np.clip(nadeau_bengio(values, ratio=1 / 4), *study.primary.metric.ends)
+    assert (e.value, e.low, e.high) == pytest.approx((values.mean(), low, high))
 
 
 def test_the_first_screen_has_the_interval_that_decides():
@@ -595,8 +614,8 @@ def test_a_gate_decides_by_the_corrected_interval(metric):
 
 
 def test_the_pooled_interval_does_not_decide_below_1_000_rows():
-    frame = small("accuracy").intervals.set_index("what")["honest"]
-    assert frame.to_dict() == {
+    is_honest = small("accuracy").intervals.set_index("what")["honest"]
+    assert is_honest.to_dict() == {
         "pooled out of fold": False,
         "mean of folds, Nadeau–Bengio": True,
         "mean of folds, t as if folds were a sample": False,
@@ -608,26 +627,27 @@ def test_from_1_000_rows_on_the_pooled_interval_decides():
     assert study.deciding_estimate(study.primary, "good") == study.estimate(study.primary, "good")
 
 
+def perfect():
+    """Two folds of 20 rows whose scores are all right."""
+    rows = {"label": [0, 1] * 20, "score": [0.2, 0.7] * 20, "fold": list("aabb") * 10}
+    return pd.DataFrame(rows)
+
+
 def test_folds_that_all_have_one_value_have_no_interval():
-    frame = pd.DataFrame(
-        {"label": [0, 1] * 20, "score": [0.2, 0.7] * 20, "fold": list("aabb") * 10}
-    )
-    study = validation.read(frame, metrics="roc_auc")
+    study = validation.read(perfect(), metrics="roc_auc")
     e = study.deciding_estimate(study.primary, study.subject)
     assert e.value == 1
     assert np.isnan([e.low, e.high]).all()
 
 
-def test_a_rule_on_the_files_of_so_few_rows_cannot_tell(tmp_path):
-    frame = pd.DataFrame(
-        {"label": [0, 1] * 20, "score": [0.2, 0.7] * 20, "fold": list("aabb") * 10}
-    )
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    out = ["-p", "metrics", "accuracy", "-o", str(tmp_path / "out")]
-    cli.main(["report", "validation", "-p", "preds", str(tmp_path / "rows.csv"), *out])
-    (results,) = (tmp_path / "out").glob("*.json")
-    assert json.loads(results.read_text())["split"]["decided_by_fold"]
-    assert cli.main(["check", str(results), "accuracy.low >= 0.5"]) == 3
+def test_a_rule_on_the_results_of_so_few_rows_cannot_tell(tmp_path):
+    study = validation.read(perfect(), metrics="accuracy")
+    results = whole_pages.results(study)
+    assert results["split"]["decided_by_fold"]
+    path = tmp_path / "validation.json"
+    path.write_text(json.dumps(results))
+    study.write_units(path.with_suffix(".units.parquet"))
+    assert cli.main(["check", str(path), "accuracy.low >= 0.5"]) == 3
 
 
 # What is said of a table of numbers ---------------------------------------------------------------
