@@ -162,14 +162,15 @@ def number(value: float) -> str:
 
 def processor() -> str:
     """The processor's name."""
-    lines = processors.described().splitlines()
+    lines = processors.cpu_description().splitlines()
     models = (line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
     return next(models, platform.processor())
 
 
 def machine() -> str:
     """Processor, cores, memory and versions in one sentence."""
-    cores = sum(line.startswith("processor") for line in processors.described().splitlines()) or "?"
+    lines = processors.cpu_description().splitlines()
+    cores = sum(line.startswith("processor") for line in lines) or "?"
     memory = Path("/proc/meminfo")
     size = (
         int(memory.read_text(encoding="utf-8").split()[1]) / 2**20
@@ -178,7 +179,7 @@ def machine() -> str:
     )
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{processor()}, {cores} cores, {size:.0f} GiB, sorts {processors.sort_is()}; "
+        f"{processor()}, {cores} cores, {size:.0f} GiB, sorts {processors.sort_name()}; "
         f"Python {platform.python_version()}, {packages}."
     )
 

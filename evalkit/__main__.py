@@ -316,7 +316,7 @@ def _command_of(module: str, name: str) -> Command:
 
 def _report(options: argparse.Namespace) -> int:
     """Make one report, or several by `batch`; return the exit status."""
-    requests.quiet()
+    requests.silence_loggers()
     if not options.notebook:
         options.notebook = [requests.closest(options)]
     if options.each is not None or len(options.notebook) > 1:

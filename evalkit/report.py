@@ -384,8 +384,8 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            with kernels.quiet() as quiet_options:
-                options = quiet_options | options
+            with kernels.kernel_options() as kernel_options:
+                options = kernel_options | options
                 NBClientEngine.execute_notebook(
                     notebook, kernel_name, output_path=output_path, **options
                 )

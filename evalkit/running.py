@@ -65,7 +65,7 @@ def execute(
     ready = prepared(notebook, parameters, origin)
     progress_bar: object = {"desc": bar, "leave": False} if bar else False
     options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
-    with kernels.quiet(units) as options_of_kernel:
+    with kernels.kernel_options(units) as options_of_kernel:
         if in_process:
             failure = _run(ready, engine(), options)
         else:

@@ -40,7 +40,7 @@ def test_numpy_is_not_imported_to_find_its_name():
     """numpy reads the variable when it is imported: afterwards it is too late."""
     code = "import sys; from evalkit.machine import processors\n"
     zen_4 = "vendor_id: AuthenticAMD\ncpu family: 25\nmodel: 17"
-    code += f"processors.described = lambda *_: {zen_4!r}\n"
+    code += f"processors.cpu_description = lambda *_: {zen_4!r}\n"
     code += "print(processors.remedy({}), 'numpy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.endswith("} False\n")

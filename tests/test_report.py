@@ -148,7 +148,7 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
 
 def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with kernels.quiet() as first, kernels.quiet() as second:
+    with kernels.kernel_options() as first, kernels.kernel_options() as second:
         files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
         assert files[0].parent != files[1].parent
         assert files[0].parent.is_dir()
@@ -158,7 +158,7 @@ def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with kernels.quiet() as calm:
+    with kernels.kernel_options() as calm:
         assert calm["config"].KernelManager.transport == "tcp"
 
 
@@ -276,7 +276,7 @@ def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp
 
 def test_a_run_leaves_the_environment_as_it_was():
     before = dict(os.environ)
-    with kernels.quiet():
+    with kernels.kernel_options():
         assert os.environ["PYTHONSAFEPATH"] == "1"
     assert dict(os.environ) == before
 

@@ -166,7 +166,7 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
 def _start() -> None:
     """At the start of a process: leave interrupts to the command, which ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests.quiet()
+    requests.silence_loggers()
 
 
 def _make(job: ReportJob) -> Outcome:
@@ -369,7 +369,7 @@ def main(options: Namespace) -> int:
 
 def diff(options: Namespace) -> int:
     """Make the diffs and print the table of each; return the exit status."""
-    requests.quiet()
+    requests.silence_loggers()
     all_diffs = diffs(options)
     outcomes = run(all_diffs, options.workers)
     for outcome in outcomes:

@@ -143,14 +143,14 @@ def _machine() -> Iterator[CheckLine]:
     yield CheckLine(
         OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors"
     )
-    if processors.this_one_sorts_slowly():
+    if processors.this_process_sorts_slowly():
         advice = (
             f"slow on this processor; before Python starts, set {processors.SWITCH}=X86_V4 "
             f"(reports do so themselves)"
         )
         yield CheckLine(OPTIONAL, "numpy's sort", advice)
     else:
-        yield CheckLine(OK, "numpy's sort", processors.sort_is())
+        yield CheckLine(OK, "numpy's sort", processors.sort_name())
 
 
 def _java() -> Iterator[CheckLine]:

@@ -158,7 +158,7 @@ def junit(judged: policy.Judged, report_path: Path) -> str:
     report_name = report.name_with_folder(report_path)
     for rule, result, rows in judged.rules:
         case = ElementTree.SubElement(suite, "testcase", classname=report_name, name=rule.that)
-        if not rule.kept(result):
+        if not rule.is_kept_by(result):
             outcome = ElementTree.SubElement(case, "failure", message=result)
         elif result == CANNOT_TELL:
             outcome = ElementTree.SubElement(case, "skipped", message=result)

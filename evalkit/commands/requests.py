@@ -421,7 +421,7 @@ def written_options() -> dict[str, Parameter]:
     return options
 
 
-def quiet() -> None:
+def silence_loggers() -> None:
     """Silence the loggers that repeat the final line in many lines."""
     for logger in ("papermill", "asyncio"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)

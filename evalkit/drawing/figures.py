@@ -85,7 +85,7 @@ CLIP = re.compile(r'<clipPath id="(\w+)">(.*?)</clipPath>', re.S)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Draw without the warnings of matplotlib that a reader cannot act on.
 
     The page's reader has other fonts than this machine, and a crowded figure is drawn all the same.
@@ -617,7 +617,7 @@ def page_style() -> Iterator[None]:
     import matplotlib as mpl
 
     looks = [name for name in mpl.rcParamsDefault if name not in ("backend", "interactive")]
-    with mpl.rc_context(), quiet():
+    with mpl.rc_context(), without_warnings():
         if not all(map(is_default, looks)):
             mpl.rcdefaults()  # takes as long as a small figure
         rc_params: RcParams = mpl.rcParams
@@ -635,7 +635,7 @@ def _styled() -> Iterator[None]:
     import matplotlib as mpl
 
     style: RcParams = {name: value for name, value in STYLE.items() if is_default(name)}
-    with mpl.rc_context(style), quiet():
+    with mpl.rc_context(style), without_warnings():
         yield
         interactive = mpl.is_interactive()
     mpl.interactive(interactive)

@@ -35,7 +35,7 @@ del sys.modules["debugpy"]
 
 
 @contextmanager
-def quiet(units: Path | None = None) -> Iterator[dict[str, object]]:
+def kernel_options(units: Path | None = None) -> Iterator[dict[str, object]]:
     """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log
     on the terminal.
 
@@ -71,10 +71,11 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
-    # notebooks/ beside the package
-    checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
-    # ipykernel removes the first path if it is the working directory, which may be the checkout
-    paths = [str(profile), str(bundled_root())] if checkout else []
+    paths = []
+    is_checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
+    if is_checkout:  # notebooks/ is beside the package
+        # ipykernel removes the first path if it is the working directory, which may be the checkout
+        paths = [str(profile), str(bundled_root())]
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     variables = {
         "IPYTHONDIR": str(folder / "ipython"),

@@ -30,7 +30,9 @@ def sorts_slowly(cpuinfo: str) -> bool:
     if facts.get("vendor_id") != "AuthenticAMD" or facts.get("cpu family") != "25":
         return False
     model = facts.get("model", "")
-    return model.isdigit() and any(low <= int(model) <= high for low, high in ZEN_4)
+    if not model.isdigit():
+        return False
+    return any(low <= int(model) <= high for low, high in ZEN_4)
 
 
 def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
@@ -40,14 +42,14 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
     A value that the user has set, even an empty one, is kept. numpy, which is not imported here,
     reads it at its import.
     """
-    if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
+    if SWITCH in environment or not sorts_slowly(cpu_description(cpuinfo)):
         return {}
     from importlib.metadata import version
 
     since_2_4, before_2_4 = SORTS
-    major_and_minor = tuple(map(int, version("numpy").split(".")[:2]))
-    feature = before_2_4 if major_and_minor < (2, 4) else since_2_4
-    return {SWITCH: feature}
+    major, minor = version("numpy").split(".")[:2]
+    is_before_2_4 = (int(major), int(minor)) < (2, 4)
+    return {SWITCH: before_2_4 if is_before_2_4 else since_2_4}
 
 
 def dispatched() -> list[str]:
@@ -62,12 +64,12 @@ def dispatched() -> list[str]:
     ]
 
 
-def sort_is() -> str:
+def sort_name() -> str:
     """Return the name of the sort in this process, for a benchmark or a report on the machine."""
     return "with AVX-512" if dispatched() else "without AVX-512"
 
 
-def described(cpuinfo: Path = CPUINFO) -> str:
+def cpu_description(cpuinfo: Path = CPUINFO) -> str:
     """Return Linux's description of its processors; "" on other systems."""
     try:
         return cpuinfo.read_text(encoding="utf-8", errors="replace")
@@ -75,6 +77,6 @@ def described(cpuinfo: Path = CPUINFO) -> str:
         return ""
 
 
-def this_one_sorts_slowly() -> bool:
+def this_process_sorts_slowly() -> bool:
     """Return whether this process sorts slowly: on a Zen 4 with its AVX-512 sort enabled."""
-    return sorts_slowly(described(CPUINFO)) and bool(dispatched())
+    return sorts_slowly(cpu_description(CPUINFO)) and bool(dispatched())

@@ -72,12 +72,14 @@ def _display(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
             sys.stderr.flush()
 
         return write, lambda: write("")
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
     # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a
     # cell shows.
-    if not getattr(getattr(shell, "kernel", None), "_allow_stdin", False):
-        return lambda text: None, lambda: None
-    return _in_jupyter(what)
+    is_watched = getattr(getattr(shell, "kernel", None), "_allow_stdin", False)
+    if is_watched:
+        return _in_jupyter(what)
+    return lambda text: None, lambda: None
 
 
 def _in_jupyter(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:

@@ -14,7 +14,12 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31m")
     'a\\\\x1b[31m'
     """
-    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return CONTROL.sub(_escaped, text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    """A control character as Python escapes it, without quotes."""
+    return ascii(character[0]).strip("'")
 
 
 def show(text: object, stream: TextIO | None = None) -> None:

@@ -208,13 +208,15 @@ class PolicyRule:
     on_cannot_tell: str = FAIL
     catch: float | None = None
 
-    def kept(self, result: str) -> bool:
-        """Whether a result keeps the rule."""
-        return (self.on_cannot_tell if result == CANNOT_TELL else result) == PASS
+    def is_kept_by(self, result: str) -> bool:
+        """True if a result keeps the rule: PASS, or CANNOT_TELL where that counts as one."""
+        if result == CANNOT_TELL:
+            return self.on_cannot_tell == PASS
+        return result == PASS
 
     def fails(self, result: str) -> bool:
         """Whether a result was decided and does not keep the rule."""
-        return result != NOT_DECIDED and not self.kept(result)
+        return result != NOT_DECIDED and not self.is_kept_by(result)
 
 
 @dataclass(frozen=True)

@@ -348,7 +348,7 @@ class Judged:
     @property
     def passed(self) -> bool:
         """Whether all rules are kept."""
-        return all(rule.kept(result) for rule, result, _ in self.rules)
+        return all(rule.is_kept_by(result) for rule, result, _ in self.rules)
 
     @property
     def undecided(self) -> list[str]:
@@ -415,7 +415,7 @@ class Judged:
     def unkept(self) -> Iterator[str]:
         """The rules that are not kept, each in a line with the statements that decide."""
         for rule, result, rows in self.rules:
-            if rule.kept(result):
+            if rule.is_kept_by(result):
                 continue
             deciding = rows[rows["result"] == result].to_dict("records")
             evidence = "; ".join(map(_statement_words, deciding))
@@ -429,7 +429,7 @@ class Judged:
         rules = []
         for rule, result, rows in self.rules:
             record: dict[str, object] = {"that": rule.that, "result": result}
-            record |= {"on_cannot_tell": rule.on_cannot_tell, "kept": rule.kept(result)}
+            record |= {"on_cannot_tell": rule.on_cannot_tell, "kept": rule.is_kept_by(result)}
             record["statements"] = rows.drop(columns="rule").to_dict("records")
             rules.append(record)
         return {
@@ -768,7 +768,7 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
         if claim.within or study.settings.margin:
             verdicts.append("equivalent")
         results = [RESULTS[claim.words][verdict] for verdict in verdicts]
-    is_kept = [rule.kept(result) for result in results]
+    is_kept = [rule.is_kept_by(result) for result in results]
     if any(is_kept) and not all(is_kept):
         return
     problem = "one_sided_never_kept"
