@@ -352,7 +352,7 @@ def _why_not_compared(study: Study) -> Html:
     )
 
 
-# of a comparison: the heads of columns that some reports have, by their names in the frame
+# the heads of p-values of comparisons that some reports have, by their names in the frame
 _P_VALUES = {
     "max_t": "max-T p",
     "p_t": "t-test p",
@@ -573,7 +573,7 @@ def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each; then the slices of a
     column beside each other.
     """
-    beside_others = tables.stack([*slice_comparison.against_rest(study)])
+    beside_others = tables.stack(slice_comparison.against_rest(study))
     folded = tables.folded("Which slices differ from the others", beside_others)
     return tables.stack([_by_segment(study), folded])
 
@@ -748,7 +748,7 @@ def diagrams(
     )
 
 
-def origin(study: Any) -> Html:
+def origin(study: Study) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
     return tables.provenance(provenance.table(study, study.settings.metrics))
 
