@@ -34,8 +34,8 @@ Piece = Callable[[Any], Any]  # from a study, whose kind the piece knows, to a p
 
 
 def _piece(name: str) -> Piece:
-    """A piece of the page that each kind of table makes in its own way, or not at all: the function
-    of this name in the modules of the kind. Where none has it the place stays empty.
+    """A piece of the page that each kind of table makes in its own way: the function of this name
+    in the first module of the kind that has one. For a kind without one the place stays empty.
     """
     pieces_by_kind: dict[type, Piece] = {}
     for kind, modules in PAGES.items():
@@ -158,7 +158,10 @@ def precision_recall(study: Study) -> figures.Figure | tables.Html:
 
 
 def _panel(curves: figures.Figure | tables.Html, number: int) -> figures.Figure | tables.Html:
-    """One of the panels of a figure; what says that there is no figure stays."""
+    """One of the panels of `curve_plot` as a figure; words in place of the figure stay as they are.
+
+    number: 0 for ROC, 1 for precision and recall.
+    """
     if isinstance(curves, tables.Html):
         return curves
     panel = curves.data[0][number]

@@ -133,8 +133,8 @@ def definitions(study: Online) -> Html:
 def origin(study: Online) -> Html:
     """Inputs, parameters, versions, the command."""
     metrics: list[MetricAtK] = []
-    for part in study.studies:
-        metrics += part.settings.metrics
+    for of_input in study.studies:
+        metrics += of_input.settings.metrics
     return tables.provenance(provenance.table(study, metrics))
 
 
@@ -381,6 +381,7 @@ def _with_metric(name: str) -> Column:
     """
 
     def users_and_metric(row: Record) -> Cell:
+        """The number of users of a row, and the metric below it."""
         users = _two_digits(row[name])
         metric = row[f"{name}_metric"]
         return Cell(f"{users} {metric}", markup=f"{users}<br>{escape(metric)}")
@@ -529,16 +530,16 @@ Piece = TypeVar("Piece")
 
 
 def _on_part(
-    part: Callable[[Online], Part], piece: Callable[[Part], Piece]
+    get_part: Callable[[Online], Part], piece: Callable[[Part], Piece]
 ) -> Callable[[Online], Piece]:
     """A piece about one part of the report as a piece of the whole report.
 
-    part: returns the part, None if there is none, for which the piece stays empty.
+    get_part: returns the part, None if there is none, for which the piece stays empty.
     """
 
     @wraps(piece)
     def piece_of_report(study: Online) -> Piece:
-        return piece(part(study))
+        return piece(get_part(study))
 
     return piece_of_report
 

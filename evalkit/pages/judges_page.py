@@ -138,7 +138,9 @@ def _labelled_outputs(row: Record) -> Cell:
         return Cell(row["system"])
     low = number(row["score_low"])
     high = number(row["score_high"])
-    return Cell(f"score {low}" if low == high else f"score {low} to {high}")
+    if low == high:
+        return Cell(f"score {low}")
+    return Cell(f"score {low} to {high}")
 
 
 def _agreement(study: JudgedOutputs) -> Html:
@@ -224,7 +226,10 @@ def _unlike_labels(study: JudgedOutputs) -> Iterator[Finding]:
         systems.append(f"{row['system']} (adjusted p {p_value(row['unlike'])})")
     if systems:
         yield kinds.UNLIKE_LABELS.warning(
-            len(systems), units=plural(study.unit_name, 2), systems=listed(systems, NAMED)
+            len(systems),
+            "systems",
+            units=plural(study.unit_name, 2),
+            systems=listed(systems, NAMED),
         )
 
 

@@ -81,7 +81,8 @@ def on_coin() -> Html:
 
 def _rejected(p: float) -> Cell:
     """Whether a test at 0.05 rejects that the coin is fair."""
-    return text_cell("rejected" if p < 0.05 else "not rejected")
+    result = "rejected" if p < 0.05 else "not rejected"
+    return text_cell(result)
 
 
 def on_hundred() -> Html:

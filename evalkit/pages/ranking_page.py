@@ -614,6 +614,7 @@ def _range(low: str, high: str) -> Column:
     """A column of ranges, all with the same decimals. low, high: the columns of their ends."""
 
     def cells(rows: Rows) -> list[str]:
+        """The ranges of all rows: "0.31 to 0.38"."""
         lowest = [row[low] for row in rows]
         highest = [row[high] for row in rows]
         places = min(decimals(lowest, lowest, highest), PLACES)

@@ -479,8 +479,8 @@ def ranks(study: Significance) -> figures.Figure | Html:
     omission_note = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
     rough_note = ""
     if diagnostics.rough_ranks(k, n):
-        few = f"k · n below {diagnostics.LITTLE}"
-        rough_note = f" With {few} both p-values are rough approximations."
+        small_size = f"k · n below {diagnostics.LITTLE}"
+        rough_note = f" With {small_size} both p-values are rough approximations."
     caption = texts.sentence(
         "significance.ranks",
         study,

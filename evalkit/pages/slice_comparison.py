@@ -37,7 +37,8 @@ def against_rest(study: Study) -> Iterator[Html]:
         systems.append(" − ".join(study.opponents))
     for system in systems:
         yield _table(study, system, frame[frame["system"] == system])
-    sentences = list(_picked(picked[picked["system"].isin(systems)]))
+    picked = picked[picked["system"].isin(systems)]
+    sentences = list(_picked(picked))
     sentences.append(texts.sentence("slices.rest_note", level=percent(study.settings.level)))
     yield tables.paragraph(" ".join(sentences))
 

@@ -603,6 +603,7 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
     """
 
     def cells(rows: tables.Rows) -> list[Cell]:
+        """The cells of the column, crossed out where they are to be."""
         struck = []
         for cell, row in zip(map(tables.cell, column(rows)), rows, strict=True):
             if where(row):
