@@ -349,7 +349,7 @@ def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, 
     study = interleaving.read(users=data, metrics=metric, **SMALL).users
     assert (
         better(study),
-        len([f for f in experiment_page.of_users(study) if f.kind is NO_DIRECTION]),
+        len([f for f in experiment_page.findings_of_users(study) if f.kind is NO_DIRECTION]),
     ) == (
         first,
         told,
@@ -357,7 +357,7 @@ def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, 
     less = interleaving.read(users=data, metrics=metric, best="low", **SMALL).users
     assert (
         better(less),
-        [f for f in experiment_page.of_users(less) if f.kind is NO_DIRECTION],
+        [f for f in experiment_page.findings_of_users(less) if f.kind is NO_DIRECTION],
     ) == ("a", [])
 
 

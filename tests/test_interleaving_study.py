@@ -638,7 +638,7 @@ def test_without_metrics_flags_come_first_and_what_was_before_is_none():
     )
     study = interleaving.read(users=table, **SMALL).users
     assert [chosen.label for chosen in study.settings.metrics] == ["bought", "spent"]
-    assert "EK722" in [finding.kind.code for finding in experiment_page.of_users(study)]
+    assert "EK722" in [finding.kind.code for finding in experiment_page.findings_of_users(study)]
 
 
 def test_the_difference_of_shares_that_would_show_is_that_of_their_test():

@@ -259,7 +259,7 @@ LACKS = {
 LACKS |= {"LabelsStudy": OF_TWO | {"thresholds", "calibration_plot", "confusion_plot"}}
 
 
-@pytest.mark.parametrize("kind", classification_page.KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", classification_page.PAGES, ids=lambda kind: kind.__name__)
 def test_each_kind_of_classification_has_every_piece_but_these(kind):
     own = {
         piece.__name__
@@ -269,7 +269,7 @@ def test_each_kind_of_classification_has_every_piece_but_these(kind):
     there = {
         name
         for name in own
-        if any(hasattr(module, name) for module in classification_page.KINDS[kind])
+        if any(hasattr(module, name) for module in classification_page.PAGES[kind])
     }
     assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}
 

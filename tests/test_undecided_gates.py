@@ -481,7 +481,7 @@ def test_the_usual_name_of_a_control_is_the_baseline(names, control):
     )
     study = ek.interleaving(users=table, metrics="orders", world="none").users
     assert study.settings.baseline == control
-    messages = [finding.message for finding in experiment_page.of_users(study)]
+    messages = [finding.message for finding in experiment_page.findings_of_users(study)]
     assert f" Its name makes {control} the baseline" in " ".join(messages)
 
 

@@ -16,7 +16,7 @@ SCHEMA = jsonschema.Draft202012Validator(
 
 def told(study) -> str:
     """The findings of a study, each with its code."""
-    module, *_ = classification_page.KINDS.get(type(study), [shown.page(study.report)])
+    module, *_ = classification_page.PAGES.get(type(study), [shown.page(study.report)])
     return "\n".join(
         f"{finding.message} [{finding.kind.code}]" for finding in module.every_finding(study)
     )

@@ -22,7 +22,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-# of a finding in the JSON
+# the fields of a finding in the JSON
 RECORDED = (
     "code",
     "name",
@@ -116,35 +116,31 @@ class Finding:
         """True if it is about the metric that decides, and could change the answer by it."""
         return VERDICT in self.kind.at and not self.aside
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The finding for a report's JSON."""
-        of = (
-            self.kind.code,
-            self.name,
-            str(self.severity),
-            self.count,
-            self.of,
-            self.message,
-            self.kind.advice,
-        )
-        return dict(zip(RECORDED, (*of, list(self.rows)), strict=True))
+        return {
+            "code": self.kind.code,
+            "name": self.name,
+            "severity": str(self.severity),
+            "count": self.count,
+            "of": self.of,
+            "message": self.message,
+            "advice": self.kind.advice,
+            "rows": list(self.rows),
+        }
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by what they change: severe ones first, of these what leads, then what touches
     the answer, otherwise in their order.
     """
-    order = [SEVERE, WARNING, NOTE]
-    return tuple(
-        sorted(
-            findings,
-            key=lambda finding: (
-                order.index(finding.severity),
-                not finding.kind.leads,
-                not finding.touches_answer,
-            ),
-        )
-    )
+    return tuple(sorted(findings, key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[int, bool, bool]:
+    """By what findings are sorted, the most important first; False comes before True."""
+    severity = [SEVERE, WARNING, NOTE].index(finding.severity)
+    return severity, not finding.kind.leads, not finding.touches_answer
 
 
 # The kinds ----------------------------------------------------------------------------------------
@@ -165,19 +161,21 @@ _ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decod
 measured = SimpleNamespace(**_ROWS.pop("measured", {}))
 
 
-def _kind(
-    says: str | Mapping[str, str] = "", at: Iterable[str] = (), leads: object = None, **row: str
-) -> FindingKind:
-    told = {"": says} if isinstance(says, str) else says
-    return FindingKind(
-        says=told,
-        at=tuple(at),
-        leads=bool(leads),
-        **{name: text.format_map(vars(measured)) for name, text in row.items()},
-    )
+def _kind(row: Mapping[str, Any]) -> FindingKind:
+    """A kind of finding from its table in kinds.toml, with what simulations measured in the braces
+    of its texts; those of the sentences are filled when a finding is made.
+    """
+    sentences = row.get("says", "")
+    if isinstance(sentences, str):
+        sentences = {"": sentences}
+    texts = {}
+    for name in ("code", "name", "meaning", "advice"):
+        texts[name] = row[name].format_map(vars(measured))
+    places = tuple(row.get("at", ()))
+    return FindingKind(**texts, says=sentences, at=places, leads=bool(row.get("leads")))
 
 
-KINDS = {name: _kind(**row) for name, row in _ROWS.items()}
+KINDS = {name: _kind(row) for name, row in _ROWS.items()}
 
 
 def __getattr__(name: str) -> FindingKind:
@@ -202,17 +200,13 @@ def markdown() -> str:
 
 
 def _theme(theme: str, heading: str) -> str:
-    rows = [
-        f"| {k.code} | {k.name} | {k.meaning} | {k.advice} |"
-        for k in all_kinds()
-        if k.code.startswith(theme)
-    ]
-    return "\n".join(
-        [
-            f"## {heading}\n",
-            "| code | name | what it means | what to do |",
-            "|---|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
+    """The table of a theme in Markdown, below its heading. theme: how the codes of its kinds
+    begin.
+    """
+    lines = [f"## {heading}\n"]
+    lines += ["| code | name | what it means | what to do |", "|---|---|---|---|"]
+    for kind in all_kinds():
+        if kind.code.startswith(theme):
+            lines.append(f"| {kind.code} | {kind.name} | {kind.meaning} | {kind.advice} |")
+    lines.append("")
+    return "\n".join(lines)

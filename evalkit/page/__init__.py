@@ -230,14 +230,16 @@ def _without_spaces(text: str, spaced: str) -> str:
     >>> _without_spaces('a = b ? "c = d" : /e = f/', r" *([=?:]) *")
     'a=b?"c = d":/e = f/'
     """
-    parts = QUOTED.split(text)  # every second part is quoted
-    parts[::2] = [re.sub(spaced, lambda match: match[1] or "", part) for part in parts[::2]]
-    return "".join(parts)
+    pieces = QUOTED.split(text)
+    for i in range(0, len(pieces), 2):  # between two of them is a quoted one
+        pieces[i] = re.sub(spaced, lambda match: match[1] or "", pieces[i])
+    return "".join(pieces)
 
 
 def _read(name: str) -> str:
     """The text of a file of the page."""
-    return (Path(__file__).parent / "evalkit" / name).read_text(encoding="utf-8").strip()
+    path = Path(__file__).parent / "evalkit" / name
+    return path.read_text(encoding="utf-8").strip()
 
 
 # Filters ------------------------------------------------------------------------------------------
@@ -291,11 +293,11 @@ def placed(page: str) -> str:
         without_piece = page.replace(marked, "", 1)
         # a heading whose id has the word, up to the end of its prose
         heading = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
-        found = re.search(PLACES.get(place, heading), without_piece, re.DOTALL)
-        if found is None:
+        match = re.search(PLACES.get(place, heading), without_piece, re.DOTALL)
+        if match is None:
             page = page.replace(marked, piece, 1)
         else:
-            page = without_piece[: found.end()] + piece + without_piece[found.end() :]
+            page = without_piece[: match.end()] + piece + without_piece[match.end() :]
     return page
 
 
@@ -303,9 +305,9 @@ def sectioned(page: str) -> str:
     """The page with each heading of a markdown cell, and what follows it, in a section, and what
     stands before the first one in a section that is always printed.
     """
-    first, *further = re.split(SECTION, page)
-    sections = "".join(f"<section>{section}</section>" for section in further)
-    return f'<section class="first">{first}</section>{sections}'
+    parts = re.split(SECTION, page)
+    sections = "".join(f"<section>{section}</section>" for section in parts[1:])
+    return f'<section class="first">{parts[0]}</section>{sections}'
 
 
 def styled(page: str) -> str:
@@ -450,19 +452,19 @@ def linked(page: str) -> str:
     >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<details")[0]
     '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
-    parts = TAGS.split(page)  # texts, and at every second place a tag
+    pieces = TAGS.split(page)  # texts, and at every second place a tag
     open_elements = list[str]()
     in_section = set[Term]()
     on_page = set[Term]()
-    for i, part in enumerate(parts):
+    for i, piece in enumerate(pieces):
         if i % 2:
-            _enter(part, open_elements)
+            _enter(piece, open_elements)
         elif not open_elements:
-            parts[i] = WORDS.sub(partial(_link_first, in_section), part)
+            pieces[i] = WORDS.sub(partial(_link_first, in_section), piece)
             on_page |= in_section
-        if part.startswith("<h2"):
+        if piece.startswith("<h2"):
             in_section.clear()
-    return "".join(parts) + _glossary([term for term in TERMS if term in on_page])
+    return "".join(pieces) + _glossary([term for term in TERMS if term in on_page])
 
 
 def _link_first(mentioned: set[Term], words: re.Match[str]) -> str:

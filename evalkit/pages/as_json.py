@@ -1,9 +1,9 @@
 """The numbers of a page as `evalkit/schema.json` describes them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -12,36 +12,54 @@ from evalkit.arrays import ParameterError, Record
 from evalkit.findings.kinds import Finding
 from evalkit.pages import first_screen
 from evalkit.parameters import cells
+from evalkit.parameters.reports import Shared
 from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, provenance, row_study, units
+from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
 SCHEMA = "evalkit/2"
 
 
-def population(rows: Aligned | row_study.Account) -> dict[str, Any]:
+class Published(Protocol):
+    """A study, or two of an interleaving report, with what every report's JSON says of it."""
+
+    @property
+    def report(self) -> str: ...
+    @property
+    def p(self) -> Shared: ...
+    @property
+    def sources(self) -> Sequence[Source]: ...
+    @property
+    def gate(self) -> Judged | None: ...
+
+
+def population(rows: Aligned | row_study.Account) -> dict[str, dict[str, object]]:
     """The columns and the rows of a table of predictions, as a report's JSON has them."""
-    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
-    return {"columns": dict(rows.columns), "population": counted}
+    counts: dict[str, object] = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counts}
 
 
-def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
-    """Frames by name, each as its rows."""
+def records(**frames: pd.DataFrame) -> dict[str, object]:
+    """Frames by name, each as a list of its rows."""
     return {name: frame.to_dict("records") for name, frame in frames.items()}
 
 
 def results(study: Any, findings: Iterable[Finding], fields: Record) -> report.Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the
-    file of the units. fields: those of the report's own.
+    file of the units.
+
+    study: a `Study` that is `Published`. fields: further ones that this report alone has, by name.
     """
     units.write_if_asked(study.report, {"": study})
-    return report.Results(about(study, findings) | answers(study) | dict(fields))
+    return report.Results(header(study, findings) | answers(study) | dict(fields))
 
 
 SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
 
 
-def columns(frame: pd.DataFrame) -> dict[str, Any]:
+def columns(frame: pd.DataFrame) -> dict[str, object]:
     """A frame of comparisons by column: a list, a value that all rows share, or words and the place
     of each row's.
 
@@ -53,8 +71,8 @@ def columns(frame: pd.DataFrame) -> dict[str, Any]:
     return {name: _column(name, frame[name]) for name in frame}
 
 
-def _column(name: str, values: pd.Series) -> Any:
-    """One column, as of `columns`."""
+def _column(name: str, values: pd.Series) -> object:
+    """One column of comparisons, as `columns` says."""
     if name in SHARED:
         return values.iloc[0]
     if not isinstance(values.iloc[0], str):
@@ -63,9 +81,9 @@ def _column(name: str, values: pd.Series) -> Any:
     return {"words": words.tolist(), "at": numbers.column(codes)}
 
 
-def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
-    """What every report's JSON begins with."""
-    fields = {
+def header(study: Published, findings: Iterable[Finding]) -> dict[str, object]:
+    """What every report's JSON begins with: where its numbers are from, the gate, the findings."""
+    fields: dict[str, object] = {
         "schema": SCHEMA,
         "report": study.report,
         "parameters": provenance.printable(study.p.given),
@@ -81,9 +99,11 @@ def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
     }
 
 
-def answers(study: Study) -> dict[str, Any]:
-    """The frames of a study that every report's JSON has."""
-    fields: dict[str, Any] = {}
+def answers(study: Study) -> dict[str, object]:
+    """What the JSON of every study has: the answer, estimates and comparisons, and, where there are
+    any, groups, weak slices and slices beside the others.
+    """
+    fields: dict[str, object] = {}
     best_two = diagnostics.best_two(study)
     if len(best_two):
         fields |= records(best_two=best_two)
@@ -91,10 +111,10 @@ def answers(study: Study) -> dict[str, Any]:
     if math.isfinite(constant):
         fields["constant"] = constant
     if study.settings.groups.columns:
-        columns_of_groups = study.settings.groups.columns
-        gaps = pd.concat([study.gaps(column) for column in columns_of_groups])
-        largest = pd.concat([study.largest_gaps(column) for column in columns_of_groups])
-        fields |= records(gaps=gaps, largest_gaps=largest)
+        group_columns = study.settings.groups.columns
+        gaps = pd.concat([study.gaps(column) for column in group_columns])
+        largest_gaps = pd.concat([study.largest_gaps(column) for column in group_columns])
+        fields |= records(gaps=gaps, largest_gaps=largest_gaps)
     if study.settings.slices:
         weak = study.weak_slices()
         detectable = study.detectable_slices()

@@ -5,7 +5,6 @@ frames.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -61,10 +60,10 @@ NO_LIMITS = (
 
 
 def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
-    """What the metric would be on average if every score were right, with so many decimals, and the
-    p of that.
+    """The line below a measure of calibration in a table; none where `expected` is NaN, as unknown.
 
-    Empty where it is unknown.
+    expected: the mean of the measure if labels were drawn from the scores. p: how often it would
+    then be at least as large as it is. places: the decimals of the table.
     """
     if math.isnan(expected):
         return ()
@@ -87,11 +86,14 @@ def title(study: BinaryStudy) -> Html:
 
 @threshold_page.both_classes
 def top(study: BinaryStudy) -> Html:
-    """Lift and recall among the highest scores."""
+    """Lift, and below it recall, among the highest scores, folded."""
 
     def lift(rows: Rows) -> list[Cell]:
-        cells = zip(limits("value")(rows), rows, strict=True)
-        return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
+        """The lift with its limits, and which share of the positives so many rows find."""
+        cells = []
+        for cell, row in zip(limits("value")(rows), rows, strict=True):
+            cells.append(replace(cell, below=(f"finds {row['recall']:.0%}",)))
+        return cells
 
     note = texts.sentence("binary.top_note")
     caption = "Lift among the highest scores"
@@ -100,7 +102,9 @@ def top(study: BinaryStudy) -> Html:
 
 
 def confusion(study: BinaryStudy) -> Html:
-    """The four counts of every system."""
+    """The four counts of every system, folded; below them, where the model's own decisions are
+    read, the metrics of these beside those of the threshold.
+    """
     counts = {name.upper(): count(name, _weight) for name in ("tp", "fp", "fn", "tn")}
     negative = study.negative or "the rest"
     note = (
@@ -125,7 +129,10 @@ def confusion(study: BinaryStudy) -> Html:
 
 
 def _weight(weight: float, places: int = 2) -> str:
-    return number(weight, 0 if float(weight).is_integer() else places)
+    """A number of rows, or their weight, which may have decimals."""
+    if float(weight).is_integer():
+        places = 0
+    return number(weight, places)
 
 
 def definitions(study: BinaryStudy) -> Html:
@@ -135,22 +142,20 @@ def definitions(study: BinaryStudy) -> Html:
     predicted = f"predicted if score ≥ threshold, {compared}"
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
-    items += [
-        ("positive", f"the label {study.positive}; {predicted}"),
-        ("intervals", study.intervals_are),
-        *page.test_definitions(study),
-        ("bands", study.bands_are),
-    ]
+    items.append(("positive", f"the label {study.positive}; {predicted}"))
+    items.append(("intervals", study.intervals_are))
+    items += page.test_definitions(study)
+    items.append(("bands", study.bands_are))
     return paragraphs.definitions(items)
 
 
 def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
     rows = as_json.population(study.account)
-    fields = {
+    rows["population"]["positives"] = study.positives
+    fields: dict[str, object] = {
         "kind": "binary",
         **rows,
-        "population": rows["population"] | {"positives": study.positives},
         "positive": study.positive,
         "threshold_rule": study.rule.text,
         "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
@@ -161,31 +166,37 @@ def results(study: BinaryStudy) -> Results:
     if study.binned:
         fields["binning"] = [_binning(name, table) for name, table in study.binned.items()]
     if study.both_classes:
-        counts_by_system = study.counts_by_system
-        fields |= {
-            "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            **as_json.records(
-                crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains
-            ),
-            **as_json.records(thresholds=study.choices),
-            "scores_by_class": {
-                "histogram": score_curves.histogram(
-                    counts_by_system,
-                    score_curves.edges(counts_by_system, probabilities=study.probabilities),
-                ).to_dict("list"),
-                "distances": score_curves.distances(counts_by_system).to_dict("records"),
-            },
-        }
+        fields |= _curves_as_json(study)
     if study.probabilities:
-        fields |= {
-            **as_json.records(calibration=study.calibration, reliability=study.reliability),
-            "isotonic": study.isotonic.recorded(),
-            **_net_benefit(study),
-        }
+        fields |= as_json.records(calibration=study.calibration, reliability=study.reliability)
+        fields["isotonic"] = study.isotonic.recorded()
+    if study.probabilities and study.both_classes:
+        fields["net_benefit"] = _net_benefit(study)
     return as_json.results(study, every_finding(study), fields)
 
 
-def _binning(system: str, table: Binned) -> dict[str, Any]:
+def _curves_as_json(study: BinaryStudy) -> dict[str, object]:
+    """The fields of a table with both classes: the curves, where they cross, the metrics at another
+    base rate and among the highest scores, the thresholds of each rule, the scores by class.
+    """
+    counts = study.counts_by_system
+    edges = score_curves.edges(counts, probabilities=study.probabilities)
+    return {
+        "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
+        **as_json.records(
+            crossings=study.crossings,
+            base_rates=study.elsewhere,
+            gains=study.gains,
+            thresholds=study.choices,
+        ),
+        "scores_by_class": {
+            "histogram": score_curves.histogram(counts, edges).to_dict("list"),
+            "distances": score_curves.distances(counts).to_dict("records"),
+        },
+    }
+
+
+def _binning(system: str, table: Binned) -> dict[str, object]:
     """By how much counting in bins can move the areas of a system."""
     lowest, highest = table.average_precision_range
     return {
@@ -196,33 +207,31 @@ def _binning(system: str, table: Binned) -> dict[str, Any]:
     }
 
 
-def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
-    if not study.both_classes:
-        return {}
-    curve = decision_curves.benefits(study.counts_by_system, decision_curves.PROBABILITIES).to_dict(
-        "list"
-    )
-    differences = decision_curves.first_differences(study).to_dict("list")
-    at_costs = decision_curves.at_costs(study).to_dict("records")
-    return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
+def _net_benefit(study: BinaryStudy) -> dict[str, object]:
+    """The net benefit along the threshold probability, at the one that the costs imply, and the
+    differences of the pairs of the first screen.
+    """
+    curve = decision_curves.benefits(study.counts_by_system, decision_curves.PROBABILITIES)
+    return {
+        "curve": curve.to_dict("list"),
+        "at_costs": decision_curves.at_costs(study).to_dict("records"),
+        "differences": decision_curves.first_differences(study).to_dict("list"),
+    }
 
 
-def every_finding(study: BinaryStudy) -> list[Finding]:
-    """Every finding of a binary report."""
-    score_findings = [
-        *_scores(study),
-        *constant_better(study, reported=(ROC_AUC.name,)),
-        *_probabilities(study),
-        *_ties(study),
-    ]
-    data_findings = [*rows_read(study.account), *_classes(study), *weights(study), *score_findings]
-    return [
-        *data_findings,
-        *_threshold(study),
-        *_one_class(study),
-        *shared_findings.few_clusters(study),
-        *of_sample(study),
-    ]
+def every_finding(study: BinaryStudy) -> Iterator[Finding]:
+    """Every finding of a binary report, those on the input first, those on the sample last."""
+    yield from rows_read(study.account)
+    yield from _classes(study)
+    yield from weights(study)
+    yield from _scores(study)
+    yield from constant_better(study, reported=(ROC_AUC.name,))
+    yield from _probabilities(study)
+    yield from _ties(study)
+    yield from _threshold(study)
+    yield from _one_class(study)
+    yield from shared_findings.few_clusters(study)
+    yield from of_sample(study)
 
 
 def share(value: float) -> str:
@@ -249,16 +258,21 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif study.smaller < binary_diagnostics.FEW_OF_CLASS:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
+    yield from _auc_within_units(study)
+
+
+def _auc_within_units(study: BinaryStudy) -> Iterator[Finding]:
+    """That the leader's AUC over all rows is another than the one within units, if so."""
     comparison = binary_diagnostics.within_units(study)
     if comparison is not None and comparison.p_value < alpha(study):
-        d = comparison.difference
+        difference = comparison.difference
         yield kinds.WITHIN_UNITS.note(
-            d.n,
+            difference.n,
             leader=study.leader,
             unit=study.unit_name,
-            pooled=number(binary_diagnostics.areas(study)[study.leader][0]),
+            pooled=number(binary_diagnostics.areas(study)[study.leader].auc),
             inside=number(binary_diagnostics.area_within_units(study)),
-            difference=estimate(d.value, d.low, d.high),
+            difference=estimate(difference.value, difference.low, difference.high),
         )
 
 
@@ -268,12 +282,14 @@ def _scores(study: BinaryStudy) -> Iterator[Finding]:
     """
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    tables = {name: [c] for name, c in study.counts_by_system.items()}
-    yield from shared_findings.decisions_as_scores(tables)
-    auc = {name: area for name, (area, _) in binary_diagnostics.areas(study).items()}
-    reversed_ = [f"{name} {number(area)}" for name, area in auc.items() if area < 0.5]
-    if reversed_:
-        yield kinds.REVERSED_SCORE.warning(len(reversed_), values=listed(reversed_))
+    tables_by_system = {name: [table] for name, table in study.counts_by_system.items()}
+    yield from shared_findings.decisions_as_scores(tables_by_system)
+    reversed_scores = []
+    for name, areas in binary_diagnostics.areas(study).items():
+        if areas.auc < 0.5:
+            reversed_scores.append(f"{name} {number(areas.auc)}")
+    if reversed_scores:
+        yield kinds.REVERSED_SCORE.warning(len(reversed_scores), values=listed(reversed_scores))
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
@@ -287,12 +303,11 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         )
         return
     yield from _certain_rows(study)
-    if shares := binary_diagnostics.unforeseen(study):
-        shares_text = listed(
-            f"{name} {share_of_loss:.0%}" for name, share_of_loss in shares.items()
-        )
+    shares_of_loss = binary_diagnostics.unforeseen(study)
+    if shares_of_loss:
+        shares = listed(f"{name} {share:.0%}" for name, share in shares_of_loss.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
-            None, "log_loss", hardly=binary_diagnostics.UNLIKELY, shares=shares_text
+            None, "log_loss", hardly=binary_diagnostics.UNLIKELY, shares=shares
         )
 
 
@@ -302,7 +317,8 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     if not clipped:
         return
     wrong = nonzero({name: study.wrong[name] for name in clipped})
-    severity, wrong_text = NOTE, ", none of them wrong"
+    severity = NOTE
+    wrong_text = ", none of them wrong"
     if wrong:
         severity = WARNING
         wrong_text = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
@@ -314,51 +330,66 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     )
 
 
-def _change(label: str, bound: float) -> str:
-    """By how much bins can change a metric. bound: NaN if it has none."""
-    if math.isnan(bound):
-        return f"{label} by an amount that nothing bounds"
-    return f"{label} by less than {power(bound)}"
-
-
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
-    """Distinct scores, by how much bins can move the areas, and rows whose label and scores another
-    row has too.
+    """How many distinct scores each system has, by how much bins can move the metrics, and how many
+    rows have the label and the scores of another row.
     """
-    amounts = listed(_distinct(study, name) for name in study.order)
+    amounts = listed(_distinct_scores(study, name) for name in study.order)
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
-    if systems := binary_diagnostics.binned(study):
-        changed = []
-        for name, bounds in systems.items():
-            if bounds:
-                changes = listed(_change(label, bound) for label, bound in bounds.items())
-                changed.append(f" Binning changes {name}'s {changes}.")
+    bounds_by_system = binary_diagnostics.binned(study)
+    if bounds_by_system:
+        changes = [_changes(name, bounds) for name, bounds in bounds_by_system.items()]
         yield kinds.BINNED_SCORES.note(
-            len(systems), "two", most=binary_diagnostics.MAX_DISTINCT, moved="".join(changed)
+            len(bounds_by_system),
+            "two",
+            most=binary_diagnostics.MAX_DISTINCT,
+            moved="".join(changes),
         )
-    n, most_distinct, are_many = binary_diagnostics.repeated(study)
-    if n:
+    repeated = binary_diagnostics.repeated(study)
+    if repeated.rows:
         why = "they may be duplicates"
-        if most_distinct:
-            why = f"ties are likely, for no system has more than {most_distinct:,} distinct scores"
-        yield kinds.REPEATED_ROWS.rated(WARNING if are_many else NOTE, n, n=n, why=why)
+        if repeated.distinct:
+            most_scores = f"more than {repeated.distinct:,} distinct scores"
+            why = f"ties are likely, for no system has {most_scores}"
+        severity = WARNING if repeated.may_be_duplicates else NOTE
+        yield kinds.REPEATED_ROWS.rated(severity, repeated.rows, n=repeated.rows, why=why)
 
 
-def _distinct(study: BinaryStudy, name: str) -> str:
+def _distinct_scores(study: BinaryStudy, name: str) -> str:
     """A system with its number of distinct scores, which are counted up to a bound."""
     n = binary_diagnostics.distinct_scores(study, name)
-    return f"{name} more than {binary_diagnostics.MAX_DISTINCT:,}" if n is None else f"{name} {n:,}"
+    if n is None:
+        return f"{name} more than {binary_diagnostics.MAX_DISTINCT:,}"
+    return f"{name} {n:,}"
+
+
+def _changes(name: str, bounds: Mapping[str, float]) -> str:
+    """By how much bins can change the metrics of a system, in a sentence with a space before it; ""
+    without bounds.
+
+    bounds: by metric, NaN for one that nothing bounds.
+    """
+    if not bounds:
+        return ""
+    changes = []
+    for label, bound in bounds.items():
+        size = "an amount that nothing bounds" if math.isnan(bound) else f"less than {power(bound)}"
+        changes.append(f"{label} by {size}")
+    return f" Binning changes {name}'s {listed(changes)}."
 
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
-    """Whose decisions the metrics are, and how many rows the threshold decides otherwise."""
+    """That the metrics are of the model's own decisions, if so, and how many rows the threshold
+    decides otherwise.
+    """
     if not study.decision_column:
         return
     differing = nonzero(study.differing)
+    severity = WARNING if differing else NOTE
     of_leader = study.both_decisions.query("system == @study.leader").itertuples()
     values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in of_leader]
     yield kinds.OWN_DECISIONS.rated(
-        WARNING if differing else NOTE,
+        severity,
         max(differing.values(), default=0),
         "used",
         column=study.decision_column,
@@ -371,8 +402,9 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
-    """The systems whose decisions contradict their scores."""
-    if systems := study.reversed_decisions:
+    """The systems whose decisions contradict their scores, if there are any."""
+    systems = study.reversed_decisions
+    if systems:
         yield kinds.REVERSED_DECISIONS.warning(
             len(systems), column=study.decision_column, systems=listed(systems)
         )
@@ -393,6 +425,9 @@ def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
+    """What decides: a column of decisions, or a threshold, fixed or chosen on these rows, and where
+    it cannot decide.
+    """
     yield from _own_decisions(study)
     yield from _reversed_decisions(study)
     yield from _unused_decisions(study)
@@ -421,11 +456,10 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
 
 def _one_class(study: BinaryStudy) -> Iterator[Finding]:
     """The slices in which all rows have one class."""
-    slices = [
-        f"{segment_slice.column} {segment_slice.label}"
-        for segment_slice in study.slices
-        if study.has_one_class(segment_slice)
-    ]
+    slices = []
+    for segment_slice in study.slices:
+        if study.has_one_class(segment_slice):
+            slices.append(f"{segment_slice.column} {segment_slice.label}")
     if slices:
         yield kinds.ONE_CLASS_SLICES.warning(len(slices), slices=listed(slices))
 
@@ -438,15 +472,17 @@ ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everyw
 @threshold_page.both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
-    c = study.table(study.order[0])
-    positives = counted(c.positives, "positive")
-    negatives = counted(c.negatives, "negative")
-    lines = {kind: page.rows_of_figure(study, study.curve(kind)) for kind in ("roc", "pr")}
-    points = {
-        kind: page.rows_of_figure(study, binary_diagnostics.operating_points(study, kind).dropna())
-        for kind in lines
-    }
-    bands = {kind: study.bands(kind, page.systems_of_figure(study)) for kind in lines}
+    table = study.table(study.leader)  # all systems are of the same rows
+    positives = counted(table.positives, "positive")
+    negatives = counted(table.negatives, "negative")
+    lines = {}
+    points = {}
+    bands = {}
+    for kind in ("roc", "pr"):
+        operating_points = binary_diagnostics.operating_points(study, kind).dropna()
+        lines[kind] = page.rows_of_figure(study, study.curve(kind))
+        points[kind] = page.rows_of_figure(study, operating_points)
+        bands[kind] = study.bands(kind, page.systems_of_figure(study))
     pointwise = ""
     if bands["roc"] is not None:
         pointwise = (
@@ -485,62 +521,69 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         keys=_areas(study, AVERAGE_PRECISION, "AP"),
         caption=f"Precision-recall curves, {caption}",
     )
-    values = listed(
-        f"{name}: AUC {number(auc)}, average precision {number(average_precision)}"
-        for name, (auc, average_precision) in binary_diagnostics.areas(study).items()
-    )
+    values = []
+    for name, areas in binary_diagnostics.areas(study).items():
+        average_precision = number(areas.average_precision)
+        values.append(f"{name}: AUC {number(areas.auc)}, average precision {average_precision}")
     return figures.row(
         curve_plots.panels,
         [roc, pr],
         caption=f"ROC and precision-recall curves, {caption}",
-        says=f"{values}.",
+        says=f"{listed(values)}.",
         height=3.6,
         panels=2,
     )
 
 
 def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
-    """The area under each system's curve with its interval, where it is among the metrics."""
+    """What the legend says behind each system, ": AUC 0.79 [0.75, 0.82]"; empty if the area is not
+    among the metrics. short: the name of the area.
+    """
     rows = study.estimates[study.estimates["metric"] == metric.name]
-    words = plots.estimate_texts(rows)
-    return {name: f": {short} {text}" for name, text in zip(rows["system"], words, strict=True)}
+    areas = plots.estimate_texts(rows)
+    return {name: f": {short} {area}" for name, area in zip(rows["system"], areas, strict=True)}
 
 
 @threshold_page.both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
-    leader = study.leader
-
-    def at_both_rates(kind: str) -> pd.DataFrame:
-        """The leader's curve, with the base rate as the name of its line."""
-        in_data = study.curve(kind)
-        in_data = in_data[in_data["system"] == leader]
-        elsewhere = binary_diagnostics.at_other_rate(study, kind)
-        elsewhere = elsewhere[elsewhere["system"] == leader]
-        return pd.concat(
-            [
-                in_data.assign(system=f"base rate {study.base_rate:.3g} (the data)"),
-                elsewhere.assign(system=f"base rate {study.other_rate:.3g}"),
-            ]
-        )
-
     roc = Panel(
-        at_both_rates("roc"),
+        _at_both_rates(study, "roc"),
         "false positive rate",
         "recall",
-        f"ROC of {leader}",
+        f"ROC of {study.leader}",
         reference=DIAGONAL,
     )
     pr = Panel(
-        at_both_rates("pr"), "recall", "precision", f"Precision and recall of {leader}", steps=STEPS
+        _at_both_rates(study, "pr"),
+        "recall",
+        "precision",
+        f"Precision and recall of {study.leader}",
+        steps=STEPS,
     )
     # the first metric of the leader, in the data and then at the other base rate
-    before, after = study.elsewhere.query("system == @leader")["value"].iloc[:2]
+    before, after = study.elsewhere.query("system == @study.leader")["value"].iloc[:2]
     caption = texts.sentence(
         "binary.base_rate_plot", study, before=number(before), after=number(after)
     )
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
+
+
+def _at_both_rates(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """The leader's curve in the data and at the other base rate, which are the names of its lines.
+
+    kind: roc or pr.
+    """
+    in_data = study.curve(kind)
+    in_data = in_data[in_data["system"] == study.leader]
+    at_other_rate = binary_diagnostics.at_other_rate(study, kind)
+    at_other_rate = at_other_rate[at_other_rate["system"] == study.leader]
+    lines = [
+        in_data.assign(system=f"base rate {study.base_rate:.3g} (the data)"),
+        at_other_rate.assign(system=f"base rate {study.other_rate:.3g}"),
+    ]
+    return pd.concat(lines)
 
 
 @threshold_page.both_classes
@@ -558,10 +601,8 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
 @pieces.where(lambda study: study.both_classes and len(study.order) >= 2)
 def curves(study: BinaryStudy) -> Html:
     """Whether one curve contains the other, or where they cross."""
-    lines = [
-        *_crossings(study, "roc", "ROC", "false positive rate"),
-        *_crossings(study, "pr", "precision-recall", "recall"),
-    ]
+    lines = _crossings(study, "roc", "ROC", "false positive rate")
+    lines += _crossings(study, "pr", "precision-recall", "recall")
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     listing = Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
     return folded("Where the curves cross", listing)
@@ -575,8 +616,10 @@ def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]
     cross_rarely: list[Record] = []
     cross_often: list[Record] = []
     for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
-        crosses_often = len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT
-        (cross_often if crosses_often else cross_rarely).append(row)
+        if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT:
+            cross_often.append(row)
+        else:
+            cross_rarely.append(row)
     lines = [_crossing(name, axis, row) for row in cross_rarely[:LINES]]
     if further := cross_rarely[LINES:]:
         lines.append(f"{len(further):,} more pairs of {name} curves are in the JSON.")
@@ -611,18 +654,18 @@ def _often(name: str, axis: str, rows: Sequence[Record]) -> str:
 
 @threshold_page.both_classes
 def base_rate(study: BinaryStudy) -> Html:
-    """Precision, F1 and average precision in the data and at another base rate."""
+    """Average precision, precision and F1 of each system in the data and at another base rate."""
     rows = []
     for name in study.order:
-        part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
-        cells = [
-            join(
-                f"{number(here['value'])} → ",
-                with_interval(there["value"], there["low"], there["high"]),
+        values = study.elsewhere[study.elsewhere["system"] == name]
+        cells = [Cell(name)]
+        for _, values_of_metric in values.groupby("metric", sort=False):
+            in_data, at_other_rate = values_of_metric.to_dict("records")
+            estimate_there = with_interval(
+                at_other_rate["value"], at_other_rate["low"], at_other_rate["high"]
             )
-            for here, there in zip(part[::2], part[1::2], strict=True)
-        ]
-        rows.append([Cell(name), *cells])
+            cells.append(join(f"{number(in_data['value'])} → ", estimate_there))
+        rows.append(cells)
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
     note = texts.sentence("binary.base_rate_note")
@@ -635,7 +678,7 @@ def base_rate(study: BinaryStudy) -> Html:
     return folded("Metrics at another base rate", table)
 
 
-PARTS = {
+MEASURES = {  # of calibration: the names that people say, by those in the frame
     "brier": "Brier score",
     "ece_10": "ECE, 10 bins",
     "ece_10_debiased": "ECE, debiased",
@@ -648,13 +691,13 @@ CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"
 def calibration_plot(study: BinaryStudy) -> Figure | Html:
     """The reliability diagram of each system, with what the calibration table says of it."""
     words: dict[str, list[str]] = {name: [] for name in study.order[:DRAWN]}
-    for part, rows in study.calibration.groupby("part", sort=False):
-        if part not in CORNER:
+    for measure, rows in study.calibration.groupby("part", sort=False):
+        if measure not in CORNER:
             continue
         # with as many decimals as in the calibration table, which has all systems
         places = decimals(rows["value"], rows["low"], rows["high"])
         for row in rows[rows["system"].isin(list(words))].itertuples():
-            words[row.system].append(f"{CORNER[part]} {number(row.value, places)}")
+            words[row.system].append(f"{CORNER[measure]} {number(row.value, places)}")
     how = texts.sentence("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
@@ -662,31 +705,35 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
 def reliability(
     study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]]
 ) -> Figure:
-    """The isotonic curves of systems, one square each. what: the share; words: of each system, in
-    its corner.
+    """The isotonic curves of systems, one square each.
+
+    what: the share on the vertical axis. how: sentences of the caption on how to read it. words: of
+    each system that is drawn, the lines in its corner.
     """
-    level = study.settings.level
-    drawn = study.isotonic.only(list(words))
+    curves = study.isotonic.only(list(words))
     band = "No bands, as rows are clustered or weighted."
-    if drawn.bands is not None:
-        band = (
-            f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
-        )
+    if curves.bands is not None:
+        share_in_band = f"{study.settings.level:.0%} of such curves"
+        band = f"Grey: at each probability, {share_in_band} if the probabilities are right."
     caption = texts.sentence("binary.reliability", rows=len(study.account), how=how, band=band)
     return page.diagrams(
-        curve_plots.reliability, drawn, words, caption, ylabel=what, height=3.4, panels=len(words)
+        curve_plots.reliability, curves, words, caption, ylabel=what, height=3.4, panels=len(words)
     )
 
 
 @probabilities
 def calibration(study: BinaryStudy) -> Html:
-    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
+    """Which probabilities are wrong in which way; the Brier score taken apart, ECE, and the mean
+    error of each system; folded the slope and the intercept.
+    """
     note = texts.sentence("binary.calibration_note") + NO_LIMITS
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    fitted = study.calibration["part"].isin(FITTED)
-    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note, _part_head)
-    return stack([*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])])
+    is_fitted = study.calibration["part"].isin(FITTED)
+    measures = study.calibration[~is_fitted]
+    table = by_system("Calibration", measures, "part", _measure_cells, note, _measure_head)
+    recalibration = _logistic(study, study.calibration[is_fitted])
+    return stack([_miscalibrated(study), table, recalibration])
 
 
 MISCALIBRATED = {
@@ -701,26 +748,29 @@ MISCALIBRATED = {
 }
 
 
-def _miscalibrated(study: BinaryStudy) -> list[Html]:
+def _miscalibrated(study: BinaryStudy) -> Html:
     """A sentence for each way in which probabilities are wrong, and one for the systems of which
     none is shown; empty where slope and intercept have no intervals.
     """
-    wrong, right = binary_diagnostics.calibration_verdicts(study)
-    sentences = [
-        f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong
-    ]
-    if right:
-        sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
+    verdicts = binary_diagnostics.calibration_verdicts(study)
+    sentences = []
+    for form, meaning in MISCALIBRATED.items():
+        if form in verdicts.miscalibrated:
+            sentences.append(f"{meaning}: {listed(verdicts.miscalibrated[form])}.")
+    if verdicts.calibrated:
+        systems = listed(verdicts.calibrated)
+        sentences.append(f"Neither slope nor intercept shows miscalibration: {systems}.")
     if not sentences:
-        return []
-    return [paragraph(" ".join(sentences))]
+        return Html("")
+    return paragraph(" ".join(sentences))
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     """Slope and intercept of each system's logistic recalibration, folded."""
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
     note = texts.sentence("binary._logistic_note")
-    if certain := [name for name in study.order if study.wrong.get(name)]:
+    certain = [name for name in study.order if study.wrong.get(name)]
+    if certain:
         note += (
             f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such "
             f"are clipped."
@@ -729,35 +779,37 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     return folded("Logistic recalibration: slope and intercept", table)
 
 
-def _part_head(part: str) -> Cell:
-    """The head of a part of the calibration, by the name that people say."""
-    return metric_head(PARTS.get(part, part), part)
+def _measure_head(measure: str) -> Cell:
+    """The head of a measure of calibration, by the name that people say."""
+    return metric_head(MEASURES.get(measure, measure), measure)
 
 
-def _part(rows: Rows) -> list[Cell]:
-    """The values with their limits, or beside what perfect calibration would show."""
-    places = decimals(*([row[end] for row in rows] for end in ("value", "low", "high")))
-    cells = zip(limits("value")(rows), rows, strict=True)
-    return [
-        replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells
-    ]
+def _measure_cells(rows: Rows) -> list[Cell]:
+    """The values of a measure with their limits, and below those without a valid interval what
+    perfect calibration would show. rows: of `study.calibration`, one per system.
+    """
+    values = [row["value"] for row in rows]
+    lows = [row["low"] for row in rows]
+    highs = [row["high"] for row in rows]
+    places = decimals(values, lows, highs)
+    cells = []
+    for cell, row in zip(limits("value")(rows), rows, strict=True):
+        cells.append(replace(cell, below=if_perfect(row["expected"], row["p"], places)))
+    return cells
 
 
 @threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
     names = study.order[:DRAWN]
-    c = study.table(study.order[0])
-    tables = study.counts_by_system
-    frame = score_curves.histogram(
-        {name: tables[name] for name in names},
-        score_curves.edges(tables, probabilities=study.probabilities),
-    )
+    table = study.table(study.leader)  # all systems are of the same rows
+    edges = score_curves.edges(study.counts_by_system, probabilities=study.probabilities)
+    frame = score_curves.histogram({name: study.table(name) for name in names}, edges)
     caption = texts.sentence(
         "binary.score_plot",
         bins=score_curves.BINS,
-        positives=counted(c.positives, "positive"),
-        negatives=counted(c.negatives, "negative"),
+        positives=counted(table.positives, "positive"),
+        negatives=counted(table.negatives, "negative"),
     )
     return figures.row(
         curve_plots.histograms,
@@ -793,16 +845,18 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
 
 
 def confusion_plot(study: BinaryStudy) -> Figure | Html:
-    """The confusion table of each system at its threshold, with shares of the actual class."""
-    decided = study.decisions.dropna(subset=["tp"])
-    matrices = {
-        row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.head(DRAWN).itertuples()
-    }
+    """The confusion table of each system at its threshold, with shares of the actual class; empty
+    where no system has a threshold.
+    """
+    decisions = study.decisions.dropna(subset=["tp"])
+    matrices = {}  # rows: actual, columns: predicted, the positive class first
+    for row in decisions.head(DRAWN).itertuples():
+        matrices[row.system] = [[row.tp, row.fn], [row.fp, row.tn]]
     if not matrices:
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    of = "of" if study.decision_column else "at"
-    caption = texts.sentence("binary.confusion_plot", study, what=what, of=of)
+    preposition = "of" if study.decision_column else "at"
+    caption = texts.sentence("binary.confusion_plot", study, what=what, of=preposition)
     words = [_counts_in_words(name, matrix) for name, matrix in matrices.items()]
     return figures.row(
         curve_plots.matrices,
@@ -818,6 +872,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
 
 
 def _counts_in_words(name: str, matrix: list[list[float]]) -> str:
+    """The four counts of a system in words. matrix: as `confusion_plot` has it."""
     (tp, fn), (fp, tn) = matrix
     return (
         f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, "

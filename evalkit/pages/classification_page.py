@@ -3,7 +3,7 @@ labels.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing import curve_plots, figures
@@ -20,92 +20,132 @@ from evalkit.pages import (
 )
 from evalkit.pages.explorer import explorer
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
-from evalkit.studies import binary, classes, labels, row_study
+from evalkit.studies import binary, classes, labels
 from evalkit.studies.study import Study
 
 pieces.offered(__name__)
 
 ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
-KINDS: dict[type, tuple[Any, ...]] = {
+PAGES = {  # by the kind of table: the modules that make its pieces, the first that has one wins
     binary.BinaryStudy: (binary_page, threshold_page, groups_page, page),
     classes.ClassesStudy: (classes_page, groups_page, page),
     labels.LabelsStudy: (labels_page, groups_page, page),
 }
+Piece = Callable[[Any], Any]  # from a study, whose kind the piece knows, to a part of the page
 
 
-def _piece(name: str) -> Callable[[Study], Any]:
-    """The piece of this name on the page of the study's kind, or of every page; nothing where it
-    has none.
+def _piece(name: str) -> Piece:
+    """A piece of the page that each kind of table makes in its own way: the function of this name
+    in the first module of the kind that has one. For a kind without one the place stays empty.
     """
-    of = {
-        kind: next((getattr(m, name) for m in modules if hasattr(m, name)), None)
-        for kind, modules in KINDS.items()
-    }
-    made = next(piece for piece in of.values() if piece is not None)
+    pieces_by_kind: dict[type, Piece] = {}
+    for kind, modules in PAGES.items():
+        for module in modules:
+            if hasattr(module, name):
+                pieces_by_kind.setdefault(kind, getattr(module, name))
+    first_piece = next(iter(pieces_by_kind.values()))
 
-    def piece(study: Study) -> Any:
-        return (of[type(study)] or pieces.nothing)(study)
+    def piece(study: Study) -> object:
+        return pieces_by_kind.get(type(study), pieces.nothing)(study)
 
-    piece.__name__, piece.__doc__ = name, made.__doc__
-    piece.__annotations__["return"] = made.__annotations__["return"]
+    piece.__name__ = name
+    piece.__doc__ = first_piece.__doc__
+    piece.__annotations__["return"] = first_piece.__annotations__["return"]
     return piece
 
 
-title, findings, every_finding = map(_piece, ("title", "findings", "every_finding"))
-score_plot, ks_plot, curve_plot, curves = map(
-    _piece, ("score_plot", "ks_plot", "curve_plot", "curves")
-)
+title = _piece("title")
+findings = _piece("findings")
+every_finding = _piece("every_finding")
+score_plot = _piece("score_plot")
+ks_plot = _piece("ks_plot")
+curve_plot = _piece("curve_plot")
+curves = _piece("curves")
 other_curves = _piece("other_curves")
-base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
-threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
+base_rate_plot = _piece("base_rate_plot")
+base_rate = _piece("base_rate")
+threshold_plot = _piece("threshold_plot")
+cost_plot = _piece("cost_plot")
+thresholds = _piece("thresholds")
 moving_threshold_table = _piece("moving_threshold_table")
-calibration_plot, calibration = map(_piece, ("calibration_plot", "calibration"))
+calibration_plot = _piece("calibration_plot")
+calibration = _piece("calibration")
 group_gaps = _piece("group_gaps")
 class_calibration_plot = _piece("class_calibration_plot")
-decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
-top_plot, top, confusion_plot, confusion = map(
-    _piece, ("top_plot", "top", "confusion_plot", "confusion")
+decision_curve = _piece("decision_curve")
+decision_difference = _piece("decision_difference")
+top_plot = _piece("top_plot")
+top = _piece("top")
+confusion_plot = _piece("confusion_plot")
+confusion = _piece("confusion")
+definitions = _piece("definitions")
+origin = _piece("origin")
+results = _piece("results")
+
+
+class ConstantRow(NamedTuple):
+    """The row of a prediction without a model below the metrics, and what the table says of it.
+
+    name: the head of the row, "" if there is none. note: "" for nothing.
+    """
+
+    name: str
+    note: str
+
+    def without_note(self) -> "ConstantRow":
+        """The row alone."""
+        return self._replace(note="")
+
+
+CONSTANT = ConstantRow(
+    "(a constant)",
+    "(a constant): every row has the same score, and is predicted as the larger class.",
 )
-definitions, origin, results = map(_piece, ("definitions", "origin", "results"))
-
-
-CONSTANT = "(a constant): every row has the same score, and is predicted as the larger class."
-LARGEST = "(always the largest class): its probabilities are the shares of the classes."
-SHARES = "(labels' shares): every row has each label's share of true rows as its score."
-UNKNOWN = (
+LARGEST = ConstantRow(
+    "(always the largest class)",
+    "(always the largest class): its probabilities are the shares of the classes.",
+)
+SHARES = ConstantRow(
+    "(labels' shares)",
+    "(labels' shares): every row has each label's share of true rows as its score.",
+)
+NO_SHARES = ConstantRow(
+    "",
     "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all "
-    "rows in memory."
+    "rows in memory.",
 )
+Classified = binary.BinaryStudy | classes.ProblemStudy
 
 
-def estimates(study: row_study.RowStudy) -> Html:
+def estimates(study: Classified) -> Html:
     """The metrics above what needs no model; of two classes those of decisions come last."""
     metrics: Sequence[MetricAtK] = study.settings.metrics
     caption = (
         f"Metrics with {study.settings.level:.0%} intervals, "
         f"{page.sample(study, len(study.account))}"
     )
-    constant, note = _constant(study)
+    constant = _constant(study)
     if isinstance(study, binary.BinaryStudy):
         metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)
-        by = "by" if study.decision_column else "at"
         if metrics[-1].uses_decisions:
-            caption += f"; those of decisions {by} {study.decided_by}"
-    below = [page.reference(study, constant, study.constant, metrics)] if constant else []
-    return page.estimates(study, caption, note, metrics=metrics, references=below)
+            preposition = "by" if study.decision_column else "at"
+            caption += f"; those of decisions {preposition} {study.decided_by}"
+    references = []
+    if constant.name:
+        references.append(page.reference(study, constant.name, study.constant, metrics))
+    return page.estimates(study, caption, constant.note, metrics=metrics, references=references)
 
 
-def _constant(study: Any) -> tuple[str, str]:
-    """The prediction without a model that stands below the metrics, "" for none, and a note."""
+def _constant(study: Classified) -> ConstantRow:
+    """The prediction without a model that stands below the metrics of this kind of table."""
     if isinstance(study, binary.BinaryStudy):
-        note = CONSTANT if any(c.uses_decisions for c in study.settings.metrics) else ""
-        return CONSTANT.split(":")[0], note
-    note = SHARES if isinstance(study, labels.LabelsStudy) else LARGEST
-    if isinstance(study, labels.LabelsStudy) and not (
-        study.probabilities and study.measured.label_sets_known
-    ):
-        return "", UNKNOWN if study.probabilities else ""
-    return note.split(":")[0], note if study.probabilities else ""
+        has_decisions = any(chosen.uses_decisions for chosen in study.settings.metrics)
+        return CONSTANT if has_decisions else CONSTANT.without_note()
+    if not isinstance(study, labels.LabelsStudy):
+        return LARGEST if study.probabilities else LARGEST.without_note()
+    if not study.probabilities:
+        return ConstantRow("", "")
+    return SHARES if study.measured.label_sets_known else NO_SHARES
 
 
 def roc(study: Study) -> figures.Figure | Html:
@@ -119,7 +159,10 @@ def precision_recall(study: Study) -> figures.Figure | Html:
 
 
 def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
-    """One of the panels of a figure; what says that there is no figure stays."""
+    """One of the panels of `curve_plot` as a figure; words in place of the figure stay as they are.
+
+    number: 0 for ROC, 1 for precision and recall.
+    """
     if isinstance(curves, Html):
         return curves
     panel = curves.data[0][number]
@@ -131,38 +174,40 @@ def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(
-        title,
-        first_screen.verdict,
-        findings,
-        estimates,
-        page.differences,
-        page.comparisons,
-        score_plot,
-        ks_plot,
-    ),
-    *(
-        curve_plot,
-        other_curves,
-        moving_threshold_table,
-        curves,
-        base_rate_plot,
-        base_rate,
-        threshold_plot,
-        cost_plot,
-        thresholds,
-    ),
-    *(
-        calibration_plot,
-        calibration,
-        class_calibration_plot,
-        decision_curve,
-        decision_difference,
-        top_plot,
-        top,
-    ),
-    *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, group_gaps),
-    *(weak_slice_plot, weak_slices),
-    *(definitions, origin),
-    *(roc, precision_recall),
+    title,
+    first_screen.verdict,
+    findings,
+    estimates,
+    page.differences,
+    page.comparisons,
+    score_plot,
+    ks_plot,
+    curve_plot,
+    other_curves,
+    moving_threshold_table,
+    curves,
+    base_rate_plot,
+    base_rate,
+    threshold_plot,
+    cost_plot,
+    thresholds,
+    calibration_plot,
+    calibration,
+    class_calibration_plot,
+    decision_curve,
+    decision_difference,
+    top_plot,
+    top,
+    confusion_plot,
+    confusion,
+    explorer,
+    page.segment_plot,
+    page.segments,
+    group_gaps,
+    weak_slice_plot,
+    weak_slices,
+    definitions,
+    origin,
+    roc,
+    precision_recall,
 )

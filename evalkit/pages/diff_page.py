@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from evalkit.catalogue import lookup
 from evalkit.drawing import figures, paragraphs, plots, tables
 from evalkit.drawing.cells import Cell, number_cell, with_interval
 from evalkit.drawing.columns import Column, each, limits, named
-from evalkit.drawing.paragraphs import answer, heading, paragraph
+from evalkit.drawing.paragraphs import heading, paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
@@ -60,8 +59,10 @@ def title(study: Diff) -> Html:
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if study.are_equal:
-        return stack([*first_screen.gate(study), answer(*_answer(study))])
-    return first_screen.verdict(study, *_further(study), opening=_opening(study))
+        parts = first_screen.gate(study)
+        parts.append(paragraphs.answer(*_answer(study)))
+        return stack(parts)
+    return first_screen.verdict(study, _further(study), _opening(study))
 
 
 def _answer(study: Diff) -> list[str]:
@@ -69,7 +70,7 @@ def _answer(study: Diff) -> list[str]:
     if study.are_equal:
         units = plural(study.unit_name, 2)
         return [f"No difference: both reports have the same {units} with the same values."]
-    return first_screen.answer(study, *_further(study), opening=_opening(study))
+    return first_screen.answer(study, _further(study), _opening(study))
 
 
 def _further(study: Diff) -> list[str]:
@@ -84,8 +85,8 @@ def _further(study: Diff) -> list[str]:
 
 
 def _opening(study: Diff) -> first_screen.Opening:
-    """That no unit is in both reports, if so, and the largest significant loss unless the answer is
-    that sentence.
+    """The sentences before the answer: that no unit is in both reports, if so, and the largest
+    significant loss unless the answer is that sentence.
     """
     sentences = []
     if study.has_no_common_unit:
@@ -97,7 +98,7 @@ def _opening(study: Diff) -> first_screen.Opening:
     if row is None:
         return first_screen.Opening(sentences)
     decides = row["metric"] == study.primary.label
-    if decides and len(study.headline) == 1:
+    if decides and len(study.headline) == 1:  # the answer says it
         return first_screen.Opening(sentences)
     first = study.spoken(row["first"])
     second = study.spoken(row["second"])
@@ -120,14 +121,12 @@ def most_changed(label: str, row: Record | None) -> list[str]:
     return [f"{claim}: {change}, adjusted p {p_value(row['adjusted'])}."]
 
 
-def every_finding(study: Diff) -> list[kinds.Finding]:
-    """Every finding of a diff."""
-    return [
-        *_causes(study),
-        *_units(study),
-        *missing(study.unlisted, study.unlisted_count),
-        *_alone(study),
-    ]
+def every_finding(study: Diff) -> Iterator[kinds.Finding]:
+    """Every finding of a diff: what differs between the files, then what is compared."""
+    yield from _causes(study)
+    yield from _units(study)
+    yield from missing(study.unlisted, study.unlisted_count)
+    yield from _alone(study)
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:
@@ -214,12 +213,17 @@ def causes(study: Diff) -> Html:
 
 def _facts(report: str) -> Column:
     """What made a report, with the beginning of each SHA-256. report: "old" or "new"."""
-    return each(lambda row: Cell(DIGEST.sub(r"\1…", row[report]), kind="text"))
+
+    def fact(row: Record) -> Cell:
+        return Cell(DIGEST.sub(r"\1…", row[report]), kind="text")
+
+    return each(fact)
 
 
 def _comparison(row: Record) -> Cell:
     """Whether both reports were made of the same."""
-    return Cell("the same" if row["same"] else "differs", kind="text")
+    comparison = "the same" if row["same"] else "differs"
+    return Cell(comparison, kind="text")
 
 
 def account(study: Diff) -> Html:
@@ -230,7 +234,11 @@ def account(study: Diff) -> Html:
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
-    """The same of a frame, each metric with the decimals of its difference elsewhere."""
+    """The account of a diff, a row per metric and system; each metric has the decimals that its
+    difference has elsewhere.
+
+    frame: of `Diff.account`.
+    """
     rows = []
     for _, metric_rows in frame.groupby("metric", sort=False):
         places = _places(metric_rows)
@@ -272,14 +280,14 @@ def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Ce
 
 def _sizes(row: Record) -> Cell:
     """How many units are in both reports, in the old one alone, and in the new one alone."""
-    return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
+    sizes = [f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")]
+    return Cell(" / ".join(sizes))
 
 
 @pieces.where(lambda study: len(study.segments))
 def segments(study: Diff) -> Html:
     """The metric that decides in each slice; mix and within of a mean or ratio."""
     frame = study.segments
-    additive = frame["mix"].notna().any()
     columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
     columns["difference on common units"] = limits(
@@ -287,7 +295,8 @@ def segments(study: Diff) -> Html:
     )
     columns |= named("p p | adjusted p=adjusted p")
     note = texts.sentence("diff.segments_not_additive", study)
-    if additive:
+    is_additive = frame["mix"].notna().any()
+    if is_additive:
         columns |= named("mix ± | within ±")
         note = texts.sentence("diff.segments_note")
     columns[SIZES] = each(_sizes)
@@ -332,9 +341,8 @@ def moved(study: Diff) -> Html:
 def series(study: Diff) -> figures.Figure | Html:
     """The metric that decides along the reports, with intervals."""
     frame = study.series
-    frame = frame.assign(
-        name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"]
-    )
+    dates = frame["date"].where(frame["date"] != "", frame["report"])
+    frame = frame.assign(name=dates + " " + frame["system"])
     caption = texts.sentence("diff.series", study, level=percent(study.settings.level))
     return figures.picture(
         plots.intervals,
@@ -349,7 +357,7 @@ def series(study: Diff) -> figures.Figure | Html:
 
 def definitions(study: Diff) -> Html:
     """The metrics, the terms of the account and the tests."""
-    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("diff")])
+    return paragraphs.definitions(page.metric_definitions(study) + texts.meanings("diff"))
 
 
 findings, origin = page.findings, page.origin
@@ -357,7 +365,7 @@ findings, origin = page.findings, page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "answer": _answer(study),
         "most_changed": study.most_changed,
         "compared": study.new.about["report"],

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 from evalkit.drawing import figures, plots, shown
 from evalkit.drawing.columns import count, named
@@ -32,7 +30,7 @@ pieces.offered(__name__)
 @pieces.where_it_exists
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
-    return shown.findings(of_users(study), "users-")
+    return shown.findings(findings_of_users(study), "users-")
 
 
 @pieces.where_it_exists
@@ -51,13 +49,18 @@ def comparisons(study: Experiment) -> Html:
 @pieces.where_it_exists
 @pieces.where(lambda study: len(study.lifts))
 def effects(study: Experiment) -> figures.Figure | Html:
-    """The lift of every metric on one axis."""
+    """The lift in every metric with its interval on one axis; names have the arms if these are more
+    than two.
+    """
     rows = study.lifts.head(page.DRAWN)
     pairs = rows["first"] + " − " + rows["second"]
-    names = rows["metric"] if pairs.nunique() == 1 else rows["metric"] + ": " + pairs
+    names = rows["metric"] + ": " + pairs
+    whose = ""
+    if pairs.nunique() == 1:
+        names = rows["metric"]
+        whose = f"{pairs.iloc[0]}: "
     frame = rows[["value", "low", "high"]].assign(name=names)
-    frame["colour"] = [page.COLOURED[verdict][1] for verdict in rows["verdict"]]
-    whose = f"{pairs.iloc[0]}: " if pairs.nunique() == 1 else ""
+    frame["colour"] = [page.COLOURED[verdict].code for verdict in rows["verdict"]]
     caption = texts.sentence("experiment.effects", whose=whose, level=study.settings.level)
     return figures.picture(
         plots.intervals,
@@ -72,7 +75,7 @@ def effects(study: Experiment) -> figures.Figure | Html:
 
 @pieces.where_it_exists
 def adjustments(study: Experiment) -> Html:
-    """The same difference with and without CUPED, strata and a cap."""
+    """The same difference with and without CUPED, strata and a cap; empty without any of these."""
     if not len(study.adjustments) or study.plain is None:
         return Html("")
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
@@ -85,14 +88,13 @@ def adjustments(study: Experiment) -> Html:
 
 @pieces.where_it_exists
 def users_for(study: Experiment) -> Html:
-    """Users per arm for lifts, from this table's own spread."""
+    """The users per arm that would show a lift with 80% power, by lift."""
     if not len(study.users_for) or study.plain is None:
         return Html("")
-    columns = named(
-        "lift % | difference ± | users per arm=raw about", about=partial(count, show=_about)
-    )
+    columns = named("lift % | difference ±")
+    columns["users per arm"] = count("raw", _three_digits)
     if study.p.before:
-        columns[f"with CUPED on {study.p.before}"] = count("cuped", _about)
+        columns[f"with CUPED on {study.p.before}"] = count("cuped", _three_digits)
     what = f"{study.plain.label} over {study.opponents[1]}"
     caption = (
         f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in "
@@ -101,30 +103,26 @@ def users_for(study: Experiment) -> Html:
     return of_rows(caption, study.users_for, columns)
 
 
-def _about(users: float) -> str:
-    """Three leading digits."""
+def _three_digits(users: float) -> str:
+    """A number of users to three digits, of many that they are: 12,345 as "12,300"."""
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
 @pieces.where_it_exists
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
-    """The first metric by segment."""
-    return stack(
-        [
-            page.segments(study),
-            paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm."),
-        ]
-    )
+    """The first metric by segment, and what n counts."""
+    n = paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")
+    return stack([page.segments(study), n])
 
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    return [*page.metric_definitions(study), *texts.meanings("users", tests=study.tests_are)]
+    return page.metric_definitions(study) + texts.meanings("users", tests=study.tests_are)
 
 
-def answers(study: Experiment) -> dict[str, Any]:
-    """Every number of this part."""
+def answers(study: Experiment) -> dict[str, object]:
+    """Every number of this part of the page."""
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
     return as_json.answers(study) | {
         "columns": dict(study.table.columns),
@@ -140,47 +138,58 @@ def answers(study: Experiment) -> dict[str, Any]:
     }
 
 
-def of_users(study: Experiment) -> list[Finding]:
-    """Every finding of an A/B table."""
-    units = plural(study.unit_name, 2)
-    read = columns_read(study.table.columns)
-    data = [kinds.BUNDLED.warning()] if study.sample else []
+def findings_of_users(study: Experiment) -> Iterator[Finding]:
+    """Every finding of an A/B table, those on the input first, those on the sample last."""
+    if study.sample:
+        yield kinds.BUNDLED.warning()
+    yield _arms(study)
+    if "metrics" not in study.p.given:
+        yield _columns_as_metrics(study)
+    yield from undirected(study)
+    yield from design(study)
+    yield from one_row_per_unit(study, study.users, plural(study.unit_name, 2))
+    yield from _usual(study)
+    yield from picked(study)
+    yield from contrary(study)
+    yield from slices(study)
+
+
+def _arms(study: Experiment) -> Finding:
+    """How many users each arm has, and which arm is the baseline, if its name says so."""
     baseline = ""
     if study.settings.baseline and study.p.baseline != study.settings.baseline:
         baseline = f" Its name makes {study.settings.baseline} the baseline."
-    data.append(
-        kinds.ARMS.note(
-            study.users,
-            users=units.capitalize(),
-            sizes=counts(study.sizes),
-            columns=read,
-            baseline=baseline,
-        )
+    return kinds.ARMS.note(
+        study.users,
+        users=plural(study.unit_name, 2).capitalize(),
+        sizes=counts(study.sizes),
+        columns=columns_read(study.table.columns),
+        baseline=baseline,
     )
-    if "metrics" not in study.p.given:
-        data.append(metrics_taken(study))
-    data += [*undirected(study), *design(study), *one_row_per_unit(study, study.users, units)]
-    return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 
-def metrics_taken(study: Experiment) -> Finding:
+def _columns_as_metrics(study: Experiment) -> Finding:
     """Which columns are compared as metrics where none was named."""
-    first, *others = (chosen.label for chosen in study.settings.metrics)
-    beside = f", beside {listed(others)}" if others else ""
-    return kinds.METRICS_OF_COLUMNS.note(1 + len(others), first=first, others=beside)
+    columns = [chosen.label for chosen in study.settings.metrics]
+    further = ""
+    if len(columns) > 1:
+        further = f", beside {listed(columns[1:])}"
+    return kinds.METRICS_OF_COLUMNS.note(len(columns), first=columns[0], others=further)
 
 
 def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim
     analyses.
     """
-    if n := study.crossed:
+    if study.crossed:
         severity = WARNING if study.many_crossed else NOTE
-        yield kinds.CROSSED.rated(severity, n, users=counted(n, study.unit_name))
+        users = counted(study.crossed, study.unit_name)
+        yield kinds.CROSSED.rated(severity, study.crossed, users=users)
     yield _sample_ratio(study)
     if study.p.before:
         yield _balance(study)
-    if cost := study.looks:
+    cost = study.looks
+    if cost:
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(
             severity,
@@ -218,26 +227,30 @@ def _balance(study: Experiment) -> Finding:
 
 def _usual(study: Experiment) -> Iterator[Finding]:
     """Heavy users, and arms in which few have another than the usual value."""
-    few = experiment.few_others(study)
-    if study.concentration and study.plain is not None:
-        shares = ", ".join(
-            f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items()
-        )
-        told = (
-            f" {measured.ZIPF}"
-            if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY
-            else ""
-        )
+    if study.plain is None:
+        return
+    if study.concentration:
+        shares = []
+        for top, share in study.concentration.items():
+            shares.append(f"{share:.0%} by the top {top:.0%}")
+        simulated = ""
+        if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY:
+            simulated = f" {measured.ZIPF}"
         yield kinds.HEAVY_USERS.note(
-            None, "users", metric=study.plain.label, shares=shares, simulated=told
+            None,
+            "users",
+            metric=study.plain.label,
+            shares=", ".join(shares),
+            simulated=simulated,
         )
-    if few and study.plain is not None:
+    unusual_users = experiment.few_others(study)  # by arm
+    if unusual_users:
         yield kinds.FEW_UNITS.warning(
-            min(few.values()),
+            min(unusual_users.values()),
             "unusual",
             users=plural(study.unit_name, 2).capitalize(),
             metric=study.plain.label,
-            counts=counts(few),
+            counts=counts(unusual_users),
         )
 
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
-from typing import Any
+
+import numpy as np
 
 from evalkit.arrays import Floats
 from evalkit.caching import cached
@@ -213,7 +214,7 @@ def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
     return replace(explored, columns={**explored.columns, **misses})
 
 
-def recorded(study: RowStudy) -> dict[str, Any]:
+def recorded(study: RowStudy) -> dict[str, object]:
     """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
     if study.data is None:
         return {}
@@ -221,7 +222,7 @@ def recorded(study: RowStudy) -> dict[str, Any]:
     return {"missed": [_record(missed, row) for row in missed.rows.tolist()]}
 
 
-def _record(missed: Missed, row: int) -> dict[str, Any]:
+def _record(missed: Missed, row: int) -> dict[str, object]:
     """A row for the JSON: its id, its actual value, and each system's prediction and miss."""
     misses = missed.misses
     systems = []
@@ -236,14 +237,16 @@ def _record(missed: Missed, row: int) -> dict[str, Any]:
 
 @cached
 def _missed(study: RowStudy) -> Missed:
-    """As many rows as a page has room for."""
+    """The rows that are missed most, as many as a page has room for."""
     return fitting(study, MOST, ROOM, _letters)
 
 
 def _letters(missed: Missed) -> int:
-    """How many letters of HTML the table of these rows has, without what they open to."""
+    """How many letters of HTML the table of these rows has, without what they open to and without
+    what lets a reader choose two systems: these take no room from the rows.
+    """
     explored = _explored(missed)
-    if explored.pair:  # what lets a reader choose takes no room from the rows
+    if explored.pair:
         columns = {head.text: cells for head, cells in explored.pair.columns().items()}
         explored = replace(explored, columns={**explored.columns, **columns}, pair=None)
     heads = [Cell(str(name)) for name in explored.names]
@@ -251,7 +254,9 @@ def _letters(missed: Missed) -> int:
 
 
 def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
-    """The columns of the actual value and of each system's prediction."""
+    """The cells of the actual values and of the predictions of up to `SYSTEMS` systems, those that
+    are compared first; by the head of the column.
+    """
     misses = missed.misses
     columns = {misses.truth_name: _values(misses.truth[missed.rows])}
     head = HEADS.get(misses.error_kind, "{}")
@@ -262,7 +267,9 @@ def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
 
 
 def _misses_of_pair(missed: Missed) -> Pair:
-    """The misses of the first of two systems, and how much more it misses than the second."""
+    """The columns of the misses of the first of two systems, and of how much more it misses than
+    the second.
+    """
     values = {}
     for name in dict.fromkeys([*missed.pair, *missed.study.order][:CHOICE]):
         values[name] = missed.misses.errors[name][missed.rows]
@@ -270,8 +277,11 @@ def _misses_of_pair(missed: Missed) -> Pair:
     return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
-def _values(values: Any) -> list[Cell | str]:
-    """Numbers with the same decimals, or words. values: an array of doubles or of objects."""
+def _values(values: np.ndarray) -> list[Cell | str]:
+    """The cells of a column: numbers with the same decimals, or words.
+
+    values: an array of doubles or of objects.
+    """
     if values.dtype == object:
         return [Cell(cut(str(value)), kind="text") for value in values]
     places = decimals(values)

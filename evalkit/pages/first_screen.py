@@ -5,6 +5,7 @@ it was tested.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
@@ -48,13 +49,15 @@ SAMPLE = "(Bundled sample)"
 
 
 class Direction(NamedTuple):
-    """What a one-sided test may show of a first value: where it lies, the change that counts, where
-    it lies if this does not count, and the limit that an interval lacks.
+    """What a one-sided test may show of a first value beside a second one.
+
+    position: where it lies. change: what counts. other_position: where it lies if that does not
+    count. limit: that of the interval which is infinite.
     """
 
-    side: str
+    position: str
     change: str
-    other: str
+    other_position: str
     limit: str
 
 
@@ -62,7 +65,7 @@ ONE_SIDED = {
     "greater": Direction("above", "an increase", "below", "upper"),
     "less": Direction("below", "a decrease", "above", "lower"),
 }
-BETWEEN = {
+BETWEEN = {  # a verdict on a first system and the name of the second, in a sentence
     "better": "than",
     "worse": "than",
     "higher": "than",
@@ -162,19 +165,21 @@ class Opening(NamedTuple):
 NOTHING = Opening()
 
 
-def answer(study: Study, *further: str, opening: Opening = NOTHING) -> list[str]:
+def answer(study: Study, further: Sequence[str] = (), opening: Opening = NOTHING) -> list[str]:
     """The answer and what turns it round, in sentences, then further ones."""
-    sentences = [_capitalised(text) for text in (*_sentences(study, opening), *further)]
+    sentences = _sentences(study, opening)
+    sentences += further
+    sentences = [_capitalised(sentence) for sentence in sentences]
     if study.used_share < ENOUGH:
         sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
     return sentences
 
 
-def verdict(study: Study, *further: str, opening: Opening = NOTHING) -> Html:
+def verdict(study: Study, further: Sequence[str] = (), opening: Opening = NOTHING) -> Html:
     """The gate where one is set, the answer and what turns it round, then further sentences, the
     strip of results, and how it was tested.
     """
-    sentences = answer(study, *further, opening=opening)
+    sentences = answer(study, further, opening)
     explanations = [gloss(study)]
     if len(study.headline):
         how_tested = paragraph(_how_tested(study))
@@ -182,7 +187,9 @@ def verdict(study: Study, *further: str, opening: Opening = NOTHING) -> Html:
     below = stack(explanations)
     # on the page the first figure stands between the strip and what explains it
     below = replace(below, html=shown.placed(VERDICT, below.html))
-    return stack([*gate(study), paragraphs.answer(*sentences), strip(study), below])
+    parts = gate(study)
+    parts += [paragraphs.answer(*sentences), strip(study), below]
+    return stack(parts)
 
 
 DIRECTION_IN_WORDS = {
@@ -211,41 +218,53 @@ def gloss(study: Study) -> Html:
 
 
 def _sentences(study: Study, opening: Opening) -> list[str]:
-    """The answer, and what turns it round; that a constant prediction is better than every system
-    comes first.
+    """The answer, and what turns it round: a constant prediction that is better, another metric
+    that contradicts, the weakest class. opening: what stands before the answer in place of these.
     """
     if study.broken_design:
         return [f"No verdict: {study.broken_design}."]
     answer = _answer(study, opening.system)
     if opening.sentences:
         return [*opening.sentences, answer]
-    further = [*_contrary(study), *_weakest(study)]
-    value, by_system = diagnostics.beaten(study).get(study.primary.label, (math.nan, {}))
-    places = page.places(study, study.primary.label)
-    constant = number(value, places)
-    worse = [name for name, own in by_system.items() if number(own, places) != constant]
+    sentences = _with_constant(study, answer)
+    sentences += _contrary(study)
+    sentences += _weakest(study)
+    return sentences
+
+
+def _with_constant(study: Study, answer: str) -> list[str]:
+    """The answer; behind it the systems that a constant prediction beats by the metric that
+    decides, as printed, or before it that it beats all of them.
+    """
+    label = study.primary.label
+    beaten = diagnostics.beaten(study)
+    if label not in beaten:
+        return [answer]
+    value_of_constant, values = beaten[label]
+    places = page.places(study, label)
+    constant = number(value_of_constant, places)
+    worse = [name for name, value in values.items() if number(value, places) != constant]
     if not worse:
-        return [answer, *further]
+        return [answer]
     comparison = f"is {constant} if every row gets the same prediction"
     if len(worse) < len(study.order):
         verb = "does" if len(worse) == 1 else "do"
         worse_systems = f"{_in_sentence(study, worse)} {verb} not reach that"
-        sentence = f"{study.primary.title} {comparison}; {worse_systems}."
-        return [answer, sentence, *further]
+        return [answer, f"{study.primary.title} {comparison}; {worse_systems}."]
     nobody = f"No {study.compares} beats"
     if len(worse) == 1:
         nobody = f"{shortened(worse[0])} does not beat"
-    sentence = f"{nobody} a constant prediction: {study.primary.spoken} {comparison}."
-    return [sentence, answer, *further]
+    return [f"{nobody} a constant prediction: {study.primary.spoken} {comparison}.", answer]
 
 
 def _contrary(study: Study) -> Iterator[str]:
-    """The first metric that contradicts the one that decides, of the first system of which one
-    does.
+    """By which other metric the first system of the answer is worse, and than which systems; only
+    the first such metric, if there is one.
     """
     pairs = diagnostics.contrary(study)
     if len(pairs):
-        first, label = pairs.iloc[0][["first", "metric"]]
+        first = pairs["first"].iloc[0]
+        label = pairs["metric"].iloc[0]
         is_same = (pairs["first"] == first) & (pairs["metric"] == label)
         better = _in_sentence(study, pairs[is_same]["second"].tolist())
         metric = spoken(study, label)
@@ -326,8 +345,8 @@ def _beside_constant(study: Study, row: Record) -> str:
     value = f"the {number(constant, page.places(study, study.primary.label))} of a constant"
     if row["low"] <= constant <= row["high"]:
         return f"; the interval includes {value} prediction"
-    side = "above" if row["low"] > constant else "below"
-    return f", {side} {value} prediction"
+    position = "above" if row["low"] > constant else "below"
+    return f", {position} {value} prediction"
 
 
 class PairInWords(NamedTuple):
@@ -353,8 +372,9 @@ def _pair_in_words(study: Study, row: Record) -> PairInWords:
     metric = study.primary.spoken
     first = _value_of(study, row["first"])
     second = _value_of(study, row["second"])
-    if before := study.adjusted_for(study.primary):
-        metric = f"{metric} adjusted for {before}"
+    covariate = study.adjusted_for(study.primary)
+    if covariate:
+        metric = f"{metric} adjusted for {covariate}"
         first, second = page.adjusted_means(row, page.difference_places(study))
     if row["n"] and diagnostics.leaves_units_out(study, row):
         over = f"over the {counted(row['n'], study.unit_name)} that both have"
@@ -386,7 +406,7 @@ def _of_pair(study: Study, row: Record) -> str:
         case "cannot tell":
             direction = ONE_SIDED.get(study.sided)
             if direction:
-                claim = f"that {first} is {direction.side} {second}: {pair.metric_and_values}."
+                claim = f"that {first} is {direction.position} {second}: {pair.metric_and_values}."
                 return f"The data do not show {claim}{_only(study)}"
             better = diagnostics.words(study).better
             question = f"whether {first} or {second} is {better}"
@@ -435,8 +455,8 @@ def _per_cent(study: Study, row: Record) -> str:
 
 def _adjusted(study: Study) -> str:
     """That a verdict is about adjusted values, which are not those shown; "" if it is not."""
-    before = study.adjusted_for(study.primary)
-    return f" after adjusting for {before}" if before else ""
+    covariate = study.adjusted_for(study.primary)
+    return f" after adjusting for {covariate}" if covariate else ""
 
 
 def _margin(study: Study) -> str:
@@ -448,18 +468,19 @@ def _of_leader(study: Study) -> str:
     """The answer where no baseline is set: the leader, and how each other system compares."""
     words = diagnostics.words(study)
     verdicts = study.headline["verdict"]
-    others = study.headline["second"]  # the leader is the first of each pair
-    beaten = others[verdicts == words.better].tolist()
-    equivalent = others[verdicts == "equivalent"].tolist()
-    ahead = others[verdicts == words.worse].tolist()
-    unclear = others[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
+    systems = study.headline["second"]  # the leader is the first of each pair
+    beaten = systems[verdicts == words.better].tolist()
+    equivalent = systems[verdicts == "equivalent"].tolist()
+    ahead = systems[verdicts == words.worse].tolist()
+    unclear = systems[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
 
     leader = shortened(study.leader)
     has = f"the {_top(study)} {study.primary.spoken}, {_value_of(study, study.leader)}"
-    if as_good := diagnostics.as_good(study):
+    as_good = diagnostics.as_good(study)
+    if as_good:
         has = f"{has}, the same as {_in_sentence(study, as_good)}"
-    if len(beaten) == len(others):
-        how_many = "both" if len(others) == 2 else f"all {len(others)}"
+    if len(beaten) == len(systems):
+        how_many = "both" if len(systems) == 2 else f"all {len(systems)}"
         all_others = f"{how_many} other {plural(study.compares, 2)}"
         return f"{leader} is {words.better} than {all_others}{_adjusted(study)}: it has {has}."
 
@@ -510,7 +531,7 @@ def _against_baseline(study: Study, compared_before: str) -> str:
         which = f"{_in_sentence(study, unclear, 'or')} {verb}"
         question = f"whether {which} {words.better} or {words.worse}"
         if direction := ONE_SIDED.get(study.sided):
-            question = f"that {which} {direction.side} it"
+            question = f"that {which} {direction.position} it"
         parts.append(f"the data do not show {question}")
         only = _only(study)
     baseline = shortened(study.settings.baseline or "")
@@ -562,7 +583,9 @@ class Gated(Protocol):
 
 
 def gate(study: Gated) -> list[Html]:
-    """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
+    """Whether the gate is met, its warnings, and of a policy each statement of its rules, folded;
+    none where no gate is set.
+    """
     judged = study.gate
     if judged is None:
         return []
@@ -654,11 +677,11 @@ def probability(probability: float) -> Cell:
 
 def statement(row: Record) -> str:
     """A statement in a line, with the limits that decide."""
-    parts = [_subject(row).text]
+    pieces_of_line = [_subject(row).text]
     if row["metric"]:
-        parts.append(numbers.estimate(row["value"], row["rule_low"], row["rule_high"]))
-    parts += [row["result"], row["why"]]
-    return ": ".join(part for part in parts if part)
+        pieces_of_line.append(numbers.estimate(row["value"], row["rule_low"], row["rule_high"]))
+    pieces_of_line += [row["result"], row["why"]]
+    return ": ".join(filter(None, pieces_of_line))
 
 
 def _subject(row: Record) -> Cell:
@@ -691,7 +714,8 @@ def link(text: str, place: str) -> Cell:
 
 # The strip of results -----------------------------------------------------------------------------
 
-# by system its comparison with the baseline; without a baseline, with the leader
+# by system its comparison with the baseline; without a baseline, with the leader. The system is
+# the first of the comparison
 Against = Mapping[str, dict[str, Any]]
 
 
@@ -721,11 +745,11 @@ def strip(study: Study) -> Html:
         cells += ["" for _ in heads[2:]]
         name = Cell("(a constant)")
         rows.append(strips.Result(name, [("a constant", point)], cells, strips.REFERENCE))
-    n = numbers.sample_sizes(
-        study.estimates[study.estimates["metric"] == label]["n"], study.unit_name
-    )
+    estimates = study.estimates[study.estimates["metric"] == label]
+    n = numbers.sample_sizes(estimates["n"], study.unit_name)
     caption = f"{study.primary.title} with its {percent(study.settings.level)} interval, {n}"
-    return stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
+    strip_of_results = strips.strip(caption, heads, rows, constant)
+    return stack([strip_of_results, _below_strip(study, against)])
 
 
 def _result(study: Study, name: str, against: Against) -> strips.Result:
@@ -734,9 +758,11 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     The leader, or the baseline, has no comparison: its row says which of them it is.
     """
     estimate = diagnostics.deciding(study, name)
-    point = (estimate["value"], estimate["low"], estimate["high"])
+    value = estimate["value"]
+    low = estimate["low"]
+    high = estimate["high"]
     places = page.places(study, study.primary.label)
-    cells: list[Cell | str] = [with_interval(*point, places=places)]
+    cells: list[Cell | str] = [with_interval(value, low, high, places=places)]
     tone = ""
     row = against.get(name)
     if row is not None:
@@ -744,9 +770,11 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
         below = _below_comparison(study, row)
         difference = replace(_difference_cell(study, row), below=below.difference)
         cells += [difference, replace(_word(tone), below=below.verdict)]
+    elif study.settings.baseline and against:
+        cells += ["", "baseline"]
     elif against:
-        cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return strips.Result(Cell(shortened(name)), [(name, point)], cells, tone)
+        cells += ["", _top(study)]
+    return strips.Result(Cell(shortened(name)), [(name, (value, low, high))], cells, tone)
 
 
 def _difference_cell(study: Study, row: Record) -> Cell:
@@ -792,13 +820,13 @@ def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
     for row in rows:
         rows_by_tone.setdefault(row.tone, []).append(row)
     together = []
-    for tone, alike in rows_by_tone.items():
+    for tone, rows_of_tone in rows_by_tone.items():
         # a row without a verdict is the leader or the baseline, unless no row has one
-        stays_single = len(alike) == 1 or (not tone and len(alike) < len(rows))
+        stays_single = len(rows_of_tone) == 1 or (not tone and len(rows_of_tone) < len(rows))
         if stays_single:
-            together += alike
+            together += rows_of_tone
         else:
-            together.append(_joint_result(study, alike))
+            together.append(_joint_result(study, rows_of_tone))
     return together
 
 
@@ -815,7 +843,7 @@ def _joint_result(study: Study, rows: list[strips.Result]) -> strips.Result:
         cells.append(_word(first.tone))
     names = listed((row.name.text for row in rows), NAMED)
     head = Cell(counted(len(rows), study.compares), below=(names,))
-    points = [point for row in rows for point in row.points]
+    points = list(chain.from_iterable(row.points for row in rows))
     return strips.Result(head, points, cells, first.tone)
 
 
@@ -824,30 +852,32 @@ def _word(verdict: str) -> Cell:
     return Cell(verdict, markup=f"<strong>{verdict}</strong>")
 
 
-def _below(study: Study, against: Against) -> Iterator[Html]:
-    """The line below the strip: what true difference would have been shown where none was, and
-    where all differences stand; none without comparisons.
+def _below_strip(study: Study, against: Against) -> Html:
+    """The line below the strip: adjusted means of arms, what true difference would have been shown
+    where none was, and where all differences stand; empty without comparisons.
     """
     if not against:
-        return
+        return Html("")
     places = page.difference_places(study)
     adjustment = ""
-    if before := study.adjusted_for(study.primary):
+    covariate = study.adjusted_for(study.primary)
+    if covariate:
         means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
-        adjustment = f"Differences are adjusted for {before} (CUPED). Adjusted means: {means}. "
+        adjustment = f"Differences are adjusted for {covariate} (CUPED). Adjusted means: {means}. "
+    detectable = _detectable(study, against, places)
     all_differences = link("All differences and p-values", page.evidence(study))
-    yield paragraph(join(adjustment, _detectable(study, against, places), all_differences, "."))
+    return paragraph(join(adjustment, detectable, all_differences, "."))
 
 
 def _detectable(study: Study, against: Against, places: int) -> str:
     """The true differences that would have been shown, of the systems with "cannot tell"."""
     if study.broken_design:
         return ""
-    differences = [
-        f"{shortened(name)} {number(row['detectable'], places)}"
-        for name, row in against.items()
-        if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0
-    ]
+    differences = []
+    for name, row in against.items():
+        is_known = row.get("detectable", math.nan) > 0
+        if row["verdict"] == "cannot tell" and is_known:
+            differences.append(f"{shortened(name)} {number(row['detectable'], places)}")
     if not differences:
         return ""
     adjusted = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
@@ -891,7 +921,7 @@ def _how_tested(study: Study) -> str:
             better=words.better,
             worse=words.worse,
             change=direction.change,
-            other=direction.other,
+            other=direction.other_position,
             limit=direction.limit,
         )
     if study.settings.alpha is not None:
@@ -914,8 +944,10 @@ def _possible_verdicts(study: Study) -> list[str]:
     verdicts = []
     for chosen in study.directed:
         words = diagnostics.words_of(chosen)
-        improves = study.settings.alternative.counts(chosen.metric.sign)
-        verdicts.append(words.better if improves else words.worse)
+        verdict = words.worse
+        if study.settings.alternative.counts(chosen.metric.sign):
+            verdict = words.better
+        verdicts.append(verdict)
     return list(dict.fromkeys(verdicts))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import tables
-from evalkit.drawing.cells import Cell, metric_head, with_interval
+from evalkit.drawing.cells import Cell, Head, metric_head, with_interval
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import counted, decimals, listed, percent, signed
@@ -17,7 +17,7 @@ from evalkit.pages import page, pieces, shared_findings, texts
 from evalkit.studies.groups import CANNOT_TELL, DIFFERENT, EQUIVALENT, FEW_CASES
 from evalkit.studies.study import Study
 
-NAMES = {
+NAMES = {  # that people say, by those in code
     "base_rate": "Base rate",
     "predicted_rate": "Selection rate",
     "recall": "TPR",
@@ -31,17 +31,20 @@ MAX_COLUMNS = 8  # metrics of the table of groups; the JSON has all
 
 @pieces.where(lambda study: study.settings.groups.columns)
 def group_gaps(study: Study) -> Html:
-    """For each column of groups what was found, the largest gaps, and the leader's groups."""
+    """For each column of groups what was found, the largest gaps, and the leader's groups; folded
+    those of the other systems.
+    """
     parts = []
     for column in study.settings.groups.columns:
-        conflicts = [finding.message for finding in shared_findings.base_rates(study, column)]
-        parts += [_summary(study, column), *map(paragraph, conflicts)]
-        parts += [_largest(study, column)]
-        parts += [_groups(study, column, study.leader)]
+        parts.append(_found_gaps(study, column))
+        for conflict in shared_findings.base_rates(study, column):
+            parts.append(paragraph(conflict.message))
+        parts.append(_largest_gaps(study, column))
+        parts.append(_groups(study, column, study.leader))
         for system in study.order:
             if system != study.leader:
-                others = _groups(study, column, system)
-                parts.append(folded(f"{column}: the groups of {system}", others))
+                summary = f"{column}: the groups of {system}"
+                parts.append(folded(summary, _groups(study, column, system)))
     return stack(parts)
 
 
@@ -50,82 +53,87 @@ def _head(metric: str) -> Cell:
     return metric_head(NAMES.get(metric, metric), metric)
 
 
-def _summary(study: Study, column: str) -> Html:
+def _found_gaps(study: Study, column: str) -> Html:
     """In which metrics the leader's groups differ, and in which they are equivalent."""
     frame = study.largest_gaps(column)
     rows = frame[frame["system"] == study.leader]
-    different = [
-        _gap_in_words(row) for row in rows[rows["verdict"] == DIFFERENT].to_dict("records")
-    ]
-    sentences = []
-    if different:
-        sentences.append(f"{study.leader}, groups of {column} that differ: {'; '.join(different)}.")
-    else:
-        sentences.append(
-            f"{study.leader}: no metric is shown to differ between groups of {column}."
-        )
-    if equivalent := rows.loc[rows["verdict"] == EQUIVALENT, "metric"].tolist():
-        margin = f"{study.settings.groups.margin:g}"
-        sentences.append(f"Shown to lie within ±{margin} of each other: {listed(equivalent)}.")
-    return paragraph(" ".join(sentences))
+    gaps = rows[rows["verdict"] == DIFFERENT].to_dict("records")
+    statement = f"{study.leader}: no metric is shown to differ between groups of {column}."
+    if gaps:
+        in_words = "; ".join(map(_gap_in_words, gaps))
+        statement = f"{study.leader}, groups of {column} that differ: {in_words}."
+    equivalent = rows.loc[rows["verdict"] == EQUIVALENT, "metric"].tolist()
+    if equivalent:
+        margin = f"±{study.settings.groups.margin:g}"
+        statement += f" Shown to lie within {margin} of each other: {listed(equivalent)}."
+    return paragraph(statement)
 
 
 def _gap_in_words(row: Record) -> str:
-    """A gap with its groups, as a sentence names it."""
-    places = decimals([row["gap"]], [row["low"]], [row["high"]])
-    gap = with_interval(row["gap"], row["low"], row["high"], places=places).full_text
+    """A gap with its two groups: "recall by 0.12 [0.03, 0.21] (old above young)". row: of
+    `study.largest_gaps`.
+    """
+    gap = with_interval(row["gap"], row["low"], row["high"]).full_text
     return f"{row['metric']} by {gap} ({row['highest']} above {row['lowest']})"
 
 
-def _largest(study: Study, column: str) -> Html:
-    """The largest gap of each metric and system."""
+def _largest_gaps(study: Study, column: str) -> Html:
+    """The largest gap of each metric, a row, and system, a column."""
     frame = page.rows_of_figure(study, study.largest_gaps(column))
-    systems = page.systems_of_figure(study)
     rows = []
-    for metric, part in frame.groupby("metric", sort=False):
-        places = decimals(part["gap"], part["low"], part["high"])
-        rows.append([_head(str(metric)), *_largest_cells(part, places)])
+    for metric, gaps in frame.groupby("metric", sort=False):
+        places = decimals(gaps["gap"], gaps["low"], gaps["high"])
+        cells = [_head(str(metric))]
+        for row in gaps.to_dict("records"):
+            cells.append(_largest_gap(row, places))
+        rows.append(cells)
     caption = (
         f"Largest gap between groups of {column}, {percent(study.settings.level)} intervals that "
         f"allow for having picked both groups"
     )
-    note = texts.sentence("groups.largest_note", margin=f"{study.settings.groups.margin:g}")
-    return tables.table(caption, ["metric", *systems], rows, f"{note}{page.omission(study)}")
+    margin = f"{study.settings.groups.margin:g}"
+    note = texts.sentence("groups.largest_note", margin=margin) + page.omission(study)
+    heads = ["metric", *page.systems_of_figure(study)]
+    return tables.table(caption, heads, rows, note)
 
 
-def _largest_cells(gaps: pd.DataFrame, places: int) -> Iterator[Cell]:
-    """The largest gap of each system: from which group to which, and the verdict."""
-    for row in gaps.to_dict("records"):
-        cell = with_interval(row["gap"], row["low"], row["high"], places=places)
-        pair: tuple[str, ...] = ()
-        if row["gap"] > 0:
-            pair = (f"{row['highest']} above {row['lowest']}",)
-        yield replace(cell, below=(*pair, row["verdict"]))
+def _largest_gap(row: Record, places: int) -> Cell:
+    """The largest gap of a system in a metric; below it between which groups, and the verdict."""
+    cell = with_interval(row["gap"], row["low"], row["high"], places=places)
+    below = [row["verdict"]]
+    if row["gap"] > 0:
+        below.insert(0, f"{row['highest']} above {row['lowest']}")
+    return replace(cell, below=tuple(below))
 
 
 def _groups(study: Study, column: str, system: str) -> Html:
-    """The metrics of a system in each group, and the gap of each to the reference group."""
-    frame = study.gaps(column)
-    frame = frame[frame["system"] == system]
-    metrics = list(dict.fromkeys(frame["metric"]))[:MAX_COLUMNS]
-    columns = []
+    """The metrics of a system, in columns, in each group, a row, and below each value the gap to
+    the reference group.
+    """
+    gaps = study.gaps(column)
+    gaps = gaps[gaps["system"] == system]
+    metrics = list(dict.fromkeys(gaps["metric"]))[:MAX_COLUMNS]
+    groups = gaps[gaps["metric"] == metrics[0]]
+    heads: list[Head] = [column, "n"]
+    columns = [
+        [Cell(str(group)) for group in groups["group"]],
+        [Cell(f"{n:,}", numbers=(n,)) for n in groups["n"]],
+    ]
     for metric in metrics:
-        columns.append(list(_group_cells(frame[frame["metric"] == metric])))
-    first = frame[frame["metric"] == metrics[0]]
-    heads = [Cell(str(group)) for group in first["group"]]
-    counts = [Cell(f"{n:,}", numbers=(n,)) for n in first["n"]]
-    caption = f"{system} in the groups of {column}; below each value the gap to {_reference(frame)}"
+        of_metric = gaps[gaps["metric"] == metric]
+        heads.append(_head(metric))
+        columns.append(list(_group_cells(of_metric)))
+    reference = gaps["reference"].iloc[0]
+    caption = f"{system} in the groups of {column}; below each value the gap to {reference}"
     note = texts.sentence("groups.note", level=percent(study.settings.level))
-    rows = list(zip(heads, counts, *columns, strict=True))
-    return tables.table(caption, [column, "n", *map(_head, metrics)], rows, note)
-
-
-def _reference(frame: pd.DataFrame) -> str:
-    return str(frame["reference"].iloc[0])
+    rows = list(zip(*columns, strict=True))
+    return tables.table(caption, heads, rows, note)
 
 
 def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
-    """The value in each group, and below it the gap to the reference."""
+    """The value of a metric in each group, and below it the gap to the reference group, a verdict
+    that tells something, and the number of cases if these are few. rows: of `study.gaps`.
+    """
     places = decimals(rows["value"], rows["low"], rows["high"])
     gap_places = decimals(rows["gap"], rows["gap_low"], rows["gap_high"])
     for row in rows.to_dict("records"):
@@ -134,8 +142,9 @@ def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
             yield replace(cell, below=("reference",))
             continue
         gap = with_interval(row["gap"], row["gap_low"], row["gap_high"], signed, gap_places)
-        verdict = row["verdict"].replace(CANNOT_TELL, "")
-        few = ""
+        below = [gap.full_text]
+        if row["verdict"] != CANNOT_TELL:
+            below.append(row["verdict"])
         if row["cases"] < FEW_CASES:
-            few = counted(row["cases"], "case")
-        yield replace(cell, below=tuple(filter(None, (gap.full_text, verdict, few))))
+            below.append(counted(row["cases"], "case"))
+        yield replace(cell, below=tuple(below))

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
-from typing import Any
+from operator import attrgetter
+from typing import TypeVar
 
+from evalkit.arrays import Record
+from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing import figures, paragraphs, plots, shown
 from evalkit.drawing.cells import Cell, escape
 from evalkit.drawing.columns import Column, count, each, named, text
@@ -31,48 +34,50 @@ from evalkit.studies.planning import (
 pieces.offered(__name__)
 
 
-def title(o: Online) -> Html:
-    """The title and what was asked."""
+def title(study: Online) -> Html:
+    """The title and what was asked, a question for each part of the report."""
     questions = []
-    if o.log:
-        who = counted(o.log.users, o.log.unit_name)
-        pair = " or ".join(sorted(o.log.systems))
-        questions.append(f"Which ranker do {who} prefer in interleaved lists: {pair}?")
-    if o.users:
-        who = counted(o.users.users, o.users.unit_name)
-        question = "is ahead" if o.users.primary.metric.direction else "is the highest"
-        questions.append(f"Which arm of {who} {question}, by {o.users.primary.label}?")
-    if o.planning:
-        questions.append("How many users does each design need?")
     designs = []
-    if o.log:
+    if study.log:
         designs.append("Interleaving")
-    if o.users:
+        users = counted(study.log.users, study.log.unit_name)
+        rankers = " or ".join(sorted(study.log.systems))
+        questions.append(f"Which ranker do {users} prefer in interleaved lists: {rankers}?")
+    if study.users:
         designs.append("A/B")
-    return first_screen.heading(f"{' and '.join(designs)} report", " ".join(questions), o)
+        users = counted(study.users.users, study.users.unit_name)
+        metric = study.users.primary
+        sought = "is ahead" if metric.metric.direction else "is the highest"
+        questions.append(f"Which arm of {users} {sought}, by {metric.label}?")
+    if study.planning:
+        questions.append("How many users does each design need?")
+    report = f"{' and '.join(designs)} report"
+    return first_screen.heading(report, " ".join(questions), study)
 
 
-def verdict(o: Online) -> Html:
-    """The answer of the log, then of the A/B table; each named if there are both."""
-    parts = first_screen.gate(o)
-    if o.log:
-        if o.log.simulated:
+def verdict(study: Online) -> Html:
+    """The gate where one is set, then the answer of the log and that of the A/B table; each named
+    if there are both.
+    """
+    parts = first_screen.gate(study)
+    if study.log:
+        if study.log.simulated:
             note = "The bundled log: its users and clicks are simulated."
             parts.append(paragraph(note))
-        elif o.users:
+        elif study.users:
             parts.append(paragraph("Interleaving"))
-        parts.append(first_screen.verdict(o.log))
-    if o.users:
-        if o.log:
+        parts.append(first_screen.verdict(study.log))
+    if study.users:
+        if study.log:
             parts.append(paragraph("A/B test"))
-        parts.append(first_screen.verdict(o.users))
+        parts.append(first_screen.verdict(study.users))
     return stack(parts)
 
 
 @pieces.where_it_exists
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
-    return shown.findings(of_log(study), "log-")
+    return shown.findings(findings_of_log(study), "log-")
 
 
 @pieces.where_it_exists
@@ -93,7 +98,9 @@ segments = pieces.where_it_exists(page.segments)
 
 @pieces.where_it_exists
 def checks(study: Interleaving) -> Html:
-    """The draft's balance by position, then the counts that no draft should have."""
+    """How many items of each arm stand at each position, folded; then how often the log has what no
+    draft of two lists should have.
+    """
     has_many_arms = len(study.systems) > 2
     items = "items" if has_many_arms else f"items of {study.systems[0]}"
     columns = named("position i")
@@ -113,80 +120,86 @@ def checks(study: Interleaving) -> Html:
     return stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
-def definitions(o: Online) -> Html:
+def definitions(study: Online) -> Html:
     """Exactly the metrics shown, then the tests, then the words of the planning."""
     items = []
-    if o.log:
-        items += page.metric_definitions(o.log)
-        items += texts.meanings("log", tests=o.log.tests_are, users=plural(o.log.unit_name, 2))
-    if o.users:
-        items += experiment_page.definitions(o.users)
-    if o.planning:
+    if study.log:
+        users = plural(study.log.unit_name, 2)
+        items += page.metric_definitions(study.log)
+        items += texts.meanings("log", tests=study.log.tests_are, users=users)
+    if study.users:
+        items += experiment_page.definitions(study.users)
+    if study.planning:
         items += texts.meanings("planning")
     return paragraphs.definitions(items)
 
 
-def origin(o: Online) -> Html:
+def origin(study: Online) -> Html:
     """Inputs, parameters, versions, the command."""
-    metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
-    return paragraphs.provenance(provenance.table(o, metrics))
+    metrics: list[MetricAtK] = []
+    for of_input in study.studies:
+        metrics += of_input.settings.metrics
+    return paragraphs.provenance(provenance.table(study, metrics))
 
 
-def results(o: Online) -> Results:
+def results(study: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file
     of the units.
     """
-    units.write_if_asked("interleaving", o.study_by_input)
-    fields = {
-        "log": _log_results(o.log) if o.log else None,
-        "users": experiment_page.answers(o.users) if o.users else None,
-        "planning": planned(o.planning) if o.planning else None,
-    }
-    return Results(as_json.about(o, every_finding(o)) | fields)
+    units.write_if_asked("interleaving", study.study_by_input)
+    fields: dict[str, object] = {"log": None, "users": None, "planning": None}
+    if study.log:
+        fields["log"] = _log_results(study.log)
+    if study.users:
+        fields["users"] = experiment_page.answers(study.users)
+    if study.planning:
+        fields["planning"] = planned(study.planning)
+    return Results(as_json.header(study, every_finding(study)) | fields)
 
 
-def _log_results(study: Interleaving) -> dict[str, Any]:
-    counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
-    return as_json.answers(study) | {
+def _log_results(study: Interleaving) -> dict[str, object]:
+    """Every number of the log's part of the page."""
+    fields = as_json.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.table.columns),
-        "population": counts
-        | {
+        "population": {
+            "items": study.items,
+            "sessions": study.sessions,
+            "users": study.users,
             "unit": study.unit_name,
             "heavy": study.heavy,
             "repeated_items": study.session_table.repeated_items,
         },
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
-        **as_json.records(
-            balance=study.balance, by_position=study.by_position, checks=study.checks
-        ),
     }
+    return fields | as_json.records(
+        balance=study.balance, by_position=study.by_position, checks=study.checks
+    )
 
 
-def every_finding(o: Online) -> list[Finding]:
+def every_finding(study: Online) -> Iterator[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
-    findings_of_parts = []
-    if o.log:
-        findings_of_parts += of_log(o.log)
-    if o.users:
-        findings_of_parts += experiment_page.of_users(o.users)
-    if o.planning:
-        findings_of_parts += of_planning(o.planning)
-    return findings_of_parts
+    if study.log:
+        yield from findings_of_log(study.log)
+    if study.users:
+        yield from experiment_page.findings_of_users(study.users)
+    if study.planning:
+        yield _simulated_experiments(study.planning)
 
 
-def of_log(study: Interleaving) -> list[Finding]:
-    """Every finding of a log of sessions."""
-    return [
-        *_log(study),
-        *one_row_per_unit(study, study.sessions, "sessions"),
-        *fairness(study),
-        *of_sample(study),
-    ]
+def findings_of_log(study: Interleaving) -> Iterator[Finding]:
+    """Every finding of a log of sessions, those on the input first, those on the sample last."""
+    yield from _sessions(study)
+    yield from one_row_per_unit(study, study.sessions, "sessions")
+    yield from fairness(study)
+    yield from of_sample(study)
 
 
-def _log(study: Interleaving) -> Iterator[Finding]:
+def _sessions(study: Interleaving) -> Iterator[Finding]:
+    """What was read, users who credit no arm, what the users with the most sessions weigh, and
+    whether sessions of one user are taken together.
+    """
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
     users = counted(study.users, study.unit_name)
@@ -205,8 +218,9 @@ def _log(study: Interleaving) -> Iterator[Finding]:
             severity, study.silent, users=counted(study.silent, study.unit_name)
         )
     shares = interleaving.first_shares(study)
+    severity = WARNING if shares.winners_differ else NOTE
     yield kinds.HEAVY_USERS.rated(
-        WARNING if shares.winners_differ else NOTE,
+        severity,
         None,
         "log",
         units=units,
@@ -225,19 +239,18 @@ def _log(study: Interleaving) -> Iterator[Finding]:
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p = float(study.balance["adjusted"].min())
+    positions = counted(study.balance["position"].nunique(), "position")
+    if p < randomisation.BROKEN:
+        yield kinds.COIN.warning(None, "broken", positions=positions, p=p_value(p))
+    else:
+        yield kinds.COIN.note(None, "fair", positions=positions, p=p_value(p))
+    uneven = interleaving.uneven(study)
+    if uneven.number:
+        severity = WARNING if uneven.share > interleaving.MANY_UNEVEN else NOTE
+        yield kinds.UNEVEN_TEAMS.rated(
+            severity, uneven.number, uneven=uneven.number, share=uneven.share
+        )
     repeated = study.session_table.repeated_items
-    uneven, share = interleaving.uneven(study)
-    broken = p < randomisation.BROKEN
-    yield kinds.COIN.rated(
-        WARNING if broken else NOTE,
-        None,
-        "broken" if broken else "fair",
-        positions=counted(study.balance["position"].nunique(), "position"),
-        p=p_value(p),
-    )
-    if uneven:
-        severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
-        yield kinds.UNEVEN_TEAMS.rated(severity, uneven, uneven=uneven, share=share)
     if repeated:
         verb = "was" if repeated == 1 else "were"
         items = f"{counted(repeated, 'item')} {verb}"
@@ -246,58 +259,67 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
 
 @pieces.where_it_exists
 def balance(study: Interleaving) -> figures.Figure | Html:
-    """The arms' shares of the items at each position, of two arms the first's, around the fair
-    coin.
+    """The arms' shares of the items at each position less the share of a fair coin; of two arms the
+    first's.
     """
-    shares = study.coins
-    whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
+    arms = len(study.systems)
+    has_many_arms = arms > 2
+    whose = "each arm's" if has_many_arms else f"{study.systems[0]}'s"
+    fraction = f"1/{arms}" if has_many_arms else "½"
     names = []
-    for row in shares.itertuples():
-        arm = f", {row.system}" if len(study.systems) > 2 else ""
+    for row in study.coins.itertuples():
+        arm = f", {row.system}" if has_many_arms else ""
         names.append(f"position {row.position}{arm} (n = {row.n:,})")
     frame = excess_of_fair_share(study)
-    fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
+    frame.insert(0, "name", names)
+    excesses = [f"{row.name} {signed(row.value)}" for row in frame.itertuples(index=False)]
     caption = texts.sentence(
         "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level
     )
-    options: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
-    options["height"] = figures.tall(len(frame), each=0.24)
-    listed = "; ".join(
-        f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True)
+    return figures.picture(
+        plots.intervals,
+        frame,
+        caption=caption,
+        says="; ".join(excesses),
+        height=figures.tall(len(frame), each=0.24),
+        label=f"share of {whose} items − {fraction}",
+        zero=True,
     )
-    frame.insert(0, "name", names)
-    return figures.picture(plots.intervals, frame, caption=caption, says=listed, **options)
 
 
 @pieces.where_it_exists
 def by_position(study: Interleaving) -> figures.Figure | Html:
-    """Outcome per shown item by position and arm."""
+    """Outcome, such as clicks, per shown item by position and arm."""
     outcome = study.table.columns["outcome"]
     n = max(study.by_position["n"])
-    caption = (
-        f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} "
-        f"bands, "
+    bands = f"{study.settings.level:.0%} bands, {plural(study.unit_name, 2)} as units (jackknife)"
+    caption = f"{outcome.capitalize()} per item shown, by position and arm, {bands}"
+    if study.simulated:
+        caption += ", simulated clicks"
+    lines = []
+    for name, line in study.by_position.groupby("system", sort=False):
+        lines.append(f"{name}: {', '.join(map(number, line['value']))}")
+    return figures.picture(
+        plots.curves,
+        page.rows_of_figure(study, study.by_position),
+        caption=f"{caption}.",
+        says="; ".join(lines),
+        x="position",
+        y="value",
+        xlabel="position in the list",
+        ylabel=f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})",
     )
-    caption += (
-        f"{plural(study.unit_name, 2)} as units "
-        f"(jackknife){', simulated clicks' if study.simulated else ''}."
-    )
-    listed = "; ".join(
-        f"{name}: {', '.join(number(value) for value in line['value'])}"
-        for name, line in study.by_position.groupby("system", sort=False)
-    )
-    labels: dict[str, Any] = {"x": "position", "y": "value", "xlabel": "position in the list"}
-    labels["ylabel"] = f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})"
-    rows = page.rows_of_figure(study, study.by_position)
-    return figures.picture(plots.curves, rows, caption=caption, says=listed, **labels)
 
 
-HOW = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test with CUPED"}
+# what the preferences of simulated rankers are compared with: the columns plays_NAME, in words
+COMPARED_WITH = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test with CUPED"}
 
 
 @pieces.where_it_exists
 def answer(study: Planning) -> Html:
-    """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
+    """How many times the users of interleaving an A/B test needs, raw and with CUPED, and what the
+    simulations assume.
+    """
     row = study.worlds.set_index("world").loc[study.name]
     text = texts.sentence(
         "interleaving.answer",
@@ -305,7 +327,7 @@ def answer(study: Planning) -> Html:
         raw=row["raw_metric"],
         raw_times=_times(row["raw_times"]),
         times=_times(row["cuped_times"]),
-        users=_about(row["interleaving"]),
+        users=_two_digits(row["interleaving"]),
         cuped=row["cuped_metric"].removesuffix(", CUPED"),
     )
     return stack([paragraph(text), _assumed(study)])
@@ -313,27 +335,28 @@ def answer(study: Planning) -> Html:
 
 def _assumed(study: Planning) -> Html:
     """What the simulations assume, where their numbers begin."""
-    findings_list = of_planning(study)
-    return Html(shown.notes(findings_list, "planning-"), "\n".join(map(str, findings_list)))
+    finding = _simulated_experiments(study)
+    return Html(shown.notes([finding], "planning-"), str(finding))
 
 
-def _about(users: float) -> str:
-    """Two leading digits."""
+def _two_digits(users: float) -> str:
+    """A number of users to two digits, of many that they are: 12,345 as "12,000"."""
     return f"{float(f'{users:.2g}'):,.0f}"
 
 
 def _times(ratio: float) -> str:
-    return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+    """A ratio of numbers of users to two digits: "1.4", "38", "120"."""
+    return _two_digits(ratio) if ratio >= 10 else f"{ratio:.1f}"
 
 
 @pieces.where_it_exists
 def needed(study: Planning) -> Html:
-    """Users by design and criterion."""
-    spec = (
+    """The users that each design needs, by what they are to show, folded."""
+    columns = named(
         "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 "
-        "about | "
+        "about | 95% power=power_95 about | noise=error noise | times times",
+        **COLUMNS,
     )
-    columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
     note = texts.sentence("interleaving.needed_note")
     by_design = of_rows(
         f"Users needed, from {study.users:,} simulated users", study.needed, columns, note
@@ -343,11 +366,12 @@ def needed(study: Planning) -> Html:
 
 @pieces.where_it_exists
 def worlds(study: Planning) -> Html:
-    """What the ratio depends on: the click model and heavy users."""
-    spec = (
+    """The users needed under other assumptions on clicks and heavy users, folded."""
+    columns = named(
         "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
+        "raw ratio=raw_times times | CUPED ratio=cuped_times times",
+        **COLUMNS,
     )
-    columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
     note = texts.sentence("interleaving.worlds_note")
     by_world = of_rows(
         "Users for 95% agreement, simulated, by assumption", study.worlds, columns, note
@@ -355,29 +379,38 @@ def worlds(study: Planning) -> Html:
     return folded("The same under other assumptions", by_world)
 
 
-def _of_metric(users: float, metric: str) -> Cell:
-    """A number of users, and the metric that needs so many."""
-    text = _about(users)
-    return Cell(f"{text} {metric}", markup=f"{text}<br>{escape(metric)}")
+def _with_metric(name: str) -> Column:
+    """A column of numbers of users; below each the metric that needs so many, of column
+    NAME_metric.
+    """
+
+    def users_and_metric(row: Record) -> Cell:
+        """The number of users of a row, and the metric below it."""
+        users = _two_digits(row[name])
+        metric = row[f"{name}_metric"]
+        return Cell(f"{users} {metric}", markup=f"{users}<br>{escape(metric)}")
+
+    return each(users_and_metric)
 
 
-ABOUT: dict[str, Callable[[str], Column]] = {
-    "about": partial(count, show=_about),
+# further notations of `named`, by what stands behind a column
+COLUMNS: dict[str, Callable[[str], Column]] = {
+    "about": partial(count, show=_two_digits),
     "times": partial(count, show=_times),
     "noise": partial(text, show="±{:.0%}".format),
-    "metric": lambda name: each(lambda row: _of_metric(row[name], row[f"{name}_metric"])),
+    "metric": _with_metric,
 }
 
 
 @pieces.where_it_exists
 def stages(study: Planning) -> Html:
-    """Interleaving keeps s of m candidates, an A/B test decides among them."""
+    """How often the best of several candidates wins if an A/B test decides among all, or among the
+    few that interleaving keeps; folded.
+    """
     first = study.stages.iloc[0]
-    has_two_stages = study.stages["design"] == "two stages"
-    design_with_keep = study.stages["design"] + ", keep " + study.stages["keep"].astype(str)
-    stages = study.stages.assign(
-        design=study.stages["design"].where(~has_two_stages, design_with_keep)
-    )
+    design = study.stages["design"]
+    design_with_keep = design + ", keep " + study.stages["keep"].astype(str)
+    stages = study.stages.assign(design=design.where(design != "two stages", design_with_keep))
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     keep_text = "s of them kept by interleaving and A/B-tested with production"
     note = texts.sentence(
@@ -391,8 +424,8 @@ def stages(study: Planning) -> Html:
     return folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
-def planned(study: Planning) -> dict[str, Any]:
-    """Every number of this part; the world's numbers are its assumptions."""
+def planned(study: Planning) -> dict[str, object]:
+    """Every number of the planning; the world's numbers are its assumptions."""
     return {
         "simulated": True,
         "world": study.name,
@@ -403,44 +436,40 @@ def planned(study: Planning) -> dict[str, Any]:
             counted=study.groups,
             worlds=study.worlds,
             candidates=study.candidates,
+            families=study.families,
+            stages=study.stages,
         ),
-        **as_json.records(families=study.families, stages=study.stages),
         "curves": study.curves.to_dict("list"),
-        "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
+        "correlation": {lift: study.correlation(lift) for lift in COMPARED_WITH},
     }
 
 
-def of_planning(study: Planning) -> list[Finding]:
-    """That its experiments are simulated, and what is assumed."""
-    return [
-        kinds.SIMULATED.warning(
-            study.users,
-            "world",
-            assumed=assumptions(study),
-            production=PRODUCTION,
-            candidate=CANDIDATE,
-        )
-    ]
+def _simulated_experiments(study: Planning) -> Finding:
+    """That the experiments of the planning are simulated, and what is assumed."""
+    return kinds.SIMULATED.warning(
+        study.users,
+        "world",
+        assumed=assumptions(study),
+        production=PRODUCTION,
+        candidate=CANDIDATE,
+    )
 
 
 def assumptions(study: Planning) -> str:
-    """The world in words, for captions."""
-    w = study.world
-    click = (
-        "a play ends the session"
-        if w.leave == 1
-        else "a play never ends the session (position-based)"
-    )
-    spread = (
-        f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
-    )
+    """What the simulations assume of clicks and of users, in words, for captions."""
+    click = "a play never ends the session (position-based)"
+    if study.world.leave == 1:
+        click = "a play ends the session"
+    spread = "the same for all: no heavy users"
+    if study.world.spread:
+        spread = f"lognormal with sigma {study.world.spread:g}"
     return texts.sentence("interleaving.assumptions", study, spread=spread, click=click)
 
 
 @pieces.where_it_exists
 def errors(study: Planning) -> figures.Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
-    need = study.needed.set_index("design")["agree_95"]
+    users_needed = study.needed.set_index("design")["agree_95"]
     caption = texts.sentence(
         "interleaving.errors",
         fewest=FEWEST_GROUPS,
@@ -449,26 +478,33 @@ def errors(study: Planning) -> figures.Figure | Html:
         candidate=CANDIDATE,
         users=study.users,
     )
-    reached = [
-        f"{name} reaches 5% at {need[name]:,.0f} users"
-        for name in dict.fromkeys(study.curves["system"])
-    ]
-    data = (study.curves, study.groups)
-    says = f"{'; '.join(reached)}."
-    return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
+    reached = []
+    for name in dict.fromkeys(study.curves["system"]):
+        reached.append(f"{name} reaches 5% at {users_needed[name]:,.0f} users")
+    return figures.picture(
+        plots.draw_errors,
+        study.curves,
+        study.groups,
+        caption=caption,
+        says=f"{'; '.join(reached)}.",
+        height=3.2,
+    )
 
 
 @pieces.where_it_exists
 def agreement(study: Planning) -> figures.Figure | Html:
-    """Interleaving preference of many simulated rankers against their true A/B lift and the
-    measured one.
+    """The preference for many simulated rankers against their lift in plays, a panel for each way
+    in which the lift is known.
     """
-    r = {how: study.correlation(how) for how in HOW}
     caption = texts.sentence(
         "interleaving.agreement", rankers=study.rankers, each=study.users_per_ranker
     )
-    titles = [f"{HOW[how]}, r\u00a0=\u00a0{number(r[how], 2)}" for how in HOW]
-    data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
+    titles = []
+    data = []  # share and lift, shape (rankers, 2)
+    for lift, in_words in COMPARED_WITH.items():
+        correlation = number(study.correlation(lift), 2)
+        titles.append(f"{in_words}, r\u00a0=\u00a0{correlation}")
+        data.append(study.candidates[["share", f"plays_{lift}"]].to_numpy())
     says = f"{'; '.join(titles)}."
     return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
 
@@ -484,52 +520,68 @@ def families(study: Planning) -> figures.Figure | Html:
         bait=BAIT,
         kinds=KINDS,
     )
-    listed = "; ".join(
-        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
-        f"hours {signed_percent(row.hours)}"
-        for row in rankers.itertuples(index=False)
-    )
-    figure = figures.row(plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
+    in_words = []
+    for row in rankers.itertuples(index=False):
+        lifts = f"plays {signed_percent(row.plays)}, hours {signed_percent(row.hours)}"
+        in_words.append(f"{row.family} {row.ranker}: share {signed(row.share)}, {lifts}")
+    says = f"{'; '.join(in_words)}."
+    figure = figures.row(plots.draw_families, rankers, caption=caption, says=says, panels=2)
     return figure.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
 
 
-def _pieces_of(part: str, *pieces: Callable[[Any], Any]) -> list[Callable[[Online], Any]]:
-    """Pieces about one part of the report, as pieces of the whole report.
+Part = TypeVar("Part")  # of the report: the study of the log, of the users, or the planning
+Piece = TypeVar("Piece")
 
-    part: log, users or planning.
+
+def _on_part(
+    get_part: Callable[[Online], Part], piece: Callable[[Part], Piece]
+) -> Callable[[Online], Piece]:
+    """A piece about one part of the report as a piece of the whole report.
+
+    get_part: returns the part, None if there is none, for which the piece stays empty.
     """
 
-    def of_report(piece: Callable[[Any], Any]) -> Callable[[Online], Any]:
-        return wraps(piece)(lambda o: piece(getattr(o, part)))
+    @wraps(piece)
+    def piece_of_report(study: Online) -> Piece:
+        return piece(get_part(study))
 
-    return list(map(of_report, pieces))
+    return piece_of_report
 
 
-_USERS = experiment_page
+_on_log = partial(_on_part, attrgetter("log"))
+_on_users = partial(_on_part, attrgetter("users"))
+_on_planning = partial(_on_part, attrgetter("planning"))
 SUMMARY = (
     verdict,
-    *_pieces_of("log", estimates),
-    *_pieces_of("users", _USERS.estimates),
-    *_pieces_of("planning", answer),
+    _on_log(estimates),
+    _on_users(experiment_page.estimates),
+    _on_planning(answer),
 )
 PIECES = (
-    *(
-        title,
-        verdict,
-        *_pieces_of(
-            "log", findings, estimates, comparisons, by_position, segments, balance, checks
-        ),
-    ),
-    *_pieces_of(
-        "users",
-        _USERS.findings,
-        _USERS.estimates,
-        _USERS.comparisons,
-        _USERS.effects,
-        _USERS.adjustments,
-        _USERS.heavy_users,
-    ),
-    *_pieces_of("users", _USERS.segments, _USERS.users_for),
-    *_pieces_of("planning", answer, errors, needed, worlds, agreement, families, stages),
-    *(definitions, origin),
+    title,
+    verdict,
+    _on_log(findings),
+    _on_log(estimates),
+    _on_log(comparisons),
+    _on_log(by_position),
+    _on_log(segments),
+    _on_log(balance),
+    _on_log(checks),
+    _on_users(experiment_page.findings),
+    _on_users(experiment_page.estimates),
+    _on_users(experiment_page.comparisons),
+    _on_users(experiment_page.effects),
+    _on_users(experiment_page.adjustments),
+    _on_users(experiment_page.heavy_users),
+    _on_users(experiment_page.segments),
+    _on_users(experiment_page.users_for),
+    _on_planning(answer),
+    _on_planning(errors),
+    _on_planning(needed),
+    _on_planning(worlds),
+    _on_planning(agreement),
+    _on_planning(families),
+    _on_planning(stages),
+    definitions,
+    origin,
 )

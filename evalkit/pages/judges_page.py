@@ -1,11 +1,11 @@
-"""What the significance page says of a judge: what its labels correct, how far it agrees with the
-oracle, its bias, and how many labels would be needed.
+"""What the significance page says of outputs that a judge scored and an oracle, such as people,
+labelled in part: what the labels correct, how far the judge agrees with the oracle, its bias, and
+how many labels would be needed.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -30,7 +30,7 @@ from evalkit.pages import first_screen, page, texts
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.judges import JudgedOutputs
 
-NAMES = {
+COEFFICIENTS = {  # of agreement, by their names in `study.agreement`: the heads of their columns
     "agreement": "agreement",
     "kappa": "Cohen's κ",
     "ac1": "Gwet's AC1",
@@ -43,45 +43,60 @@ FEWEST = 5  # labels of the rarer kind with which intervals keep their level
 
 
 def verdict(study: JudgedOutputs) -> Html:
-    """The first screen, that its numbers are the oracle's, not the judge's, and how many labels
-    would say more.
+    """The first screen; below its answer that the numbers are the oracle's, not the judge's, and
+    how many labels would make the interval of the headline's difference narrower.
     """
-    sentences = [texts.sentence("judges.corrected", oracle=study.oracle, labels=_labels(study))]
+    corrected = texts.sentence(
+        "judges.corrected", oracle=study.oracle, labels=_labelled_units(study)
+    )
+    sentences = [corrected]
     pair = " − ".join(study.opponents) if len(study.headline) else ""
     for row in study.labels_needed.to_dict("records"):
-        if row["what"] == pair and not row["needed"] <= row["labels"]:
-            more = texts.sentence(
-                "judges.more",
-                what=pair,
-                width=row["width"],
-                width_now=row["width_now"],
-                labels=_enough(row, plural(study.unit_name, 2)),
-            )
-            sentences.append(more)
-    return first_screen.verdict(study, *sentences)
+        # NaN, if the labels of all units are too few, is not enough either
+        has_enough = row["needed"] <= row["labels"]
+        if row["what"] == pair and not has_enough:
+            sentences.append(_further_labels(study, row))
+    return first_screen.verdict(study, sentences)
 
 
-def _enough(row: Record, units: str) -> str:
-    """The labels for a wished width, in words."""
+def _further_labels(study: JudgedOutputs, row: Record) -> str:
+    """How many labels would give an interval of the wished width, in a sentence. row: of
+    `study.labels_needed`, whose `needed` is NaN if the labels of all units are too few.
+    """
+    units = plural(study.unit_name, 2)
+    labels = f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
     if math.isnan(row["needed"]):
-        return f"more than labels of all {row['units']:,} {units}"
-    return f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
+        labels = f"more than labels of all {row['units']:,} {units}"
+    return texts.sentence(
+        "judges.more",
+        what=row["what"],
+        width=row["width"],
+        width_now=row["width_now"],
+        labels=labels,
+    )
 
 
-def _labels(study: JudgedOutputs) -> str:
-    """How many units of each system are labelled, of how many."""
+def _labelled_units(study: JudgedOutputs) -> str:
+    """How many units of each system have labels, of how many: "80 to 100 of 400 items per
+    system".
+    """
     frame = study.corrections
-    labels = [f"{frame['labels'].min():,}", f"{frame['labels'].max():,}"]
+    fewest = f"{frame['labels'].min():,}"
+    most_labels = f"{frame['labels'].max():,}"
+    labels = fewest if fewest == most_labels else f"{fewest} to {most_labels}"
     units = counted(int(frame["units"].max()), study.unit_name)
-    return f"{' to '.join(dict.fromkeys(labels))} of {units} per system"
+    return f"{labels} of {units} per system"
 
 
 def judge(study: JudgedOutputs) -> Html:
-    """The tables of the judge."""
+    """The tables of the judge: the corrected means, the labels needed, its bias, and its agreement
+    with the oracle.
+    """
     return stack([_corrections(study), _needed(study), _bias(study), _agreement(study)])
 
 
 def _corrections(study: JudgedOutputs) -> Html:
+    """A row per system: the mean by the judge, by the labels alone, and by both."""
     caption = texts.sentence("judges.corrections", study, oracle=study.oracle)
     columns = named(
         "system w | labels n | of=units n | judge's mean=judge # | labels alone=alone [_] | "
@@ -93,101 +108,136 @@ def _corrections(study: JudgedOutputs) -> Html:
 
 
 def _needed(study: JudgedOutputs) -> Html:
-    """The labels for a wished width."""
-    most = f"more than all {int(study.corrections['units'].max()):,}"
+    """A row per estimate: the labels that would give its interval the wished width, with the judge
+    and without it.
+    """
+    all_units = int(study.corrections["units"].max())
 
-    def labels(row: Record, name: str) -> Cell:
-        if math.isnan(row[name]):
-            return Cell(most)
-        return Cell(f"{row[name]:,.0f}", numbers=(row[name],))
+    def labels(row: Record, column: str) -> Cell:
+        """The number of labels in a column, which is NaN if the labels of all units are too few."""
+        if math.isnan(row[column]):
+            return Cell(f"more than all {all_units:,}")
+        return Cell(f"{row[column]:,.0f}", numbers=(row[column],))
 
     columns = named("what w | labels n | width now=width_now # | wished width=width #")
-    columns["labels needed"] = each(partial(labels, name="needed"))
-    columns["without the judge"] = each(partial(labels, name="alone"))
+    columns["labels needed"] = each(partial(labels, column="needed"))
+    columns["without the judge"] = each(partial(labels, column="alone"))
     caption = texts.sentence("judges.needed", study)
     return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
 
 
 def _bias(study: JudgedOutputs) -> Html:
-    """The bias by system and by score."""
-
-    def place(row: Record) -> Cell:
-        if math.isnan(row["score_low"]):
-            return Cell(row["system"])
-        ends = dict.fromkeys((number(row["score_low"]), number(row["score_high"])))
-        return Cell(f"score {' to '.join(ends)}")
-
-    columns = {"labelled": each(place)} | named("labels n | judge # | oracle #")
+    """How far the judge lies above the oracle: a row per system, then one per band of scores."""
+    columns = {"labelled": each(_labelled_outputs)} | named("labels n | judge # | oracle #")
     columns["judge − oracle"] = prefixed_limits("bias", signed)
     caption = texts.sentence("judges.bias", study, oracle=study.oracle)
     note = texts.sentence("judges.bias_note")
     return of_rows(caption, study.judge_bias, columns, note)
 
 
+def _labelled_outputs(row: Record) -> Cell:
+    """The head of a row of `study.judge_bias`: the system, or the band of the judge's scores."""
+    if math.isnan(row["score_low"]):
+        return Cell(row["system"])
+    low = number(row["score_low"])
+    high = number(row["score_high"])
+    if low == high:
+        return Cell(f"score {low}")
+    return Cell(f"score {low} to {high}")
+
+
 def _agreement(study: JudgedOutputs) -> Html:
-    """A row per system, a column per coefficient."""
+    """A row per system, a column per coefficient of agreement."""
     frame = study.agreement
+    coefficients = list(dict.fromkeys(frame["coefficient"]))
     columns = named("system w | n n")
-    for name in dict.fromkeys(frame["coefficient"]):
-        columns[NAMES[name]] = prefixed_limits(name)
-    wide = frame.pivot(index="system", columns="coefficient", values=["value", "low", "high"])
-    wide.columns = [name if end == "value" else f"{name}_{end}" for end, name in wide.columns]
-    wide = wide.loc[study.order].reset_index()
-    wide["n"] = frame.groupby("system")["n"].first().loc[study.order].to_numpy()
-    cut = ""
-    if not math.isnan(study.cut):
-        cut = texts.sentence("judges.cut", study)
-    elif "kappa" not in {*frame["coefficient"]}:
-        cut = texts.sentence("judges.no_cut")
+    for name in coefficients:
+        columns[COEFFICIENTS[name]] = prefixed_limits(name)
+    note = texts.sentence("judges.agreement_note", cut=_cut_note(study, coefficients))
     caption = texts.sentence("judges.agreement", oracle=study.oracle)
-    return of_rows(caption, wide, columns, texts.sentence("judges.agreement_note", cut=cut))
+    return of_rows(caption, _coefficients_by_system(study), columns, note)
+
+
+def _coefficients_by_system(study: JudgedOutputs) -> pd.DataFrame:
+    """The agreement in a row per system, in the order of the study: system, n, and of each
+    coefficient NAME, NAME_low, NAME_high.
+    """
+    by_system = study.agreement.groupby("system")
+    wide = pd.DataFrame({"n": by_system["n"].first()}).loc[study.order]
+    for name, rows in study.agreement.groupby("coefficient", sort=False):
+        estimates = rows.set_index("system")
+        wide[name] = estimates["value"]
+        wide[f"{name}_low"] = estimates["low"]
+        wide[f"{name}_high"] = estimates["high"]
+    return wide.rename_axis("system").reset_index()
+
+
+def _cut_note(study: JudgedOutputs, coefficients: Sequence[str]) -> str:
+    """From where on scores and labels count as 1, or that a cut would allow further coefficients;
+    "" if neither needs to be said.
+    """
+    if not math.isnan(study.cut):
+        return texts.sentence("judges.cut", study)
+    if "kappa" not in coefficients:
+        return texts.sentence("judges.no_cut")
+    return ""
 
 
 def title(study: JudgedOutputs) -> Html:
     """The title and what was asked."""
-    asked = texts.sentence(
-        "judges.asked",
-        systems=listed(study.systems),
-        oracle=study.oracle,
-        units=counted(int(study.corrections["units"].max()), study.unit_name),
+    units = counted(int(study.corrections["units"].max()), study.unit_name)
+    question = texts.sentence(
+        "judges.asked", systems=listed(study.systems), oracle=study.oracle, units=units
     )
-    return first_screen.heading("Significance report", asked, study)
+    return first_screen.heading("Significance report", question, study)
 
 
-def findings(study: object) -> Iterator[Finding]:
-    """What a judge's values assume, and where they mislead; none for values of another kind."""
-    if not isinstance(study, JudgedOutputs):
-        return
-    units = plural(study.unit_name, 2)
+def findings(study: JudgedOutputs) -> Iterator[Finding]:
+    """What a judge's values assume, and where they mislead."""
     yield kinds.JUDGED_VALUES.note(
-        study.label_count, "labels", labels=_labels(study), oracle=study.oracle, units=units
+        study.label_count,
+        "labels",
+        labels=_labelled_units(study),
+        oracle=study.oracle,
+        units=plural(study.unit_name, 2),
     )
-    yield from _rare(study)
-    yield from _favoured(study)
+    yield from _rare_labels(study)
+    yield from _favoured_systems(study)
+    yield from _unlike_labels(study)
+
+
+def _rare_labels(study: JudgedOutputs) -> Iterator[Finding]:
+    """The systems that have fewer than `FEWEST` labels of one of two kinds, if there are any."""
+    systems = []
+    for name in study.order:
+        judged = study.measure(study.primary, name)
+        if judged.has_binary_labels and judged.rarer_labels < FEWEST:
+            systems.append(name)
+    if systems:
+        yield kinds.JUDGED_VALUES.warning(
+            len(systems), "rare", fewest=FEWEST, systems=listed(systems)
+        )
+
+
+def _unlike_labels(study: JudgedOutputs) -> Iterator[Finding]:
+    """The systems whose labelled units the judge scores unlike the others, if there are any: such
+    units were hardly chosen at random.
+    """
     unlike = study.corrections[study.corrections["unlike"] < alpha(study)]
-    if len(unlike):
-        systems = _with_p(unlike[["system", "unlike"]].itertuples(index=False))
-        yield kinds.UNLIKE_LABELS.warning(len(unlike), "systems", units=units, systems=systems)
+    systems = []
+    for row in unlike.to_dict("records"):
+        systems.append(f"{row['system']} (adjusted p {p_value(row['unlike'])})")
+    if systems:
+        yield kinds.UNLIKE_LABELS.warning(
+            len(systems),
+            "systems",
+            units=plural(study.unit_name, 2),
+            systems=listed(systems, NAMED),
+        )
 
 
-def _rare(study: JudgedOutputs) -> Iterator[Finding]:
-    """The systems of which few labels are of the rarer kind."""
-    of = {name: study.measure(study.primary, name) for name in study.order}
-    rare = [
-        name
-        for name, judged in of.items()
-        if judged.has_binary_labels and judged.rarer_labels < FEWEST
-    ]
-    if rare:
-        yield kinds.JUDGED_VALUES.warning(len(rare), "rare", fewest=FEWEST, systems=listed(rare))
-
-
-def _with_p(rows: Iterable[Any]) -> str:
-    return listed((f"{row.system} (adjusted p {p_value(row.unlike)})" for row in rows), NAMED)
-
-
-def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
-    """The pairs of which the judge rates one too high compared with the other."""
+def _favoured_systems(study: JudgedOutputs) -> Iterator[Finding]:
+    """The pairs of which the judge rates one too high compared with the other, if there are any."""
     favoured = study.favoured
     if favoured.empty:
         return
@@ -198,7 +248,9 @@ def _favoured(study: JudgedOutputs) -> Iterator[Finding]:
 
 
 def _favour(row: Record) -> str:
-    """A pair of `favoured` in words."""
+    """By how much the judge favours the first system of a pair, in words. row: of
+    `study.favoured`.
+    """
     limits = interval(row["bias_difference_low"], row["bias_difference_high"])
     judge = signed(row["judge_difference"])
     corrected = signed(row["difference"])
@@ -210,7 +262,7 @@ def _favour(row: Record) -> str:
 
 def definitions(study: JudgedOutputs) -> Html:
     """The methods behind the numbers shown."""
-    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("judges")])
+    return paragraphs.definitions(page.metric_definitions(study) + texts.meanings("judges"))
 
 
 def frames(study: JudgedOutputs) -> dict[str, pd.DataFrame]:

@@ -1,7 +1,6 @@
 """The words, tables and figures of the classification page on several labels a row."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
@@ -41,7 +40,7 @@ decision_curve = classes_page.decision_curve
 
 
 def title(study: LabelsStudy) -> Html:
-    """The title and what was asked."""
+    """The title and what was asked: which system predicts the labels best."""
     rows = f"{counted(len(study.account), 'row')} with {counted(len(study.names), 'label')}"
     return first_screen.title("several", study, rows, "the labels")
 
@@ -57,43 +56,40 @@ def other_curves(study: LabelsStudy) -> Html:
 
 
 def curves(study: LabelsStudy) -> Html:
-    """AUC and average precision label by label."""
+    """AUC and average precision label by label: the leader's, and folded those of the other
+    systems.
+    """
     caption = "Label by label, whatever the threshold"
-    return classes_page.class_by_class(
-        study, study.by_label, caption, {"n": "true"}, classes_page.AREAS
-    )
+    counts = {"n": "true"}  # the number of rows in which the label is true
+    return classes_page.class_by_class(study, study.by_label, caption, counts, classes_page.AREAS)
 
 
 def threshold_plot(study: LabelsStudy) -> figures.Figure:
     """The leader's micro and macro metrics along the threshold."""
-    frame = study.sweep
-    at, best = study.best
-    mark = ((study.threshold, study.threshold), (0.0, 1.0))
-    name = f"metric of {study.leader}"
+    threshold_in_use = ((study.threshold, study.threshold), (0.0, 1.0))  # x, y: upright
     panel = Panel(
-        frame,
+        study.sweep,
         "threshold for every label",
-        name,
-        bands=frame,
-        reference=mark,
+        f"metric of {study.leader}",
+        bands=study.sweep,
+        reference=threshold_in_use,
         steps=curve_plots.STEPS,
     )
-    rows = counted(len(study.account), "row")
     caption = texts.sentence(
         "labels.threshold_plot",
-        at=number(at),
+        at=number(study.best.threshold),
         level=percent(study.settings.level),
         leader=study.leader,
         swept=", ".join(SWEPT),
-        rows=rows,
-        best=number(best),
+        rows=counted(len(study.account), "row"),
+        best=number(study.best.micro_f1),
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
 @probabilities
 def calibration(study: LabelsStudy) -> Html:
-    """Mean score against share true, label by label."""
+    """The leader's mean score of each label beside the share of rows in which the label is true."""
     columns = (
         "label | mean score=score # | share true=share # | mean score − share true=difference ±[]"
     )
@@ -102,17 +98,17 @@ def calibration(study: LabelsStudy) -> Html:
 
 
 def top(study: LabelsStudy) -> Html:
-    """How often the label with the highest score is true."""
+    """In which share of rows the label with the highest score is true, a row per system."""
     return of_rows("Rows whose highest-scored label is true", study.tops, "system | share=value []")
 
 
 def confusion(study: LabelsStudy) -> Html:
-    """Precision, recall and F1 of every label, and its four counts."""
-    counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
+    """Precision, recall and F1 of every label at the threshold, and its four counts: the leader's,
+    and folded those of the other systems.
+    """
+    counts = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     caption = "Label by label at the threshold"
-    return classes_page.class_by_class(
-        study, study.by_label, caption, counted, classes_page.DECIDED
-    )
+    return classes_page.class_by_class(study, study.by_label, caption, counts, classes_page.DECIDED)
 
 
 def definitions(study: LabelsStudy) -> Html:
@@ -127,7 +123,7 @@ def definitions(study: LabelsStudy) -> Html:
 
 def results(study: LabelsStudy) -> Results:
     """Every number of the page, unrounded."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "kind": "multi-label",
         **as_json.population(study.account),
         "labels": list(study.names),
@@ -140,43 +136,57 @@ def results(study: LabelsStudy) -> Results:
     return as_json.results(study, every_finding(study), fields)
 
 
-def every_finding(study: LabelsStudy) -> list[kinds.Finding]:
-    """Every finding of a multi-label report."""
-    few_findings = [
-        *few_rows(study.rows_by_name, "Labels that are true", listed),
-        *shared_findings.few_clusters(study),
-    ]
-    scores = [*_scores(study), *constant_better(study), *binned(study, "label"), *_added_up(study)]
-    return [*rows_read(study.account), *_labels(study), *scores, *few_findings, *of_sample(study)]
+def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
+    """Every finding of a multi-label report, those on the input first, those on the sample last."""
+    yield from rows_read(study.account)
+    yield from _labels(study)
+    yield from _scores(study)
+    yield from constant_better(study)
+    yield from binned(study, "label")
+    yield from _added_up(study)
+    yield from few_rows(study.rows_by_name, "Labels that are true", listed)
+    yield from shared_findings.few_clusters(study)
+    yield from of_sample(study)
 
 
 def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
+    """In which share of rows each label is true, whether rows have weights, and the labels that are
+    true in all rows or in none.
+    """
     shares = dict(zip(study.names, study.shares.tolist(), strict=True))
-    mean, none = study.measured.per_row
-    of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
-    yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
+    per_row = study.measured.per_row
+    yield kinds.CLASS_SHARES.note(
+        len(shares),
+        "labels",
+        per_row=per_row.mean,
+        none=per_row.share_of_none,
+        shares=listed(f"{name} {share:.1%}" for name, share in shares.items()),
+    )
     yield from weights(study)
-    if constant := [name for name, share in shares.items() if share in (0.0, 1.0)]:
+    constant = [name for name, share in shares.items() if share in (0.0, 1.0)]
+    if constant:
         yield kinds.CONSTANT_LABELS.warning(len(constant), labels=listed(constant))
 
 
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    loss = study.loss_of_none
-    limits = {n: study.measured.score_range(n) for n in study.systems}
-    yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
+    """The threshold and what it decides, scores that are no probabilities, and decisions given as
+    scores.
+    """
+    loss = number(study.loss_of_none)
+    yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=loss)
     yield from rounded(study.threshold, labels.stored(study))
-    yield from idle(dict.fromkeys(limits, study.threshold), limits)
+    ends = {name: study.measured.score_range(name) for name in study.systems}
+    yield from idle(dict.fromkeys(ends, study.threshold), ends)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
-    labels_of = range(len(study.names))
-    yield from shared_findings.decisions_as_scores(
-        {name: [study.measured.table(name, c) for c in labels_of] for name in study.order}
-    )
+    yield from classes_page.binary_scores(study)
 
 
 def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    if not study.measured.in_memory:
-        varied = (
-            "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
-        )
-        yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)
+    """That rows were added up while they were read, if so, and what tests then assume."""
+    if study.measured.in_memory:
+        return
+    varied = ""
+    if not study.plain:
+        varied = " Tests of averages over labels take Kish's degrees of freedom."
+    yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

@@ -1,18 +1,21 @@
-"""Lessons of statistics, computed live: a coin, a hundred intervals, common mistakes, repeated
-analyses.
+"""Lessons of statistics at the end of the significance page, computed live: a coin, a hundred
+intervals, common mistakes, repeated analyses. They need no study.
 """
 
 from functools import partial
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.cells import Cell, number_cell
-from evalkit.drawing.columns import each, named, text
+from evalkit.drawing.columns import Column, each, named, text
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.numbers import number
-from evalkit.pages import page, texts
+from evalkit.pages import texts
 from evalkit.studies import lessons
+
+SEEN = 8  # heads of the example: not enough against a fair coin
+FEWEST_HEADS = 7  # of a row of the table
 
 
 def hundred() -> figures.Figure:
@@ -42,60 +45,69 @@ def hundred() -> figures.Figure:
 
 
 def coin() -> figures.Figure:
-    """Heads of ten flips of a fair coin."""
+    """The probability of each number of heads in ten flips of a fair coin; those red that are at
+    least as many as `SEEN`.
+    """
     frame = lessons.coin()
     flips = lessons.FLIPS
+    heads = frame["heads"].to_numpy(float)
+    probability = frame["chance"].to_numpy(float)
+    is_as_many = heads >= SEEN
+    together = number(float(probability[is_as_many].sum()), 4)
     caption = (
-        f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} "
-        f"together."
+        f"Heads of {flips} flips of a fair coin. Red: {SEEN} heads or more, {together} together."
     )
-    k = frame["heads"].to_numpy(float)
-    chance = frame["chance"].to_numpy(float)
     return figures.picture(
         plots.null_shares,
-        k,
-        chance,
+        heads,
+        probability,
         caption=caption,
         height=2.4,
-        seen=8,
-        counted=k >= 8,
+        seen=SEEN,
+        counted=is_as_many,
         xlabel=f"heads of {flips} flips",
     )
 
 
 def on_coin() -> Html:
+    """The table of 7 heads or more in ten flips, the figure of all, and what p means."""
     frame = lessons.coin()
-    rows = [
-        [number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
-        for r in frame[frame["heads"] >= 7].to_dict("records")
-    ]
-    heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
-    exact = tables.table("Ten flips of a fair coin, exactly", heads, rows)
+    rows = []
+    for row in frame[frame["heads"] >= FEWEST_HEADS].to_dict("records"):
+        cells = [number_cell(row["heads"], 0)]
+        for p in (row["one_sided"], row["two_sided"]):
+            cells += [number_cell(p, 4), _rejected(p)]
+        rows.append(cells)
+    columns = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
+    exact = tables.table("Ten flips of a fair coin, exactly", columns, rows)
     return stack([exact, coin(), paragraph(texts.sentence("lessons.on_coin_text"))])
 
 
-def _rejected(p: float) -> tuple[Cell, Cell]:
-    return number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
+def _rejected(p: float) -> Cell:
+    """Whether a test at 0.05 rejects that the coin is fair."""
+    result = "rejected" if p < 0.05 else "not rejected"
+    return text_cell(result)
 
 
 def on_hundred() -> Html:
-    listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = texts.sentence("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
+    """The figure of a hundred intervals, and what their 95% means."""
+    coverages = []
+    for row in lessons.coverage().itertuples():
+        coverages.append(f"{row.z_with_s:.1%} at n = {row.n}")
+    text = texts.sentence(
+        "lessons.on_hundred_text", listed=", ".join(coverages), replicate=lessons.replicate()
+    )
     return stack([hundred(), paragraph(text)])
 
 
 def on_mistakes() -> Html:
-    rows: list[page.Row] = [
-        [
-            r["setting"],
-            *(
-                part
-                for way in ("wrong", "right")
-                for part in (word(r[way]), f"{r[f'{way}_rate']:.0%}")
-            ),
-        ]
-        for r in lessons.wrong().to_dict("records")
-    ]
+    """A row per common mistake: how often the wrong and the right method err where 5% should."""
+    rows = []
+    for row in lessons.wrong().to_dict("records"):
+        cells: list[Cell | str] = [row["setting"]]
+        cells += [text_cell(row["wrong"]), f"{row['wrong_rate']:.0%}"]
+        cells += [text_cell(row["right"]), f"{row['right_rate']:.0%}"]
+        rows.append(cells)
     heads = [
         "situation (nominal error rate 5%)",
         "wrong method",
@@ -103,28 +115,35 @@ def on_mistakes() -> Html:
         "better method",
         "error rate",
     ]
-    near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
-    note = (
-        f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
-    )
+    precision = f"rates are accurate to about {lessons.noise():.0f} percentage points"
+    runs = f"{lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS})"
+    note = f"Simulated with a fixed seed, {runs}: {precision}."
     return tables.table("Error rates of common mistakes", heads, rows, note)
 
 
-def word(text: str) -> Cell:
+def text_cell(text: str) -> Cell:
+    """A cell of words, which a table aligns to the left."""
     return Cell(text, kind="text")
 
 
 def on_looks() -> Html:
-    columns = named(
-        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each "
-        "analysis=pocock four | "
-        "O'Brien–Fleming: p at the last=obrien_fleming four",
-        share=partial(text, show="{:.1%}".format),
-        four=lambda name: each(lambda row: number_cell(row[name], 4)),
-    )
+    """A row per number of interim analyses: how often one of them finds a difference that is not
+    there, and the bounds of p that correct for it.
+    """
+    columns = named("analyses=looks i | false positives at 0.05 each=rate share", share=_share)
+    columns["Pocock: p at each analysis"] = _four_places("pocock")
+    columns["O'Brien–Fleming: p at the last"] = _four_places("obrien_fleming")
     note = (
         "Set the parameter looks to the planned number of times the data are tested as they grow, "
-        "the same at each. Equally spaced analyses "
+        "the same at each. Equally spaced analyses are assumed."
     )
     caption = "False positives from repeated analyses, and the bounds that correct for them"
-    return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")
+    return of_rows(caption, lessons.looks(), columns, note)
+
+
+_share = partial(text, show="{:.1%}".format)
+
+
+def _four_places(name: str) -> Column:
+    """A column of numbers with four decimals."""
+    return each(lambda row: number_cell(row[name], 4))

@@ -353,7 +353,7 @@ def _why_not_compared(study: Study) -> Html:
     return paragraph(texts.sentence("page.nothing", study, several=plural(study.compares, 2)))
 
 
-# of a comparison: the heads of columns that some reports have, by their names in the frame
+# the heads of p-values of comparisons that some reports have, by their names in the frame
 _P_VALUES = {
     "max_t": "max-T p",
     "p_t": "t-test p",
@@ -574,9 +574,9 @@ def segments(study: Study) -> Html:
     """The primary metric by slice, and the headline pair's difference in each; then the slices of a
     column beside each other.
     """
-    beside_others = stack([*slice_comparison.against_rest(study)])
-    fold = folded("Which slices differ from the others", beside_others)
-    return stack([_by_segment(study), fold])
+    beside_others = stack(slice_comparison.against_rest(study))
+    comparison = folded("Which slices differ from the others", beside_others)
+    return stack([_by_segment(study), comparison])
 
 
 def _by_segment(study: Study) -> Html:
@@ -749,7 +749,7 @@ def diagrams(
     )
 
 
-def origin(study: Any) -> Html:
+def origin(study: Study) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
     return paragraphs.provenance(provenance.table(study, study.settings.metrics))
 

@@ -46,16 +46,16 @@ def offered(module_name: str) -> None:
 
 
 def also(
-    kind: type[OtherStudy], other: Callable[[OtherStudy], OtherPiece]
+    kind: type[OtherStudy], make: Callable[[OtherStudy], OtherPiece]
 ) -> Callable[[Callable[[Study], Piece]], Callable[[Study | OtherStudy], Piece | OtherPiece]]:
-    """A decorator of a piece: studies of this kind get the piece that `other` makes."""
+    """A decorator of a piece: studies of this kind get the piece that `make` returns."""
 
     def decorate(
         piece: Callable[[Study], Piece],
     ) -> Callable[[Study | OtherStudy], Piece | OtherPiece]:
         function: Callable[..., Any] = piece
         dispatched = singledispatch(function)
-        dispatched.register(kind, other)
+        dispatched.register(kind, make)
         return dispatched
 
     return decorate

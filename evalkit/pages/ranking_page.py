@@ -3,13 +3,20 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import figures, paragraphs, plots, tables
 from evalkit.drawing.cells import Cell, escape, number_cell
-from evalkit.drawing.columns import Column, Rows, limits, named, pair as pair_column, text, value
+from evalkit.drawing.columns import (
+    Column,
+    Rows,
+    limits,
+    named,
+    pair as pair_column,
+    text,
+    value,
+)
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
@@ -36,8 +43,8 @@ pieces.offered(__name__)
 HALF = 0.5
 MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
-OPENED = 50  # queries whose lists stand on the page, with so many items each
-TOP = 10
+OPENED = 50  # queries whose lists stand on the page
+TOP = 10  # items of such a list
 
 
 def title(study: Ranking) -> Html:
@@ -54,18 +61,19 @@ def estimates(study: Ranking) -> Html:
     note = ""
     if any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records"))):
         note = "Ties: the range from the worst to the best order of tied items."
-    below_1 = [
-        f"{label} {ceiling.value:.4g}"
-        for label, ceiling in study.ceilings.items()
-        if ceiling.value < 1
-    ]
+    below_1 = []
+    for label, ceiling in study.ceilings.items():
+        if ceiling.value < 1:
+            below_1.append(f"{label} {ceiling.value:.4g}")
     if below_1:
         caption = f"{caption}; highest possible: {listed(below_1)}"
     return page.estimates(study, caption, note)
 
 
 def extremes(study: Ranking) -> Html:
-    """The queries that the leader wins and loses by most."""
+    """The queries that the leader wins and loses by most; of a single system those with its worst
+    values.
+    """
     query = {"query": text("query")}
     if not len(study.headline):
         end = "highest" if study.primary.metric.best == "low" else "lowest"
@@ -84,20 +92,20 @@ def extremes(study: Ranking) -> Html:
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and their lists side by side; of many the
-    most moved.
+    """Every query with the values of the two systems, and their lists side by side; of many those
+    that differ most.
     """
     frame = study.most_different(MOVED)
     all_queries = len(study.runs.query)
-    deciding, *further = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
+    labels = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = None
     columns: dict[str, list[Cell]] = {}
     if len(study.compared_systems) > 1:
         pair = _pair(study, frame)
     else:
-        columns = _values_of(study, frame, deciding)
-    further_columns: dict[str, Any] = _likeness(study, frame)
-    for label in further:
+        columns = _values_of(study, frame, labels[0])
+    further_columns = _likeness(study, frame)
+    for label in labels[1:]:
         further_columns |= _values_of(study, frame, label)
     attributes = {}
     for name in study.settings.attributes:
@@ -106,50 +114,54 @@ def explorer(study: Ranking) -> Html:
     which = f"The {len(frame)} queries that differ most"
     if len(frame) == all_queries:
         which = f"All {counted(all_queries, 'query')}"
-    has_lists = len([html for html in opened if html])
-    return listing(
-        Explored(
-            which,
-            systems=" and ".join(study.compared_systems),
-            unit="query",
-            names=list(frame["query"]),
-            attributes=attributes,
-            columns=columns,
-            opened=opened,
-            note=" ".join(_notes(study, len(frame), all_queries, has_lists)),
-            pair=pair,
-            further_columns=further_columns,
-        )
+    with_lists = [html for html in opened if html]
+    explored = Explored(
+        which,
+        systems=" and ".join(study.compared_systems),
+        unit="query",
+        names=list(frame["query"]),
+        attributes=attributes,
+        columns=columns,
+        opened=opened,
+        note=" ".join(_notes(study, len(frame), len(with_lists))),
+        pair=pair,
+        further_columns=further_columns,
     )
+    return listing(explored)
 
 
-def _notes(study: Ranking, queries: int, all_queries: int, opened: int) -> Iterator[str]:
-    """The sentences below the queries. opened: how many of them open to their lists."""
-    if queries < all_queries:
+def _notes(study: Ranking, queries: int, opened: int) -> Iterator[str]:
+    """The sentences below the queries. queries: how many are listed. opened: how many of them open
+    to their lists.
+    """
+    if queries < len(study.runs.query):
         yield "The JSON has the differences of all queries."
     if opened:
-        yield (
-            f"The first {opened} queries open to the first {TOP} items and their grades (–: not "
-            f"judged)."
-        )
+        items = f"the first {TOP} items and their grades (–: not judged)"
+        yield f"The first {opened} queries open to {items}."
     if len(study.likeness):
-        overlap, rank_biased = (number(mean, 2) for mean in study.mean_likeness)
-        yield f"Mean overlap@{study.depth} {overlap}, mean RBO {rank_biased}."
+        overlap = number(study.mean_likeness.overlap, 2)
+        rank_biased_overlap = number(study.mean_likeness.rbo, 2)
+        yield f"Mean overlap@{study.depth} {overlap}, mean RBO {rank_biased_overlap}."
 
 
 def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
-    """The columns of how alike the two lists of each query are; none if the items are not at
-    hand.
+    """The cells of how alike the two lists of each query are, by the head of the column; none if
+    the items are not at hand. frame: of `study.most_different`.
     """
     if not len(study.likeness):
         return {}
     rows = study.likeness.iloc[frame["number"]]
-    heads = {"overlap": f"overlap@{study.depth}", "rbo": "RBO"}
-    return {head: [number_cell(value, 2) for value in rows[name]] for name, head in heads.items()}
+    return {
+        f"overlap@{study.depth}": [number_cell(value, 2) for value in rows["overlap"]],
+        "RBO": [number_cell(value, 2) for value in rows["rbo"]],
+    }
 
 
 def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
-    """The columns of one metric: each system."""
+    """The cells of one metric, a column for each system that is shown, by its head. frame: of
+    `study.most_different`.
+    """
     values = {
         name: study.per_query[label, name].per_unit[frame["number"]]
         for name in study.compared_systems
@@ -169,7 +181,9 @@ def _choice(study: Ranking) -> Sequence[str]:
 
 
 def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
-    """The metric that decides, of two systems, and their difference."""
+    """The columns of the metric that decides, of two systems, and of their difference. frame: of
+    `study.most_different`.
+    """
     label = study.primary.label
     values = {}
     for name in _choice(study):
@@ -215,7 +229,8 @@ def definitions(study: Ranking) -> Html:
         )
     tests = page.test_definitions(study)
     if tests:
-        items += [*tests, *texts.meanings("compared")]
+        items += tests
+        items += texts.meanings("compared")
     return paragraphs.definitions(items)
 
 
@@ -253,26 +268,28 @@ def results(study: Ranking) -> Results:
 
 
 def queries(study: Ranking) -> Figure | Html:
-    """The primary difference of each query, sorted."""
+    """The primary difference of each query, sorted; of a single system its values."""
     if not len(study.headline):
         return _values(study)
     row = study.headline.iloc[0]
     values = study.differences()
-    pair = f"{row['first']} − {row['second']}"
     better_colour = page.COLOURED["better"]
     worse_colour = page.COLOURED["worse"]
-    above_0, below_0 = better_colour.code, worse_colour.code
-    better, equal, worse = diagnostics.sign_counts(values)
+    colours = (better_colour.code, worse_colour.code)  # above 0, below 0
+    n_above, n_equal, n_below = diagnostics.sign_counts(values)
+    better = n_above
+    worse = n_below
     if study.primary.metric.best == "low":
-        above_0, below_0 = below_0, above_0
-        worse, better = better, worse
+        colours = (worse_colour.code, better_colour.code)
+        better = n_below
+        worse = n_above
     caption = texts.sentence(
         "ranking.queries",
-        pair=pair,
+        pair=f"{row['first']} − {row['second']}",
         label=study.primary.label,
         better=counted(better, "query"),
         green=better_colour.name,
-        equal=equal,
+        equal=n_equal,
         worse=worse,
         orange=worse_colour.name,
     )
@@ -283,15 +300,16 @@ def queries(study: Ranking) -> Figure | Html:
         height=2.6,
         xlabel=f"queries, sorted (n = {len(values):,})",
         ylabel=f"difference in {study.primary.label}",
-        colours=(above_0, below_0),
+        colours=colours,
     )
 
 
 def _values(study: Ranking) -> Figure:
     """The primary metric of each query of one system, sorted."""
     values = study.values()[study.leader].dropna().to_numpy()
-    score = f"{diagnostics.sign_counts(values).equal:,} of {counted(len(values), 'query')} score 0"
-    caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
+    _, n_zero, _ = diagnostics.sign_counts(values)
+    zeros = f"{n_zero:,} of {counted(len(values), 'query')} score 0"
+    caption = f"{study.primary.label} of each query, sorted. {zeros}; dashed: the mean."
     return figures.picture(
         plots.bars,
         values,
@@ -370,13 +388,8 @@ def _curves(
     )
 
 
-def every_finding(study: Ranking) -> list[Finding]:
-    """Every finding of a ranking report."""
-    return list(_every_finding(study))
-
-
-def _every_finding(study: Ranking) -> Iterator[Finding]:
-    """Every finding, those on the input first, those on the sample last."""
+def every_finding(study: Ranking) -> Iterator[Finding]:
+    """Every finding of a ranking report, those on the input first, those on the sample last."""
     yield _rows(study)
     yield from unshared(study.runs.accounts)
     yield from _undefined(study)
@@ -394,23 +407,29 @@ def _every_finding(study: Ranking) -> Iterator[Finding]:
 
 def _against_ranks(study: Ranking) -> Iterator[Finding]:
     """TREC runs whose scores contradict their ranks."""
-    if checks := study.runs.rank_checks:
-        runs = listed(
-            f"{name} in {check.contradicting:,} of the first {counted(check.lists, 'list')}"
-            for name, check in checks.items()
-        )
-        yield kinds.SCORES_AGAINST_RANKS.warning(len(checks), runs=runs)
+    runs = []
+    for name, check in study.runs.rank_checks.items():
+        lists = f"{check.contradicting:,} of the first {counted(check.lists, 'list')}"
+        runs.append(f"{name} in {lists}")
+    if runs:
+        yield kinds.SCORES_AGAINST_RANKS.warning(len(runs), runs=listed(runs))
 
 
 def _rows(study: Ranking) -> Finding:
     """How many rows were read and used, and how their columns were understood."""
-    read = total(study.runs.accounts, "rows")
-    used = total(study.runs.accounts, "used")
+    rows = total(study.runs.accounts, "rows")
     unjudged = total(study.runs.accounts, "unjudged_query")
-    rest = f", {unjudged:,} in queries without judgements left out" if unjudged else ""
+    left_out = f", {unjudged:,} in queries without judgements left out" if unjudged else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
-    return kinds.ROWS_READ.note(read, "ranked", read=read, used=used, rest=rest, layout=layout)
+    return kinds.ROWS_READ.note(
+        rows,
+        "ranked",
+        read=rows,
+        used=total(study.runs.accounts, "used"),
+        rest=left_out,
+        layout=layout,
+    )
 
 
 def _undefined(study: Ranking) -> Iterator[Finding]:
@@ -425,7 +444,8 @@ def _undefined(study: Ranking) -> Iterator[Finding]:
         else:
             systems = counts(queries_by_system)
             yield kinds.UNDEFINED_VALUES.warning(n, "apart", metric=label, counts=systems)
-    if without := ranking.without_segment(study):
+    without = ranking.without_segment(study)
+    if without:
         yield kinds.NO_SEGMENT_VALUE.warning(max(without.values()), counts=counts(without))
 
 
@@ -444,12 +464,14 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
     elif any(shares.values()):
         severity = WARNING if uneven else NOTE
         yield kinds.UNJUDGED_ITEMS.rated(severity, k=k, shares=shares_text)
-    if lists := ranking.respelled(study):
+    lists = ranking.respelled(study)
+    if lists:
         queries = f"{len(study.runs.query):,}"
         yield kinds.RESPELLED_ITEMS.warning(
             max(lists.values()), counts=counts(lists), queries=queries
         )
-    if unlisted := study.runs.unlisted:
+    unlisted = study.runs.unlisted
+    if unlisted:
         yield kinds.UNLISTED_ITEMS.warning(unlisted, n=unlisted, judgements=study.runs.judgements)
 
 
@@ -457,25 +479,29 @@ def _own_documents(study: Ranking) -> Iterator[Finding]:
     """Lists that return the query itself, with the metric that decides with it and without it."""
     if study.p.leave_out:
         yield kinds.OWN_DOCUMENT.note(None, "left_out")
-    elif lists := ranking.with_own_document(study):
-        facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
-        without = ranking.without_own_document(study)
-        if not without:
-            yield kinds.OWN_DOCUMENT.note(max(lists.values()), "sought", **facts)
-            return
-        values = listed(
-            f"{name} {number(study.estimate(study.primary, name).value)} (without: "
-            f"{number(without[name])})"
-            for name in lists
-        )
-        yield kinds.OWN_DOCUMENT.warning(
-            max(lists.values()), "kept", metric=study.primary.label, values=values, **facts
-        )
+        return
+    lists = ranking.with_own_document(study)  # their number, by system
+    if not lists:
+        return
+    most_lists = max(lists.values())
+    facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
+    values_without = ranking.without_own_document(study)
+    if not values_without:
+        yield kinds.OWN_DOCUMENT.note(most_lists, "sought", **facts)
+        return
+    values = []
+    for name in lists:
+        value_with = number(study.estimate(study.primary, name).value)
+        values.append(f"{name} {value_with} (without: {number(values_without[name])})")
+    yield kinds.OWN_DOCUMENT.warning(
+        most_lists, "kept", metric=study.primary.label, values=listed(values), **facts
+    )
 
 
 def _ceilings(study: Ranking) -> Iterator[Finding]:
     """The metrics of which no list can reach 1, if there are any."""
-    if highest := ranking.out_of_reach(study):
+    highest = ranking.out_of_reach(study)
+    if highest:
         values = listed(f"{label} at most {value:.4g}" for label, value in highest.items())
         yield kinds.OUT_OF_REACH.note(len(highest), values=values)
 
@@ -497,20 +523,21 @@ def _renumbered(study: Ranking) -> Iterator[Finding]:
 def _ties(study: Ranking) -> Iterator[Finding]:
     """That items of a list are tied, if some are, and what their order could change."""
     tied = ranking.by_system(study.runs.accounts, "tied")
-    label = study.primary.label
     if not tied:
         return
+    label = study.primary.label
     rows, matters = ranking.ties(study)
-    ends = [
-        f"{label} of {row.system} lies in {interval(row.worst_ties, row.best_ties)}"
-        for row in rows.itertuples()
-    ]
+    ranges = []
+    for row in rows.itertuples():
+        worst_to_best = interval(row.worst_ties, row.best_ties)
+        ranges.append(f"{label} of {row.system} lies in {worst_to_best}")
     change = f" Their order changes {label} by less than {VISIBLE:g}."
-    if ends:
-        change = f" Depending on their order, {listed(ends, joint='; ')}."
+    if ranges:
+        change = f" Depending on their order, {listed(ranges, joint='; ')}."
     order = "rank" if "rank" in study.runs.columns else "score"
+    severity = WARNING if matters else NOTE
     yield kinds.TIES.rated(
-        WARNING if matters else NOTE,
+        severity,
         total(study.runs.accounts, "tied"),
         order=order,
         counts=counts(tied),
@@ -519,7 +546,9 @@ def _ties(study: Ranking) -> Iterator[Finding]:
 
 
 def diversity(study: Ranking) -> Html:
-    """Each measure of each system with its interval."""
+    """Each measure beyond relevance, such as diversity, of each system with its interval, and the
+    differences of the pairs; empty without a table of items.
+    """
     if study.catalogue is None:
         return Html("")
     if study.runs.retrieved is None:
@@ -533,29 +562,28 @@ def diversity(study: Ranking) -> Html:
         f"intervals"
     )
     names = dict.fromkeys(frame["metric"])
-    meaning = dict(texts.meanings("diversity"))
-    table = tables.by_system(
-        caption, frame, "metric", limits("value"), _unknown_items(study.catalogue, frame)
+    meanings = dict(texts.meanings("diversity"))
+    note = _unknown_items(study.catalogue, frame)
+    table = tables.by_system(caption, frame, "metric", limits("value"), note)
+    sentences = [f"{name[0].upper()}{name[1:]}: {meanings[name]}." for name in names]
+    columns: dict[str, Column] = {"first − second": pair_column}
+    columns |= named("metric w | difference ±[] | p p | adjusted p=adjusted p")
+    differences = tables.of_rows(
+        f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric",
+        beyond_relevance.differences(study),
+        columns,
     )
-    sentences = [f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names]
-    tested = beyond_relevance.differences(study)
-    columns = {"first − second": pair_column} | named(
-        "metric w | difference ±[] | p p | adjusted p=adjusted p"
-    )
-    caption = (
-        f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
-    )
-    return stack([table, paragraph(" ".join(sentences)), tables.of_rows(caption, tested, columns)])
+    return stack([table, paragraph(" ".join(sentences)), differences])
 
 
 def _unknown_items(catalogue: Catalogue, frame: pd.DataFrame) -> str:
     """How many items the table has, and how many are left out of each measure."""
     left_out = frame.groupby("metric", sort=False)["left_out"].max()
-    most = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
+    most_items = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    if not most:
+    if not most_items:
         return size
-    return f"{size} Shown items left out for lack of an entry, per system: {most}."
+    return f"{size} Shown items left out for lack of an entry, per system: {most_items}."
 
 
 PLACES = 3  # decimals of a limit at most
@@ -586,9 +614,10 @@ def unjudged(study: Ranking) -> Html:
 
 
 def _range(low: str, high: str) -> Column:
-    """A column of ranges, all with the same decimals."""
+    """A column of ranges, all with the same decimals. low, high: the columns of their ends."""
 
     def cells(rows: Rows) -> list[str]:
+        """The ranges of all rows: "0.31 to 0.38"."""
         lowest = [row[low] for row in rows]
         highest = [row[high] for row in rows]
         places = min(decimals(lowest, lowest, highest), PLACES)

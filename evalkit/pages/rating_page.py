@@ -1,7 +1,6 @@
 """The words, tables and figures of the rating page, each from the study's frames."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -118,7 +117,8 @@ def definitions(study: Rating) -> Html:
             f"{units} with a value where the first system's absolute error is smaller, equal, "
             f"larger"
         )
-        items += [*tests, (f"{units} won / tied / lost", wins)]
+        items += tests
+        items.append((f"{units} won / tied / lost", wins))
     return paragraphs.definitions(items)
 
 
@@ -127,7 +127,7 @@ findings, origin = page.findings, page.origin
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    fields = as_json.population(study.account)
+    fields: dict[str, object] = {**as_json.population(study.account)}
     fields |= as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
     fields |= {"forecasts": _forecasts(study)} | recorded(study)
     if study.stated.intervals:
@@ -135,7 +135,7 @@ def results(study: Rating) -> Results:
     return as_json.results(study, every_finding(study), fields)
 
 
-def _forecasts(study: Rating) -> dict[str, Any]:
+def _forecasts(study: Rating) -> dict[str, object]:
     """What the pictures of forecasts draw."""
     isotonic = reliability.drawn_means(study.means)
     return {
@@ -148,9 +148,11 @@ def _forecasts(study: Rating) -> dict[str, Any]:
     }
 
 
-def _cells(frame: pd.DataFrame) -> dict[str, Any]:
-    """The width and the height, which all cells share, and the other columns as lists."""
-    fields: dict[str, Any] = {
+def _cells(frame: pd.DataFrame) -> dict[str, object]:
+    """The cells of a picture for the JSON: the width and the height, which all share, and the other
+    columns as lists.
+    """
+    fields: dict[str, object] = {
         "width": frame["width"].iloc[0],
         "height": frame["height"].iloc[0],
     }
@@ -158,13 +160,8 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
     return fields
 
 
-def every_finding(study: Rating) -> list[kinds.Finding]:
-    """Every finding of a rating report."""
-    return list(_every_finding(study))
-
-
-def _every_finding(study: Rating) -> Iterator[kinds.Finding]:
-    """Every finding, those on the input first, those on the sample last."""
+def every_finding(study: Rating) -> Iterator[kinds.Finding]:
+    """Every finding of a rating report, those on the input first, those on the sample last."""
     yield from shared_findings.rows_read(study.account)
     yield from _target(study)
     yield from shared_findings.rows_without_value(study.rows_without_value, len(study.account))
@@ -225,8 +222,8 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
     """
     medians = [chosen.label for chosen in study.medians if chosen in study.directed]
     if medians and study.errors[study.leader].integers:
-        found = kinds.FALLS_SHORT.warning(metrics=listed(medians))
-        yield found.about(medians, study.primary.label)
+        finding = kinds.FALLS_SHORT.warning(metrics=listed(medians))
+        yield finding.about(medians, study.primary.label)
     if study.heavy > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
@@ -269,9 +266,8 @@ def _sampled(study: Rating) -> Iterator[kinds.Finding]:
         half_widths.append("half-widths of medians")
     precision = ""
     if half_widths:
-        precision = (
-            f"; these half-widths are known to {max(study.uncertainty_of_widths, 0.001):.1%}"
-        )
+        uncertainty = max(study.uncertainty_of_widths, 0.001)
+        precision = f"; these half-widths are known to {uncertainty:.1%}"
     severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
     yield kinds.DRAWN.rated(
         severity,
@@ -310,19 +306,22 @@ def _distributions(study: Rating) -> Iterator[kinds.Finding]:
     if study.stated.intervals:
         yield from _wrong_coverages(study)
     if study.crossings:
-        crossed = [
-            f"{rows:,} of {name}, most in row {row}"
-            for name, (rows, row) in study.crossings.items()
-        ]
-        yield kinds.CROSSING_QUANTILES.warning(len(crossed), rows=listed(crossed))
+        rows = []
+        for name, (n_rows, worst_row) in study.crossings.items():
+            rows.append(f"{n_rows:,} of {name}, most in row {worst_row}")
+        yield kinds.CROSSING_QUANTILES.warning(len(rows), rows=listed(rows))
     if study.assumed_columns:
         columns = listed(map(repr, study.assumed_columns))
         yield kinds.ASSUMED_LEVEL.note(len(study.assumed_columns), columns=columns)
     if study.numbered_systems:
-        first, *_, last = study.numbered_systems
-        count = len(study.numbered_systems)
-        yield kinds.UNREAD_DISTRIBUTION.note(count, "numbered", first=repr(first), last=repr(last))
-    if unlike := study.unlike_distributions:
+        yield kinds.UNREAD_DISTRIBUTION.note(
+            len(study.numbered_systems),
+            "numbered",
+            first=repr(study.numbered_systems[0]),
+            last=repr(study.numbered_systems[-1]),
+        )
+    unlike = study.unlike_distributions
+    if unlike:
         stated = [f"{name}: {distribution}" for name, distribution in unlike.items()]
         ways = listed(stated, joint="; ")
         yield kinds.UNREAD_DISTRIBUTION.warning(len(unlike), "unlike", ways=ways)
@@ -397,15 +396,16 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
     if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
         yield kinds.REFERENCE.warning(None, "uneven", column=timing.columns.time)
     rescaled = set(study.computed_scales)
-    scaled = [
-        chosen.label
-        for chosen in study.settings.metrics
-        if not rescaled.isdisjoint(chosen.metric.columns)
-    ]
+    scaled = []
+    for chosen in study.settings.metrics:
+        if not rescaled.isdisjoint(chosen.metric.columns):
+            scaled.append(chosen.label)
     if scaled:
         metrics = listed(scaled)
-        found = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=study.p.reference)
-        yield found.about(scaled, study.primary.label)
+        finding = kinds.REFERENCE.warning(
+            None, "scale", metrics=metrics, reference=study.p.reference
+        )
+        yield finding.about(scaled, study.primary.label)
 
 
 @pieces.where(lambda study: study.by_horizon is not None)
@@ -434,9 +434,9 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     caption = texts.sentence(
         "rating.coverage_plot", level=study.settings.level, rows=rows, first=_first(study)
     )
-    coverages = [
-        f"{row.system} {row.value:.0%} of {percent(row.nominal)}" for row in frame.itertuples()
-    ]
+    coverages = []
+    for row in frame.itertuples():
+        coverages.append(f"{row.system} {row.value:.0%} of {percent(row.nominal)}")
     says = f"{listed(coverages, 6)}."
     return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
 
@@ -591,16 +591,17 @@ def decomposition(study: Rating) -> Html:
     """The squared error of every system taken apart."""
     columns = (
         "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination "
-        "(DSC)=discrimination # | "
+        "(DSC)=discrimination # | uncertainty (UNC)=uncertainty # | R²=skill #"
     )
-    columns += "uncertainty (UNC)=uncertainty # | R²=skill #"
     note = texts.sentence("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 
 def _first(study: Rating) -> str:
     """The sentence that only the first systems are drawn; "" if all are."""
-    return f" The first {DRAWN} of {len(study.order)} systems." if len(study.order) > DRAWN else ""
+    if len(study.order) <= DRAWN:
+        return ""
+    return f" The first {DRAWN} of {len(study.order)} systems."
 
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)

@@ -4,10 +4,10 @@ stored scores.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
+from evalkit.arrays import Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
@@ -107,14 +107,18 @@ def rows_used(read: int, rows: int, systems: int) -> str:
     return f"{text}, {rows:,} of each system"
 
 
-def binned(study: classes.ProblemStudy, part: str) -> Iterator[Finding]:
+def binned(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in
-    bins.
+    bins. noun: class or label.
     """
     if any(study.measured.bin_errors):
-        area, precision = (power(bound) for bound in study.measured.bin_errors)
+        auc_error, precision_error = study.measured.bin_errors
         yield kinds.BINNED_SCORES.note(
-            len(study.systems), "several", part=part, area=area, precision=precision
+            len(study.systems),
+            "several",
+            part=noun,
+            area=power(auc_error),
+            precision=power(precision_error),
         )
 
 
@@ -223,19 +227,20 @@ def _than_which(rows: pd.DataFrame) -> str:
     """Than which systems the first is worse, and by which metrics. rows: of the comparisons."""
     texts = []
     for second, comparisons in rows.groupby("second", sort=False):
-        metrics = [f"{row.metric} ({_amount(row)})" for row in comparisons.itertuples()]
+        metrics = []
+        for row in comparisons.to_dict("records"):
+            metrics.append(f"{row['metric']} ({_amount(row)})")
         texts.append(f"than {shortened(str(second))} by {enumerated(metrics)}")
     return listed(texts, MOST_PAIRS, " and ")
 
 
-def _amount(row: Any) -> str:
-    """How much higher or lower, with the digits that the interval of the difference deserves.
-
-    row: a comparison, as `itertuples` yields it.
+def _amount(row: Record) -> str:
+    """How much higher or lower the first system of a comparison is, with the digits that the
+    interval of the difference deserves.
     """
-    places = decimals([row.difference], [row.low], [row.high])
-    direction = "higher" if row.difference > 0 else "lower"
-    return f"{number(abs(row.difference), places)} {direction}"
+    places = decimals([row["difference"]], [row["low"]], [row["high"]])
+    direction = "higher" if row["difference"] > 0 else "lower"
+    return f"{number(abs(row['difference']), places)} {direction}"
 
 
 def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Finding]:
@@ -284,15 +289,18 @@ def slices(study: Study) -> Iterator[Finding]:
     has no width.
     """
     units = plural(study.unit_name, 2)
-    if small := diagnostics.small_slices(study):
+    small = diagnostics.small_slices(study)
+    if small:
         slice_count = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = listed(small)
         if len(small) == slice_count > 1:
             which = f"all {slice_count}"
         yield kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which)
-    if hopeless := diagnostics.untestable_slices(study):
+    hopeless = diagnostics.untestable_slices(study)
+    if hopeless:
         yield kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless))
-    if flat := diagnostics.flat_slices(study):
+    flat = diagnostics.flat_slices(study)
+    if flat:
         yield kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat))
 
 
@@ -340,9 +348,9 @@ def weak_slices(study: Study) -> Iterator[Finding]:
     if not study.settings.slices:
         return
     for system, rows in study.weak_slices().groupby("system", sort=False):
-        slices = [
-            f"{row['slice']} ({signed(row['difference'])})" for row in rows.to_dict("records")
-        ]
+        slices = []
+        for row in rows.to_dict("records"):
+            slices.append(f"{row['slice']} ({signed(row['difference'])})")
         metric = rows["metric"].iloc[0]
         yield kinds.WEAK_SLICES.warning(
             len(rows), metric=metric, system=system, slices=listed(slices, MOST_SLICES)
@@ -392,9 +400,10 @@ def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Fi
 
     tables: by system those of its scores, one for each class.
     """
-    systems = [
-        name for name, class_tables in tables.items() if diagnostics.only_decided(class_tables)
-    ]
+    systems = []
+    for name, class_tables in tables.items():
+        if diagnostics.only_decided(class_tables):
+            systems.append(name)
     if systems:
         yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
 
@@ -402,8 +411,9 @@ def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Fi
 def idle(
     thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]
 ) -> Iterator[Finding]:
-    """A warning for each system whose rows are all decided alike; ends: its lowest and its highest
-    score.
+    """A warning for each system whose rows are all decided alike.
+
+    thresholds, ends: by system; its threshold, and its lowest and highest score.
     """
     for name, (_, highest) in ends.items():
         threshold = thresholds[name]
@@ -443,7 +453,8 @@ def moves(bound: float) -> str:
 def unshared(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
     yield from missing(by_system(accounts, "missing"), total(accounts, "missing"))
-    if extra := by_system(accounts, "extra"):
+    extra = by_system(accounts, "extra")
+    if extra:
         severity = WARNING if hardly_judged(accounts) else NOTE
         yield kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
             severity, total(accounts, "extra"), counts=counts(extra)
@@ -484,11 +495,12 @@ def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> I
     rows: of each metric by system. n: all rows.
     """
     for chosen, row_counts in rows.items():
-        most = max(row_counts.values())
-        are_shared = min(row_counts.values()) == most
+        most_rows = max(row_counts.values())
+        are_shared = min(row_counts.values()) == most_rows
         facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
         if are_shared:
-            yield kinds.UNDEFINED_VALUES.note(most, "rows", rows=counted(most, "row"), **facts)
+            rows_of_each = counted(most_rows, "row")
+            yield kinds.UNDEFINED_VALUES.note(most_rows, "rows", rows=rows_of_each, **facts)
         else:
             systems = counts(row_counts)
-            yield kinds.UNDEFINED_VALUES.warning(most, "rows_apart", counts=systems, **facts)
+            yield kinds.UNDEFINED_VALUES.warning(most_rows, "rows_apart", counts=systems, **facts)

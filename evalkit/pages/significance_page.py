@@ -2,9 +2,9 @@
 and trials.
 """
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -71,6 +71,7 @@ compared = pieces.where(lambda study: len(study.headline))
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names
+NO_DIFFERENCES: Record = {"units": [], "values": []}  # of single units
 HEIGHT = 2.9  # inches of a figure
 
 
@@ -95,17 +96,21 @@ def equivalence_of_shares(study: Shares) -> Html:
 
 def definitions_of_shares(study: Shares) -> Html:
     """The methods behind the numbers shown."""
-    return paragraphs.definitions([*page.metric_definitions(study), *texts.meanings("shares")])
+    return paragraphs.definitions(page.metric_definitions(study) + texts.meanings("shares"))
 
 
 @pieces.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> figures.Figure | Html:
-    """What chance alone would have given, and where the observed share stands."""
+    """What chance alone would have given, and where the observed share stands; a sentence in its
+    place if there are too many trials to draw.
+    """
     n = study.counts(study.opponents[0])[1]
     shares = study.null_shares()
     if shares is None:
         return paragraph(texts.sentence("significance.not_drawn", trials=n))
-    step_note = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
+    step_note = ""
+    if shares.step > 1:
+        step_note = f" One outcome in {shares.step:,} is drawn."
     p = float(study.headline.iloc[0]["p"])
     trials = counted(n, "trial")
     caption = texts.sentence(
@@ -131,7 +136,7 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
-    """Every finding of trials."""
+    """Every finding of trials: what was read, then what the tests assume and where they differ."""
     n = study.trials
     yield kinds.ROWS_READ.note(
         n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns)
@@ -140,7 +145,8 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
         yield kinds.FEW_UNITS.warning(
             len(study.small), "trials", few=FEW, systems=listed(study.small)
         )
-    if pairs := study.beyond_exact:
+    pairs = study.beyond_exact
+    if pairs:
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
         yield kinds.SCORE_TEST.note(
             len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs)
@@ -156,41 +162,53 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
 
 def results_of_shares(study: Shares) -> report.Results:
     """Every number of the page, unrounded."""
-    return published(study, every_finding(study), {"differences": {"units": [], "values": []}})
+    return published(study, {"differences": NO_DIFFERENCES})
 
 
-def published(study: Either, findings: Iterable[Finding], fields: dict[str, Any]) -> report.Results:
+def published(study: Either, fields: Record) -> report.Results:
     """What both kinds of significance study publish, and further fields. fields: by name."""
-    shared_fields = {
+    all_fields: dict[str, object] = {
         "columns": dict(study.data.columns),
         "family": study.family,
         "lessons": lessons.figures(),
     }
-    return as_json.results(
-        study, findings, shared_fields | as_json.records(wrong_methods=lessons.wrong()) | fields
-    )
+    all_fields |= as_json.records(wrong_methods=lessons.wrong())
+    all_fields |= fields
+    return as_json.results(study, every_finding(study), all_fields)
 
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 
 
 @also(Shares, findings_of_shares)
-def every_finding(study: Significance) -> list[Finding]:
-    """Every finding of a significance report."""
-    data = [*_data(study), *_units(study), *judges_page.findings(study)]
+def every_finding(study: Significance) -> Iterator[Finding]:
+    """Every finding of a significance report: those on the input, and where systems are compared
+    those on the units and on the tests.
+    """
+    yield from _data(study)
+    yield from _units(study)
+    if isinstance(study, JudgedOutputs):
+        yield from judges_page.findings(study)
     if not len(study.headline):
-        return data
-    least = int(study.comparisons["n"].min())
-    few = shared_findings.few_units(study, least)
-    units = [*_clusters(study), *few, *_equal(study), *picked(study), *skewed(study)]
-    return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
+        return
+    yield from _very_many_units(study)
+    yield from _clusters(study)
+    yield from shared_findings.few_units(study, int(study.comparisons["n"].min()))
+    yield from _equal_units(study)
+    yield from picked(study)
+    yield from skewed(study)
+    yield from _tests(study)
+    yield from contrary(study)
+    yield from _interim_analyses(study)
 
 
 def _data(study: Significance) -> Iterator[Finding]:
     """What was read; of an earlier report that its values and its differences may be means over
     different things.
     """
-    columns = columns_read(study.data.columns)
+    columns = ""
+    if study.data.columns:
+        columns = f" Columns: {columns_read(study.data.columns)}."
     rows = len(study.data)
     units = counted(study.unit_count, study.unit_name)
     if rows != study.unit_count:
@@ -199,23 +217,24 @@ def _data(study: Significance) -> Iterator[Finding]:
         rows,
         "units",
         units=units,
-        columns=f" Columns: {columns}." if columns else "",
+        columns=columns,
         systems=counted(len(study.systems), "system"),
         metrics=counted(len(study.settings.metrics), "metric"),
     )
     yield from undirected(study)
-    yield from [
-        *study.data.findings,
-        *_of_logs(study),
-        *shared_findings.unmatched(study.data.alone),
-        *unshared(study.data.accounts),
-        *gaps(study.data.accounts),
-    ]
+    yield from study.data.findings
+    yield from _logs(study)
+    yield from shared_findings.unmatched(study.data.alone)
+    yield from unshared(study.data.accounts)
+    yield from gaps(study.data.accounts)
     if study.data.known:
         yield kinds.EARLIER_REPORT.note()
-        if means := paired.other_means(study):
-            of_differences, between = (number(mean, 4) for mean in means)
-            yield kinds.OTHER_MEANS.warning(of_differences=of_differences, between=between)
+        means = paired.other_means(study)
+        if means is not None:
+            mean_difference, difference_of_means = means
+            yield kinds.OTHER_MEANS.warning(
+                of_differences=number(mean_difference, 4), between=number(difference_of_means, 4)
+            )
 
 
 def _units(study: Significance) -> Iterator[Finding]:
@@ -241,7 +260,7 @@ def _units(study: Significance) -> Iterator[Finding]:
         yield kinds.FOLDS_AS_UNITS.warning(unit=study.splits)
 
 
-def _many(study: Significance) -> Iterator[Finding]:
+def _very_many_units(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.has_many_units:
         most_units_listed = study.settings.limits.reading.max_listed
@@ -251,14 +270,17 @@ def _many(study: Significance) -> Iterator[Finding]:
 
 
 def _clusters(study: Significance) -> Iterator[Finding]:
+    """The columns whose values would be clusters: with them as units the interval of the headline
+    pair would be wider.
+    """
+    pair = " − ".join(study.opponents)
     for column, values, wider in study.clusters():
-        pair = " − ".join(study.opponents)
         yield kinds.POSSIBLE_CLUSTERS.warning(
             values, column=column, values=values, pair=pair, wider=wider
         )
 
 
-def _equal(study: Significance) -> Iterator[Finding]:
+def _equal_units(study: Significance) -> Iterator[Finding]:
     """The pairs that are equal on many units; their numbers of units are named once if all pairs
     have the same.
     """
@@ -268,16 +290,18 @@ def _equal(study: Significance) -> Iterator[Finding]:
     if pairs.empty:
         return
     units = plural(study.unit_name, 2)
-    tie_texts = []
+    texts_of_pairs = []
     for row in pairs.head(PAIRS).itertuples():
         ties = f"{row.first} and {row.second} on {row.ties:,}"
-        tie_texts.append(ties if is_one_size else f"{ties} of {row.of:,}")
+        if not is_one_size:
+            ties = f"{ties} of {row.of:,}"
+        texts_of_pairs.append(ties)
     of_units = f" of {pairs['of'].iloc[0]:,}" if is_one_size else ""
     pair_note = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     yield kinds.EQUAL_UNITS.note(
         len(pairs),
         metric=study.primary.label,
-        pairs=", ".join(tie_texts),
+        pairs=", ".join(texts_of_pairs),
         units=f"{of_units} {units}",
         more=pair_note,
     )
@@ -287,17 +311,18 @@ def _tests(study: Significance) -> Iterator[Finding]:
     """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer
     differently.
     """
-    if n := paired.estimated_tails(study):
+    n = paired.estimated_tails(study)
+    if n:
         yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
     tests = paired.disagreements(study)
     if tests is None:
         return
     threshold = f"{alpha(study):g}"
     if len(tests.by_t):
-        disagreements = [
-            f"{row.first} − {row.second} {row.metric} (p {p_value(row.p)}, t {p_value(row.t)})"
-            for row in tests.by_t.head(PAIRS).itertuples()
-        ]
+        disagreements = []
+        for row in tests.by_t.head(PAIRS).itertuples():
+            p_values = f"p {p_value(row.p)}, t {p_value(row.t)}"
+            disagreements.append(f"{row.first} − {row.second} {row.metric} ({p_values})")
         yield kinds.TESTS_DISAGREE.warning(
             len(tests.by_t), threshold=threshold, pairs="; ".join(disagreements)
         )
@@ -312,7 +337,7 @@ def _tests(study: Significance) -> Iterator[Finding]:
         yield kinds.OTHER_TESTS.note(max(tests.by_rank.values()), tests=named, every=tests.n)
 
 
-def _looked(study: Significance) -> Iterator[Finding]:
+def _interim_analyses(study: Significance) -> Iterator[Finding]:
     """That the data are analysed several times while they grow."""
     if study.p.looks > 1:
         yield kinds.LOOKS.warning(
@@ -325,25 +350,25 @@ def _looked(study: Significance) -> Iterator[Finding]:
         )
 
 
-def _p(study: Significance) -> str:
-    """The p-value of the headline, which is not a share of the draws if it is corrected for several
-    analyses.
+def _headline_p(study: Significance) -> str:
+    """The p-value of the headline in words; where it is corrected for several analyses these are
+    named, as it is then no share of the draws.
     """
-    paid = f", corrected for {study.p.looks} analyses" if study.p.looks > 1 else ""
-    return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
+    corrected = f", corrected for {study.p.looks} analyses" if study.p.looks > 1 else ""
+    return f"p {p_value(study.headline.iloc[0]['p'])}{corrected}"
 
 
 @compared
 def differences(study: Either) -> figures.Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
     margin = study.settings.margin
-    level = percent(study.settings.level)
+    band = f"; band: the margin ±{margin:g}" if margin else ""
     caption = texts.sentence(
         "significance.differences",
         study,
-        level=level,
+        level=percent(study.settings.level),
         colours=page.colours_of(study),
-        band=f"; band: the margin ±{margin:g}" if margin else "",
+        band=band,
     )
     return page.forest(study, plots.forest, caption, margin=margin)
 
@@ -351,8 +376,8 @@ def differences(study: Either) -> figures.Figure | Html:
 @also(Shares, pieces.nothing)
 @pieces.where(lambda study: len(study.headline) and study.has_differences)
 def distribution(study: Significance) -> figures.Figure | Html:
-    """The differences of single units of the headline pair."""
-    sizes = study.effect(study.primary, study.opponents).sizes
+    """The differences of single units of the headline pair, as a histogram."""
+    sizes = study.effect(study.primary, study.opponents)[0]
     units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
@@ -372,6 +397,7 @@ def distribution(study: Significance) -> figures.Figure | Html:
     )
 
 
+# how far the red draws of the null distribution lie, by the kind of question
 RED = {
     "two-sided": "Red: at least as far from 0 as observed",
     "greater": "Red: at least as large as observed",
@@ -382,10 +408,6 @@ NONE_RED = {
     "greater": "None is as large as observed",
     "less": "None is as small as observed",
 }
-HALF_COUNTED = {
-    False: "sign vectors exactly as far",
-    True: "sign vectors with exactly the observed mean",
-}
 
 
 @also(Shares, null_of_shares)
@@ -394,16 +416,22 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
     row = study.headline.iloc[0]
     draws = study.null_draws()
+    drawn_things = "sign vectors"
     if study.has_many_units:
         how = f"{draws.size:,} draws from the normal distribution of such means"
+        drawn_things = "draws"
     elif study.every_sign_vector:
         how = "all sign vectors"
     else:
         how = f"{draws.size:,} random sign vectors"
     alternative = study.settings.alternative
-    reached = plots.at_least_as_far(draws, row["difference"], alternative).any()
-    far = (RED if reached else NONE_RED)[study.sided]
-    half = f" (mid-p: {HALF_COUNTED[alternative.one_sided]} count half)" if study.mid_p else ""
+    far = NONE_RED[study.sided]
+    if plots.at_least_as_far(draws, row["difference"], alternative).any():
+        far = RED[study.sided]
+    half = ""
+    if study.mid_p:
+        as_far = "with exactly the observed mean" if alternative.one_sided else "exactly as far"
+        half = f" (mid-p: sign vectors {as_far} count half)"
     caption = texts.sentence(
         "significance.null_distribution",
         study,
@@ -411,7 +439,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
         n=row["n"],
         far=far,
         observed=signed(row["difference"]),
-        p=_p(study) + half,
+        p=_headline_p(study) + half,
     )
     return figures.picture(
         plots.null_distribution,
@@ -421,7 +449,7 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
         observed=float(row["difference"]),
         alternative=alternative,
         xlabel=f"mean difference in {study.primary.label} under the null",
-        ylabel=f"share of {'draws' if study.has_many_units else 'sign vectors'}",
+        ylabel=f"share of {drawn_things}",
     )
 
 
@@ -442,7 +470,10 @@ def ranks(study: Significance) -> figures.Figure | Html:
     ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     best = diagnostics.words(study).best
     omission_note = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
-    rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
+    rough_note = ""
+    if diagnostics.rough_ranks(k, n):
+        small_size = f"k · n below {diagnostics.LITTLE}"
+        rough_note = f" With {small_size} both p-values are rough approximations."
     caption = texts.sentence(
         "significance.ranks",
         study,
@@ -452,7 +483,7 @@ def ranks(study: Significance) -> figures.Figure | Html:
         distance=summary.critical_difference,
         friedman=p_value(summary.friedman),
         iman_davenport=p_value(summary.iman_davenport),
-        rough=rough if diagnostics.rough_ranks(k, n) else "",
+        rough=rough_note,
         more=omission_note,
     )
     rows, _ = figures.grid(len(means), across=2)
@@ -502,18 +533,21 @@ def duality(study: Significance) -> figures.Figure | Html:
     interval.
     """
     row = study.headline.iloc[0]
-    level_of_each = beyond(study.interval_level)
+    alpha_of_each = beyond(study.interval_level)
     digits = numbers.decimals([row["difference"]], [row["low"]], [row["high"]])
-    ends = interval(row["low"], row["high"], signed, digits)
+    test = "t" if study.has_many_units else "sign flips"
+    excludes_0 = float(row["p"]) < beyond(study.settings.level)
+    zero = "outside" if excludes_0 else "inside"
+    finite_limits = [limit for limit in (row["low"], row["high"]) if math.isfinite(limit)]
     caption = texts.sentence(
         "significance.duality",
         study,
-        each=level_of_each,
-        interval=ends,
-        test="t" if study.has_many_units else "sign flips",
+        each=alpha_of_each,
+        interval=interval(row["low"], row["high"], signed, digits),
+        test=test,
         level=percent(study.settings.level),
-        p=_p(study),
-        zero="outside" if float(row["p"]) < beyond(study.settings.level) else "inside",
+        p=_headline_p(study),
+        zero=zero,
     )
     return figures.picture(
         plots.duality,
@@ -522,8 +556,8 @@ def duality(study: Significance) -> figures.Figure | Html:
         height=HEIGHT,
         observed=float(row["difference"]),
         p_of_observed=study.p_of_observed,
-        alpha=level_of_each,
-        limits=tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
+        alpha=alpha_of_each,
+        limits=tuple(finite_limits),
         sided=first_screen.sided(study),
         label=f"mean difference in {study.primary.label} under the null",
     )
@@ -538,24 +572,22 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
-    compared_ = [name for name in study.systems if name != baseline]
-    who = counted(len(compared_), "system")
+    candidates = [name for name in study.systems if name != baseline]
+    systems = counted(len(candidates), "system")
     if baseline:
-        who = f"{who} against {baseline}"
+        systems = f"{systems} against {baseline}"
     n = counted(most_units(study), study.unit_name)
-    question = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
+    question = f"What can be claimed about {systems} on {study.primary.label}, from {n}?"
     return first_screen.heading("Significance report", question, study)
 
 
 def estimates(study: Either) -> Html:
     """Systems in rows, metrics in columns."""
-    units = plural(study.unit_name, 2)
-    over = f"rows, whole {units} as units," if study.settings.unit else units
-    caption = (
-        f"{study.value_is} over {over} with its {percent(study.estimates['level'].iloc[0])} "
-        f"interval"
-    )
-    return page.estimates(study, caption)
+    sample = plural(study.unit_name, 2)
+    if study.settings.unit:
+        sample = f"rows, whole {sample} as units,"
+    level = percent(study.estimates["level"].iloc[0])
+    return page.estimates(study, f"{study.value_is} over {sample} with its {level} interval")
 
 
 @also(Shares, pieces.nothing)
@@ -569,21 +601,23 @@ def other_tests(study: Significance) -> Html:
     columns: dict[str, Column] = {"first − second": pair}
     if frame["metric"].nunique() > 1:
         columns["metric"] = words("metric")
-    columns_of_tests = {
-        test: head_and_text
-        for test, head_and_text in texts.DEFINITIONS["other_tests"].items()
-        if frame[test].notna().any()
-    }
-    columns |= {head: p_column(test) for test, (head, _) in columns_of_tests.items()}
-    note = "; ".join(f"{head}: {text}" for head, text in columns_of_tests.values())
+    tests = []
+    explanations = []
+    for test, (head, text) in texts.DEFINITIONS["other_tests"].items():
+        if frame[test].notna().any():
+            tests.append(test)
+            columns[head] = p_column(test)
+            explanations.append(f"{head}: {text}")
     if study.settings.unit:
         units = plural(study.unit_name, 2)
-        whole_tests = " and ".join(test for test in ("t", "bootstrap") if test in columns_of_tests)
-        verb = "take" if "bootstrap" in columns_of_tests else "takes"
-        note += f"; {whole_tests} {verb} whole {units}, "
-        note += f"the other tests the mean of each {study.unit_name}"
+        of_whole_units = " and ".join(test for test in ("t", "bootstrap") if test in tests)
+        verb = "take" if "bootstrap" in tests else "takes"
+        of_means = f"the other tests the mean of each {study.unit_name}"
+        explanations.append(f"{of_whole_units} {verb} whole {units}, {of_means}")
+    note = f"{'; '.join(explanations)}."
     caption = "Other tests of the same differences, unadjusted unless stated"
-    return folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
+    table = of_rows(caption, frame, columns, note)
+    return folded("The same pairs by other tests", table)
 
 
 @also(Shares, pieces.nothing)
@@ -591,24 +625,30 @@ def other_tests(study: Significance) -> Html:
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     frame = paired.effects(study)
-    deciding = frame["metric"] == study.primary.label
+    is_deciding = frame["metric"] == study.primary.label
+    caption = f"Effect sizes: differences in {study.primary.label}"
     note = texts.sentence("significance.effects_note")
-    first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
-    rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
-    return stack([first, folded("The other metrics", rest)])
+    first = _effect_table(frame[is_deciding], caption, note)
+    further_caption = "Effect sizes: differences in the other metrics"
+    further = _effect_table(frame[~is_deciding], further_caption, "")
+    return stack([first, folded("The other metrics", further)])
 
 
-def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    metric = "metric w | " if frame["metric"].nunique() > 1 else ""
-    spec = (
-        f"{metric}difference ± | relative share | d_z=standardised ± | P(first higher)=superiority "
-        f"#"
+def _effect_table(effects: pd.DataFrame, caption: str, note: str) -> Html:
+    """A row per difference; it names the metric if there are several. effects: of
+    `paired.effects`.
+    """
+    columns: dict[str, Column] = {"first − second": pair}
+    if effects["metric"].nunique() > 1:
+        columns["metric"] = words("metric")
+    columns |= named(
+        "difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #",
+        share=partial(value, show=signed_percent),
     )
-    columns = {"first − second": pair} | named(spec, share=partial(value, show=signed_percent))
     columns["higher / equal / lower"] = each(
         lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"
     )
-    return of_rows(caption, frame, columns, note)
+    return of_rows(caption, effects, columns, note)
 
 
 @compared
@@ -619,7 +659,9 @@ def equivalence(study: Either) -> Html:
 
 @also(Shares, equivalence_of_shares)
 def _equivalence(study: Significance) -> Html:
-    """The table of the pairs, with their intervals."""
+    """A row per pair: its interval for equivalence, and whether that shows that the difference lies
+    within the margin, and that the first system is not worse by more than the margin.
+    """
     margin = study.settings.margin
     inside = percent(equivalence_level(study))
 
@@ -629,7 +671,7 @@ def _equivalence(study: Significance) -> Html:
         return _shown_or_not(is_shown=tests.is_within, is_refuted=tests.is_beyond)
 
     def is_not_worse(row: Record) -> Cell:
-        """Whether the first system is not worse by the margin."""
+        """Whether the first system is not worse by more than the margin."""
         tests = paired.margin_tests(study, row)
         return _shown_or_not(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
 
@@ -644,21 +686,17 @@ def _equivalence(study: Significance) -> Html:
         columns[f"not worse by {margin:g}"] = each(is_not_worse)
     note = texts.sentence("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
-    return of_rows(
-        caption,
-        study.comparisons[study.comparisons["metric"] == study.primary.label],
-        columns,
-        note,
-    )
+    deciding = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    return of_rows(caption, deciding, columns, note)
 
 
 def _shown_or_not(*, is_shown: bool, is_refuted: bool) -> Cell:
     """Whether a claim is shown by the data, its contrary, or neither."""
     if is_shown:
-        return lesson.word("yes")
+        return lesson.text_cell("yes")
     if is_refuted:
-        return lesson.word("no")
-    return lesson.word("not established")
+        return lesson.text_cell("no")
+    return lesson.text_cell("not established")
 
 
 @also(Shares, pieces.nothing)
@@ -681,30 +719,22 @@ def needed(study: Significance) -> Html:
 
 
 def _count(n: float) -> str:
+    """A number of units that are needed, rounded up."""
     return f"{numbers.whole_units(n):,}"
 
 
 def teaching(study: Either) -> Html:
-    """Why the answers above are made as they are: folded, computed live."""
-    duality_text = paragraph(
-        texts.sentence("significance._duality_text", sided=first_screen.sided(study))
-    )
-    parts = [
-        folded(
-            "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()
-        ),
-        folded(
-            "What 95% confidence means: a hundred intervals, some of which miss",
-            lesson.on_hundred(),
-        ),
-        folded(
-            "A test and its interval say the same (duality)",
-            stack([duality(study), duality_text]),
-        ),
-        folded("Common mistakes and their error rates", lesson.on_mistakes()),
-        folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
-    ]
-    return stack(parts)
+    """Why the answers above are made as they are: lessons, folded, computed live."""
+    duality_text = texts.sentence("significance._duality_text", sided=first_screen.sided(study))
+    on_duality = stack([duality(study), paragraph(duality_text)])
+    lessons_by_summary = {
+        "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are": lesson.on_coin(),
+        "What 95% confidence means: a hundred intervals, some of which miss": lesson.on_hundred(),
+        "A test and its interval say the same (duality)": on_duality,
+        "Common mistakes and their error rates": lesson.on_mistakes(),
+        "Repeated analyses of growing data (sequential testing)": lesson.on_looks(),
+    }
+    return stack(folded(summary, piece) for summary, piece in lessons_by_summary.items())
 
 
 @also(Shares, definitions_of_shares)
@@ -713,7 +743,7 @@ def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     joint = NORMAL if study.has_many_units else JOINT
     methods = texts.meanings("significance", joint=joint, sided=first_screen.sided(study))
-    return paragraphs.definitions([*page.metric_definitions(study), *methods])
+    return paragraphs.definitions(page.metric_definitions(study) + methods)
 
 
 findings, origin = page.findings, page.origin
@@ -722,13 +752,17 @@ findings, origin = page.findings, page.origin
 @also(Shares, results_of_shares)
 def results(study: Significance) -> report.Results:
     """Every number of the page, unrounded."""
-    fields: dict[str, Any] = {"differences": {"units": [], "values": []}}
+    fields: dict[str, object] = {"differences": NO_DIFFERENCES}
     if len(study.headline):
         ranks = paired.mean_ranks(study)
         fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
-            **as_json.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
-            **as_json.records(tiers=rank_tiers(study), needed=paired.needed(study)),
+            **as_json.records(
+                effects=paired.effects(study),
+                other_tests=paired.other_tests(study),
+                tiers=rank_tiers(study),
+                needed=paired.needed(study),
+            ),
             "ranks": None if ranks is None else ranks._asdict(),
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
@@ -743,8 +777,8 @@ def results(study: Significance) -> report.Results:
     )
     if isinstance(study, JudgedOutputs):
         fields["judge"] = as_json.records(**judges_page.frames(study))
-    fields["answer"] = first_screen.answer(study, *_made_claims(study))
-    return published(study, every_finding(study), fields)
+    fields["answer"] = first_screen.answer(study, _made_claims(study))
+    return published(study, fields)
 
 
 # Evaluations: repeated draws, tasks, and what logs say of themselves ------------------------------
@@ -756,26 +790,25 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
     """
-    return first_screen.verdict(study, *_made_claims(study))
+    return first_screen.verdict(study, _made_claims(study))
 
 
 def _made_claims(study: Significance) -> list[str]:
     """The claim that is made, and how sure it is, in a sentence; none if only one is possible."""
-    claims_made = [
-        row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]
-    ]
     p = ""
     if len(study.headline) == 1:
         p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
-    return [
-        texts.sentence("significance.made", what=what, claim=_noun(study, name), p=p)
-        for name in claims_made
-    ]
+    sentences = []
+    for row in significance.claims(study).to_dict("records"):
+        if row["made"]:
+            claim = _with_noun(study, row["claim"])
+            sentences.append(texts.sentence("significance.made", what=what, claim=claim, p=p))
+    return sentences
 
 
-def _noun(study: Significance, claim: str) -> str:
-    """A claim, or a sentence of several, about what the input calls its questions."""
+def _with_noun(study: Significance, claim: str) -> str:
+    """A claim, or a sentence of several, with the input's own noun in place of "questions"."""
     return claim.replace("questions", plural(significance.question_noun(study), 2))
 
 
@@ -792,14 +825,10 @@ def draws(study: Significance) -> Html:
     )
     columns = named("system=what w") | {units: count("units")}
     columns |= named("draws # | between # | within # | standard error=error #")
-    columns |= {f"twice the {units}": value("twice_units")}
+    columns[f"twice the {units}"] = value("twice_units")
     columns |= named("twice the draws=twice_draws # | endless draws=endless_draws #")
-    return of_rows(
-        caption,
-        frame,
-        columns,
-        texts.sentence("significance.draws_note", units=units, many=cluster_note),
-    )
+    note = texts.sentence("significance.draws_note", units=units, many=cluster_note)
+    return of_rows(caption, frame, columns, note)
 
 
 @also(Shares, pieces.nothing)
@@ -812,22 +841,22 @@ def claims(study: Significance) -> Html:
     several_tasks = study.data.tasks is not None
 
     def claim(row: Record) -> Cell:
+        """A claim in words, marked if the page makes it."""
         mark = " (the claim of this page; limits here by t)" if row["made"] else ""
-        return Cell(_noun(study, row["claim"]) + mark)
+        return Cell(_with_noun(study, row["claim"]) + mark)
 
     columns = {"claim": each(claim)}
     if several_tasks:
         columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")
-    meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
-    of_tasks = "a new sample of these, each with its questions"
-    meanings = [
-        f"{covered.capitalize()}: {meant.get(covered, of_tasks)}."
-        for covered in significance.coverage(study)
-    ]
+    varying = {THESE: "only their draws vary", SUCH: "a new sample of them"}
+    new_tasks = "a new sample of these, each with its questions"
+    meanings = []
+    for covered in significance.coverage(study):
+        meanings.append(f"{covered.capitalize()}: {varying.get(covered, new_tasks)}.")
     if several_tasks:
         meanings.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
-    in_words = _noun(study, " ".join(meanings))
+    in_words = _with_noun(study, " ".join(meanings))
     note = texts.sentence("significance.claims_note", every=in_words, macro=_macro_note(study))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
@@ -850,9 +879,13 @@ def claims(study: Significance) -> Html:
 
 def _claim_means(study: Significance) -> Html:
     """The mean of every system by what is claimed."""
+
+    def claim(row: Record) -> Cell:
+        return Cell(_with_noun(study, row["claim"]))
+
     frame = significance.claim_means(study)
     columns = named("system w")
-    columns["claim"] = each(lambda row: Cell(_noun(study, row["claim"])))
+    columns["claim"] = each(claim)
     if study.data.tasks is not None:
         columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")
@@ -864,7 +897,7 @@ def _macro_note(study: Significance) -> str:
     if study.data.tasks is None:
         return ""
     n = significance.single_tasks(study)
-    tasks = len({*study.data.tasks})
+    tasks = len(set(study.data.tasks))
     question = significance.question_noun(study)
     single = ""
     if n == tasks:
@@ -894,15 +927,15 @@ def _differing(study: Significance) -> pd.DataFrame:
     return frame if frame.empty else frame[frame["why"] != ""]
 
 
-def _of_logs(study: Significance) -> Iterator[Finding]:
+def _logs(study: Significance) -> Iterator[Finding]:
     """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than
     they count.
     """
     frame = significance.logged(study)
-    differing = _differing(study)
     if not len(frame):
         return
-    if n := len(differing):
+    n = len(_differing(study))
+    if n:
         verb = "differs" if n == 1 else "differ"
         yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, verb=verb, of=len(frame))
     else:
@@ -910,12 +943,12 @@ def _of_logs(study: Significance) -> Iterator[Finding]:
     short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(
         ["system", "task"]
     )
-    rows = [
-        f"{r.system} on {r.task}: {r.questions:,} of {r.stated_questions:,}"
-        for r in short.itertuples()
-    ]
-    if rows:
-        yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
+    logs = []
+    for row in short.itertuples():
+        counts_of_log = f"{row.questions:,} of {row.stated_questions:,}"
+        logs.append(f"{row.system} on {row.task}: {counts_of_log}")
+    if logs:
+        yield kinds.SHORT_LOGS.warning(len(logs), what=listed(logs))
 
 
 @also(JudgedOutputs, judges_page.judge)
@@ -928,8 +961,29 @@ def judge(study: Either) -> Html:
 
 SUMMARY = (verdict, page.comparisons, estimates)
 PIECES = (
-    *(title, verdict, findings, differences, page.comparisons, other_tests, estimates),
-    *(judge, page.segment_plot, page.segments, claims, logged, effects),
-    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, draws),
-    *(teaching, duality, definitions, origin),
+    title,
+    verdict,
+    findings,
+    differences,
+    page.comparisons,
+    other_tests,
+    estimates,
+    judge,
+    page.segment_plot,
+    page.segments,
+    claims,
+    logged,
+    effects,
+    equivalence,
+    distribution,
+    null_distribution,
+    ranks,
+    page.tiers,
+    power,
+    needed,
+    draws,
+    teaching,
+    duality,
+    definitions,
+    origin,
 )

@@ -39,9 +39,10 @@ def against_rest(study: Study) -> Iterator[Html]:
         systems.append(" − ".join(study.opponents))
     for system in systems:
         yield _table(study, system, frame[frame["system"] == system])
-    sentences = _picked(picked[picked["system"].isin(systems)])
-    level = percent(study.settings.level)
-    yield paragraph(" ".join([*sentences, texts.sentence("slices.rest_note", level=level)]))
+    picked = picked[picked["system"].isin(systems)]
+    sentences = list(_picked(picked))
+    sentences.append(texts.sentence("slices.rest_note", level=percent(study.settings.level)))
+    yield paragraph(" ".join(sentences))
 
 
 def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
@@ -65,13 +66,16 @@ def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
 
 
 def _picked(frame: pd.DataFrame) -> Iterator[str]:
-    """The highest and the lowest slice of each column, in a sentence."""
+    """The highest and the lowest slice of each column, in a sentence for each system and column.
+
+    frame: of `study.picked_slices`.
+    """
     for (system, column), rows in frame.groupby(["system", "segment"], sort=False):
         places = decimals(rows["value"], rows["low"], rows["high"])
-        said = {}  # by place, highest and lowest
+        slices_in_words = {}  # by place: highest, lowest
         for row in rows.to_dict("records"):
             corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
-            said[row["place"]] = texts.sentence(
+            slices_in_words[row["place"]] = texts.sentence(
                 "slices.picked",
                 slice=row["slice"],
                 value=number(row["value"], places),
@@ -82,6 +86,6 @@ def _picked(frame: pd.DataFrame) -> Iterator[str]:
             column=column,
             system=system,
             slices=rows["slices"].iloc[0],
-            highest=said["highest"],
-            lowest=said["lowest"],
+            highest=slices_in_words["highest"],
+            lowest=slices_in_words["lowest"],
         )

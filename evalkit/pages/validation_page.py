@@ -1,15 +1,12 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
-
-import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
-from evalkit.drawing.cells import Cell, as_cell, join, number_cell, with_interval
+from evalkit.drawing.cells import Cell, Head, as_cell, join, number_cell, with_interval
 from evalkit.drawing.columns import Column, Rows, each, limits, named, p_column, pair
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
@@ -87,30 +84,32 @@ def _extent(study: Validation) -> str:
 
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
-    lines = [
-        _estimate(study),
-        *_training_gap(study),
-        *_baseline(study),
-        *_claims(study),
-        Cell(f"Split: {study.folds.rule}."),
-    ]
-    lines += [
-        join(f"{finding.message} ", Cell("", markup=shown.code(finding)))
-        for finding in unchecked(study)
-    ]
-    findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
+    lines = [_estimate(study)]
+    lines += _training_gap(study)
+    lines += _baseline(study)
+    lines += _claims(study)
+    lines.append(Cell(f"Split: {study.folds.rule}."))
+    for finding in unchecked(study):
+        lines.append(join(f"{finding.message} ", Cell("", markup=shown.code(finding))))
     if _worst(study):
-        main = join(_problem(study), *findings)
+        first_line = _with_evidence(study, _problem(study))
     elif study.unchecked_leaks:
-        main = join(texts.sentence("validation.unseen"), *findings)
+        first_line = _with_evidence(study, texts.sentence("validation.unseen"))
     else:
-        main = lines.pop(0)
-    parts = [
-        paragraphs.answer(_answer(study)),
-        _strip(study),
-        paragraphs.verdict(study.word, main, *lines),
-    ]
-    return stack([*first_screen.gate(study), *parts, first_screen.gloss(study)])
+        first_line = lines.pop(0)
+    parts = first_screen.gate(study)
+    parts.append(paragraphs.answer(_answer(study)))
+    parts.append(_strip(study))
+    parts.append(paragraphs.verdict(study.word, first_line, *lines))
+    parts.append(first_screen.gloss(study))
+    return stack(parts)
+
+
+def _with_evidence(study: Validation, text: str) -> Cell:
+    """The text with a link to the findings of the audit, if there are any."""
+    if not study.audited:
+        return join(text)
+    return join(text, " (", first_screen.link("evidence", LEAKS), ")")
 
 
 def _answer(study: Validation) -> str:
@@ -145,25 +144,35 @@ def _strip(study: Validation) -> Html:
     }
     rows = []
     for name in study.order:
-        if name == subject:
-            estimate_ = study.answer
-        else:
-            estimate_ = vars(study.deciding_estimate(study.primary, name))
-        point = (estimate_["value"], estimate_["low"], estimate_["high"])
-        verdict_ = verdicts.get(name, "")
-        cells: list[Cell | str] = [with_interval(*point, places=places), ""]
-        if verdict_:
-            cells[1] = Cell(verdict_, tag="strong")
-        rows.append(strips.Result(Cell(name), [(name, point)], cells, verdict_))
-    subject_first = [subject, *(name for name in study.order if name != subject)]
-    by_way: dict[str, list[str]] = {}  # how an interval was found -> the systems
-    for name in subject_first:
-        by_way.setdefault(study.decides(name), []).append(name)
-    ways = "; ".join(f"{listed(names)}: {way}" for way, names in by_way.items())
-    caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {ways}"
-    return strips.strip(
-        caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows
-    )
+        deciding = study.answer
+        if name != subject:
+            deciding = vars(study.deciding_estimate(study.primary, name))
+        value = deciding["value"]
+        low = deciding["low"]
+        high = deciding["high"]
+        word = verdicts.get(name, "")
+        verdict_cell = Cell(word, tag="strong") if word else Cell("")
+        cells = [with_interval(value, low, high, places=places), verdict_cell]
+        rows.append(strips.Result(Cell(name), [(name, (value, low, high))], cells, word))
+    level = percent(study.settings.level)
+    caption = f"{study.primary.label} with its {level} interval; {_interval_methods(study)}"
+    heads: list[Head] = [
+        "system",
+        page.metric_head(study.primary),
+        f"against {subject}",
+    ]
+    return strips.strip(caption, heads, rows)
+
+
+def _interval_methods(study: Validation) -> str:
+    """The systems by how their intervals were found, the subject first, in words."""
+    systems = list(study.order)
+    systems.remove(study.subject)
+    systems.insert(0, study.subject)
+    systems_by_method: dict[str, list[str]] = {}
+    for name in systems:
+        systems_by_method.setdefault(study.decides(name), []).append(name)
+    return "; ".join(f"{listed(names)}: {method}" for method, names in systems_by_method.items())
 
 
 def _worst(study: Validation) -> list[Finding]:
@@ -176,7 +185,8 @@ def _problem(study: Validation) -> str:
     """The first finding that decides the verdict, else the important checks that are missing; "" if
     there are neither.
     """
-    if worst := _worst(study):
+    worst = _worst(study)
+    if worst:
         further_note = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
         return f"{worst[0].message}{further_note}"
     if study.unchecked_leaks:
@@ -233,11 +243,11 @@ def _claims(study: Validation) -> list[Cell]:
             "why": why,
         }
         lines.append(texts.sentence("validation.claims", **facts))
-        if differ := split_claims.otherwise(study):
-            pairs = (
-                f"{name} ({words[MODELS]} as these models, {words[LEARNER]} as learners)"
-                for name, words in differ.items()
-            )
+        pairs = []
+        for name, verdicts in split_claims.otherwise(study).items():
+            as_models = f"{verdicts[MODELS]} as these models"
+            pairs.append(f"{name} ({as_models}, {verdicts[LEARNER]} as learners)")
+        if pairs:
             lines.append(texts.sentence("validation.claims_differ", pairs=listed(pairs)))
     lines += [_winner(study, row) for row in split_claims.winner(study).to_dict("records")]
     return [Cell(line) for line in lines]
@@ -290,20 +300,20 @@ def _baseline(study: Validation) -> list[Cell]:
         f"reaches {number(reached)}: {difference}, adjusted p {p_value(row['adjusted'])} "
         f"({row['method']}); "
     )
-    verdict_ = Cell(row["verdict"], tag="strong")
-    return [join(verdict_, text, first_screen.link("evidence", PAIRED), ".")]
+    word = Cell(row["verdict"], tag="strong")
+    return [join(word, text, first_screen.link("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
-    return shown.findings(of_data(study))
+    return shown.findings(findings_of_data(study))
 
 
 def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
     if not study.audited:
         return paragraph("No problem was found by the checks that could be run.")
-    rows = [_finding(study, finding) for finding in study.audited]
+    rows = [_audit_cells(study, finding) for finding in study.audited]
     note = (
         "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 "
         "examples each."
@@ -312,25 +322,29 @@ def leakage(study: Validation) -> Html:
     return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note, LEAKS)
 
 
-def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
-    named = study.examples_of(finding, EXAMPLES)
-    severity = Cell(finding.severity, tag="strong" if finding.severity == SEVERE else "")
-    words = [
-        finding.kind.code,
-        finding.name,
-        f"{finding.count:,} of {finding.of:,}",
-        finding.message,
-        ", ".join(named),
+def _audit_cells(study: Validation, finding: Finding) -> list[Cell]:
+    """The cells of a finding in the table of the audit; a severe one stands out."""
+    severity = Cell(finding.severity)
+    if finding.severity == SEVERE:
+        severity = replace(severity, tag="strong")
+    examples = study.examples_of(finding, EXAMPLES)
+    return [
+        severity,
+        Cell(finding.kind.code, kind="text"),
+        Cell(finding.name, kind="text"),
+        Cell(f"{finding.count:,} of {finding.of:,}"),
+        Cell(finding.message, kind="text"),
+        Cell(", ".join(examples), kind="text"),
     ]
-    return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(words))]
 
 
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    items = [*page.metric_definitions(study), *texts.meanings("validation")]
-    items += texts.meanings("holdout") if study.training_gap is not None else []
-    again = study.other_splits is not None or study.examples.ids_again
-    items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
+    items = page.metric_definitions(study) + texts.meanings("validation")
+    if study.training_gap is not None:
+        items += texts.meanings("holdout")
+    if study.other_splits is not None or study.examples.ids_again:
+        items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT)
     return paragraphs.definitions(items)
 
 
@@ -339,15 +353,15 @@ origin = page.origin
 
 def results(study: Validation) -> Results:
     """Every number of the page, unrounded."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "columns": dict(study.examples.columns),
         "verdict": {
             "word": study.word,
             "because": _reason(study),
             "not_checked": study.missing_checks,
             "checks": {
-                "run": [c.kind.name for c in study.checks_run],
-                "all": [c.kind.name for c in study.checks],
+                "run": [check.kind.name for check in study.checks_run],
+                "all": [check.kind.name for check in study.checks],
             },
         },
         "answer": [_answer(study)],
@@ -360,7 +374,7 @@ def results(study: Validation) -> Results:
             "distinct": study.distinct,
             "decided_by_fold": study.few_pooled,
         },
-        "training_gap": None if study.training_gap is None else vars(study.training_gap),
+        "training_gap": None,
         "subject": study.subject,
         **as_json.records(
             selection=study.selection,
@@ -373,129 +387,151 @@ def results(study: Validation) -> Results:
         "heterogeneity": study.heterogeneity,
         "other_splits": None,
     }
-    if (resplits := study.other_splits) is not None:
-        frames = as_json.records(
-            ways=resplits.summary, estimates=resplits.points, learning_curve=resplits.curve
-        )
-        bootstrap = vars(resplits.bootstrap) if resplits.bootstrap else None
-        fields["other_splits"] = frames | {"bootstrap": bootstrap, "warned": resplits.warned}
+    if study.training_gap is not None:
+        fields["training_gap"] = vars(study.training_gap)
+    if study.other_splits is not None:
+        fields["other_splits"] = _resplits_as_json(study.other_splits)
     return as_json.results(study, every_finding(study), fields)
 
 
-def every_finding(study: Validation) -> list[Finding]:
+def _resplits_as_json(resplits: Resplits) -> dict[str, object]:
+    """What other ways of splitting gave, unrounded."""
+    bootstrap = vars(resplits.bootstrap) if resplits.bootstrap else None
+    frames = as_json.records(
+        ways=resplits.summary, estimates=resplits.points, learning_curve=resplits.curve
+    )
+    return frames | {"bootstrap": bootstrap, "warned": resplits.warned}
+
+
+def every_finding(study: Validation) -> Iterator[Finding]:
     """Every finding of a validation report: those of the audit first."""
-    return [*study.audited, *unchecked(study), *of_data(study)]
+    yield from study.audited
+    yield from unchecked(study)
+    yield from findings_of_data(study)
 
 
-def of_data(study: Validation) -> list[Finding]:
+def findings_of_data(study: Validation) -> Iterator[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
-    data = [*_rows(study), *_threshold(study), *_features(study), *_folds(study), *_fits(study)]
-    data += rows_without_value(study.rows_without_value, study.rows.size)
-    chosen = picked(study, [name for name in study.systems if name != study.baseline])
-    return [*data, *chosen, *([] if study.few_pooled else skewed(study))]
+    yield from _rows(study)
+    yield from _threshold(study)
+    yield from _features(study)
+    yield from _folds(study)
+    yield from _fits(study)
+    yield from rows_without_value(study.rows_without_value, study.rows.size)
+    yield from picked(study, [name for name in study.systems if name != study.baseline])
+    if not study.few_pooled:
+        yield from skewed(study)
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
-    e = study.examples
-    n = len(study.examples)
+    """What was read, what was left out, and the actual values: their range, or their classes."""
+    examples = study.examples
+    n = len(examples)
     yield kinds.ROWS_READ.note(
-        e.read, "rows", used=rows_used(e.read, n, len(e.score)), columns=columns_read(e.columns)
+        examples.read,
+        "rows",
+        used=rows_used(examples.read, n, len(examples.score)),
+        columns=columns_read(examples.columns),
     )
-    for exclusion in e.exclusions:
-        names = listed(
-            map(repr, exclusion.names)
-            if exclusion.kind is kinds.UNUSED_COLUMNS
-            else exclusion.names
-        )
+    for exclusion in examples.exclusions:
+        names: Iterable[str] = exclusion.names
+        if exclusion.kind is kinds.UNUSED_COLUMNS:
+            names = map(repr, names)
         yield exclusion.kind.warning(
-            exclusion.count, "out", n=exclusion.count, names=names, of=exclusion.total
+            exclusion.count, "out", n=exclusion.count, names=listed(names), of=exclusion.total
         )
-    if not e.classes:
+    if not examples.classes:
         low, high, mean = study.label_range
         yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)
         return
-    shares = listed(
-        f"{name}: {of_class:,}"
-        for name, of_class in zip(e.classes, study.class_counts, strict=True)
-    )
+    sizes = []
+    for name, size in zip(examples.classes, study.class_counts, strict=True):
+        sizes.append(f"{name}: {size:,}")
     class_note = ""
-    if len(e.classes) == 2:
-        class_note = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}."
-    yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=class_note)
+    if len(examples.classes) == 2:
+        class_note = f" Class 1 is {class_named(examples.classes[1], examples.columns['label'])}."
+    yield kinds.CLASS_SHARES.note(n, "read", shares=listed(sizes), two=class_note)
 
 
 def _threshold(study: Validation) -> Iterator[Finding]:
-    """How scores that are not doubles are compared with the threshold, and whether it decides all
-    rows alike.
+    """How scores that are not doubles are compared with the threshold, whether it decides all rows
+    alike, decisions given as scores, and scores outside 0..1 for which 0.5 is hardly meant.
     """
     if study.threshold is None:
         return
     stored = study.examples.precision
-    scores_of = ends(study.examples.score)
+    score_ends = ends(study.examples.score)
+    thresholds = {name: rules.rounded(study.threshold, stored[name]) for name in score_ends}
     yield from rounded(study.threshold, stored)
-    yield from idle(
-        {name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of
-    )
-    outside_0_1 = {
-        name: ends_of_scores
-        for name, ends_of_scores in scores_of.items()
-        if ends_of_scores[0] < 0 or ends_of_scores[1] > 1
-    }
-    yield from decisions_as_scores({name: [study.pooled[name].counts] for name in scores_of})
+    yield from idle(thresholds, score_ends)
+    yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
+    outside_0_1 = []
+    for name, (lowest, highest) in score_ends.items():
+        if lowest < 0 or highest > 1:
+            outside_0_1.append(f"{name} {number(lowest)} to {number(highest)}")
     if outside_0_1 and "threshold" not in study.p.given:
-        scores = listed(
-            f"{name} {number(low)} to {number(high)}" for name, (low, high) in outside_0_1.items()
-        )
         yield kinds.USUAL_THRESHOLD.warning(
-            len(outside_0_1), threshold=study.threshold, scores=scores
+            len(outside_0_1), threshold=study.threshold, scores=listed(outside_0_1)
         )
 
 
 def _features(study: Validation) -> Iterator[Finding]:
-    if (table := study.examples.features) is not None:
-        words = list(table.select_dtypes(exclude="number"))
-        count = table.shape[1]
-        types = f"of them text: {listed(words)}" if words else "all numbers"
-        yield kinds.FEATURES.note(count, features=count, types=types)
-        if constant := [str(name) for name in table if table[name].nunique(dropna=False) < 2]:
+    """The columns that models were fitted on, those with one value only, and the steps of each
+    model; nothing for predictions.
+    """
+    table = study.examples.features
+    if table is not None:
+        text_columns = list(table.select_dtypes(exclude="number"))
+        types = f"of them text: {listed(text_columns)}" if text_columns else "all numbers"
+        n_columns = table.shape[1]
+        yield kinds.FEATURES.note(n_columns, features=n_columns, types=types)
+        constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
+        if constant:
             yield kinds.CONSTANT_FEATURES.warning(len(constant), columns=listed(constant))
-    yield from (kinds.MODELS.note(steps=text) for text in study.described)
+    for steps in study.described:
+        yield kinds.MODELS.note(steps=steps)
 
 
 def _folds(study: Validation) -> Iterator[Finding]:
     """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was
     simulated.
     """
-    e = study.examples
-    if e.ids_again:
-        fewest, largest_count = study.times_of_ids
-        repeats_text = f"{fewest}" if fewest == largest_count else f"{fewest} to {largest_count}"
+    examples = study.examples
+    if examples.ids_again:
+        fewest, most_times = study.times_of_ids
+        times_of_each = f"{fewest}" if fewest == most_times else f"{fewest} to {most_times}"
         once = ""
         if study.settings.unit == "id":
             once = " Each id counts once, with the mean of its repeats."
-        form, times = "repeats", e.repeats
-        if e.has_resampled_folds:
+        form = "repeats"
+        times = examples.repeats
+        if examples.has_resampled_folds:
             form = "redrawn"
             times = len(study.tests)
-        if e.repeats == len(study.tests):
+        if examples.repeats == len(study.tests):
             form = "holdouts"
         yield kinds.REPEATED_FOLDS.note(
-            times, form, each=repeats_text, once=once, times=times, rows=len(e), ids=study.distinct
+            times,
+            form,
+            each=times_of_each,
+            once=once,
+            times=times,
+            rows=len(examples),
+            ids=study.distinct,
         )
-    if n := study.untested:
-        yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
+    if study.untested:
+        yield kinds.UNTESTED_ROWS.note(study.untested, rows=counted(study.untested, "row"))
     if study.pooled_of_folds:
         rows = counted(study.distinct, study.row_name)
-        form = "classes" if study.examples.classes else "forecasts"
+        form = "classes" if examples.classes else "forecasts"
         yield kinds.FEW_POOLED.note(study.distinct, form, rows=rows, folds=len(study.tests))
 
 
-def unchecked(study: Validation) -> list[Finding]:
-    """The checks that could not be run, which the verdict weighs for itself."""
+def unchecked(study: Validation) -> Iterator[Finding]:
+    """The checks that could not be run, if there are any; the verdict weighs them for itself."""
     n = len([check for check in study.checks if check.lacks])
-    if not n:
-        return []
-    return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))]
+    if n:
+        yield kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))
 
 
 def _fits(study: Validation) -> Iterator[Finding]:
@@ -529,12 +565,15 @@ def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
     label = study.primary.label
     note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
-    columns = named("estimate=what | claim") | {label: limits("value")}
-    columns |= named("n of | method w", of=lambda _: _units_of)
-    crossed = {
-        head: _struck(column, lambda row: not _is_valid(study, row), "muted")
-        for head, column in columns.items()
-    }
+    columns = named("estimate=what | claim")
+    columns[label] = limits("value")
+    columns["n"] = _units_of
+    columns |= named("method w")
+
+    def is_naive(row: Record) -> bool:
+        return not _is_valid(study, row)
+
+    crossed = {head: _struck(column, is_naive, "muted") for head, column in columns.items()}
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
     return of_rows(caption, study.intervals, crossed, note, INTERVALS)
 
@@ -552,14 +591,18 @@ def _units_of(row: Record) -> str:
 
 
 def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str = "") -> Column:
-    """A column whose cells are crossed out in some rows, in all where none are named."""
+    """A column whose cells are crossed out in the rows for which `where` is true, by default in
+    all. kind: further classes of HTML of these cells.
+    """
 
-    def struck(cell: Cell) -> Cell:
-        return replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
-
-    def cells(rows: Rows) -> list[Cell | str]:
-        cells_and_rows = zip(map(as_cell, column(rows)), rows, strict=True)
-        return [struck(cell) if where(row) else cell for cell, row in cells_and_rows]
+    def cells(rows: Rows) -> list[Cell]:
+        """The cells of the column, crossed out where they are to be."""
+        struck = []
+        for cell, row in zip(map(as_cell, column(rows)), rows, strict=True):
+            if where(row):
+                cell = replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
+            struck.append(cell)
+        return struck
 
     return cells
 
@@ -567,41 +610,56 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
 def by_fold(study: Validation) -> Html:
     """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
     frame = study.by_fold[study.by_fold["system"] == study.subject]
-    gap = study.gap
     primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
-    places_by_metric = {
-        chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics
-    }
+    places = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
     columns: dict[str, Callable[[Record], Cell]] = {
         "fold": lambda row: Cell(str(row["fold"])),
-        "training": lambda row: number_cell(row["train"], 0) if row["train"] else Cell("?"),
+        "training": _training_rows,
         "test": _number("test", 0),
         label: _number("label", 3),
-        **{name: _number(name, places) for name, places in places_by_metric.items()},
     }
-    if gap is not None:
-        frame = frame.assign(gap=gap)
-        columns[f"{primary} in training"] = _number("on_train", places_by_metric[primary])
-        columns["better by"] = _number("gap", places_by_metric[primary], signed)
-    rows = [[make(row) for make in columns.values()] for row in frame.to_dict("records")]
+    for metric in places:
+        columns[metric] = _number(metric, places[metric])
+    if study.gap is not None:
+        frame = frame.assign(gap=study.gap)
+        columns[f"{primary} in training"] = _number("on_train", places[primary])
+        columns["better by"] = _number("gap", places[primary], signed)
+    rows = []
+    for row in frame.to_dict("records"):
+        rows.append([cell_of_row(row) for cell_of_row in columns.values()])
+    heads = list(columns)
     if study.holdout:
         note = "One holdout: there are no folds to pool."
-        return tables.table(f"{study.subject}, the one test set", list(columns), rows, note)
-    pooled_values = {
-        c.label: study.estimate(c, study.subject).value for c in study.settings.metrics
+        return tables.table(f"{study.subject}, the one test set", heads, rows, note)
+    # below the folds, cells by the heads of their columns; the metrics follow the first four heads
+    pooled = {
+        "fold": Cell("pooled", tag="strong"),
+        "test": number_cell(study.rows.size, 0),
     }
-    pooled = {name: replace(columns[name](pooled_values), tag="strong") for name in pooled_values}
-    means = {name: columns[name](study.mean_of_folds) for name in [*columns][4:]}
-    pooled |= {"fold": Cell("pooled", tag="strong"), "test": number_cell(study.rows.size, 0)}
-    means |= {"fold": Cell("mean of folds")}
-    rows += [[row.get(name, Cell("")) for name in columns] for row in (pooled, means)]
-    differing = [name for name in pooled_values if pooled[name].text != means[name].text]
+    means = {"fold": Cell("mean of folds")}
+    for head in heads[4:]:
+        means[head] = columns[head](study.mean_of_folds)
+    differing = []
+    for chosen in study.settings.metrics:
+        value = study.estimate(chosen, study.subject).value
+        cell = number_cell(value, places[chosen.label])
+        pooled[chosen.label] = replace(cell, tag="strong")
+        if cell.text != means[chosen.label].text:
+            differing.append(chosen.label)
+    for cells in (pooled, means):
+        rows.append([cells.get(head, Cell("")) for head in heads])
     note = f"{_heterogeneity(study)}{_pooled_is_no_mean(study, differing)}"
-    return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
+    return tables.table(f"{study.subject}, fold by fold", heads, rows, note)
+
+
+def _training_rows(row: Record) -> Cell:
+    """The number of training rows of a fold; ? if it is unknown."""
+    return number_cell(row["train"], 0) if row["train"] else Cell("?")
 
 
 def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
+    """From a row to the cell of its number in this column, with so many decimals."""
     return lambda row: number_cell(row[name], places, show)
 
 
@@ -630,7 +688,7 @@ def _pooled_is_no_mean(study: Validation, differing: Collection[str]) -> str:
 
 
 def paired(study: Validation) -> Html:
-    """The subject against every other system on the same folds and rows."""
+    """The subject against every other system on the same rows, pooled, and on the same folds."""
     if not len(study.paired):
         return paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
@@ -651,35 +709,41 @@ def paired(study: Validation) -> Html:
         pooled |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
     label = study.primary.label
     level = f"{study.settings.level:.0%} interval"
-    c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
-    tested_by = page.methods(study.paired)
-    if study.paired["method"].nunique() > 1:
-        seconds = study.paired.groupby("method", sort=False)["second"].agg(listed)
-        method_texts = (f"{method} against {names}" for method, names in seconds.items())
-        tested_by = "; by ".join(method_texts)
-    n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
-    above = (
-        f"{MODELS.capitalize()}: differences in {label}, {level}, {n} "
-        f"{'of the test set' if study.holdout else 'pooled out of fold'}"
+    comparison = study.compare_pooled(
+        study.primary, (study.subject, study.paired["second"].iloc[0])
     )
+    n = comparison.difference.n
+    rows = "of the test set" if study.holdout else "pooled out of fold"
+    sample = f"{n:,} {plural(comparison.unit, n)} {rows}"
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
-    few_note = (
-        f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models "
-        f"are taken as fixed."
-    )
-    note = few_note if study.few_pooled else f"p by {tested_by}{adjusted}."
-    below = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    wrong = texts.sentence(
-        "validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted"
-    )
+    pooled_note = f"p by {_paired_methods(study)}{adjusted}."
+    folds_adjusted = ", not adjusted"
+    if study.few_pooled:
+        pooled_note = (
+            f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' "
+            f"models are taken as fixed."
+        )
+        folds_adjusted = adjusted
+    folds_note = texts.sentence("validation.wrong_note", adjusted=folds_adjusted)
     if study.settings.alternative.one_sided and len(study.paired) > 1:
-        one_sided = texts.sentence("validation.one_sided_note", study)
-        note += one_sided
-        wrong += one_sided
-    above_all = of_rows(above, study.paired, pooled, note, PAIRED)
+        one_sided_note = texts.sentence("validation.one_sided_note", study)
+        pooled_note += one_sided_note
+        folds_note += one_sided_note
+    pooled_caption = f"{MODELS.capitalize()}: differences in {label}, {level}, {sample}"
+    of_models = of_rows(pooled_caption, study.paired, pooled, pooled_note, PAIRED)
     if study.holdout:
-        return above_all
-    return stack([above_all, of_rows(below, study.paired, folded, wrong)])
+        return of_models
+    folds_caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
+    of_learner = of_rows(folds_caption, study.paired, folded, folds_note)
+    return stack([of_models, of_learner])
+
+
+def _paired_methods(study: Validation) -> str:
+    """How the pairs were tested; if not all in one way, each way with the systems against which."""
+    if study.paired["method"].nunique() == 1:
+        return page.methods(study.paired)
+    systems = study.paired.groupby("method", sort=False)["second"].agg(listed)
+    return "; by ".join(f"{method} against {names}" for method, names in systems.items())
 
 
 def estimates(study: Validation) -> Html:
@@ -699,11 +763,12 @@ def fold_map(study: Validation) -> figures.Figure:
     along = ALONG[study.axis]
     frame = study.stretches(BINS)
     rows = counted(len(study.rows_of_first_repeat), "row")
-    both_note = (
-        "; both: some of these rows are in the training set, others in the test set, and no row is "
-        "in both"
-    )
-    mixed = both_note if "both" in set(frame["kind"]) else ""
+    mixed = ""
+    if "both" in set(frame["kind"]):
+        mixed = (
+            "; both: some of these rows are in the training set, others in the test set, and no "
+            "row is in both"
+        )
     fold_count = frame["fold"].nunique()
     repeat = ""
     if study.examples.repeats > 1:
@@ -735,21 +800,25 @@ def folds(study: Validation) -> figures.Figure:
             f"{label} on each fold's test rows.{sides} {ends} over "
             f"{counted(len(study.tests), 'fold')}."
         )
-    names: dict[str, Any] = {"label": label, "subject": study.subject}
-    names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
-    return figures.picture(curve_plots.draw_folds, frame, caption=caption, height=2.8, **names)
+    return figures.picture(
+        curve_plots.draw_folds,
+        frame,
+        caption=caption,
+        height=2.8,
+        label=label,
+        subject=study.subject,
+        xlabel=f"fold (n = {counted(study.rows.size, 'row')} tested)",
+    )
 
 
 def interval_plot(study: Validation) -> figures.Figure:
     """The honest intervals and the naive ones, which are grey, on one axis."""
-    frame = pd.DataFrame(
-        {"name": study.intervals["what"]}
-        | {c: study.intervals[c] for c in ("value", "low", "high")}
-    )
-    frame["colour"] = [
-        plots.COLOURS[0] if _is_valid(study, row) else plots.GREY
-        for row in study.intervals.to_dict("records")
-    ]
+    frame = study.intervals[["what", "value", "low", "high"]].rename(columns={"what": "name"})
+    colours = []
+    for row in study.intervals.to_dict("records"):
+        is_valid = _is_valid(study, row)
+        colours.append(plots.COLOURS[0] if is_valid else plots.GREY)
+    frame["colour"] = colours
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))
     caption = texts.sentence("validation.interval_plot", study)
@@ -763,22 +832,25 @@ def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
     without any.
     """
-    selected_count, column_count = study.selection_sizes
+    n_selected, n_columns = study.selection_sizes
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
     }
-    wrong = study.selection["verdict"].iloc[:2].eq("better").all()
-    difference_limits = limits("difference", "difference_low", "difference_high", signed)
+    leaks = study.selection["verdict"].iloc[:2].eq("better").all()
+    difference = limits("difference", "difference_low", "difference_high", signed)
+
+    def is_leak(row: Record) -> bool:
+        """True for a value that a selection outside the folds has raised."""
+        return bool(leaks and row["columns"] != INSIDE)
+
     columns: dict[str, Column] = {
-        f"{selected_count} of {column_count:,} columns": each(
+        f"{n_selected} of {n_columns:,} columns": each(
             lambda row: words.get(row["columns"], "as given")
         ),
-        study.primary.label: _struck(
-            limits("value"), lambda row: wrong and row["columns"] != INSIDE
-        ),
-        "minus the last": lambda rows: [*difference_limits(rows[:-1]), ""],
-        "adjusted p": lambda rows: [*p_column("adjusted")(rows[:-1]), ""],
+        study.primary.label: _struck(limits("value"), is_leak),
+        "minus the last": _but_last(difference),
+        "adjusted p": _but_last(p_column("adjusted")),
     }
     n, test = study.selection[["n", "test"]].iloc[0]
     note = texts.sentence(
@@ -788,15 +860,22 @@ def selection(study: Validation) -> Html:
     return of_rows(caption, study.selection, columns, note)
 
 
+def _but_last(column: Column) -> Column:
+    """The column with an empty cell in the last row."""
+
+    def cells(rows: Rows) -> list[Cell | str]:
+        return [*column(rows[:-1]), ""]
+
+    return cells
+
+
 # Other splits -------------------------------------------------------------------------------------
 
 
 def _why_not(way: Unfitted) -> str:
     """A way of splitting and why it was not fitted in full."""
-    return (
-        f"{way.way}: "
-        f"{way.reason or f'{way.made:,} of {way.wanted:,} fits completed in the time allowed'}"
-    )
+    fits = f"{way.made:,} of {way.wanted:,} fits completed in the time allowed"
+    return f"{way.way}: {way.reason or fits}"
 
 
 def other_splits(study: Validation) -> Html:
@@ -810,25 +889,35 @@ def other_splits(study: Validation) -> Html:
         f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in "
         f"other ways"
     )
-    summary = of_rows(caption, study.other_splits.summary, columns, _lesson(study))
-    return stack([summary, _bootstrap(study.other_splits), _ignoring(study, study.other_splits)])
+    resplits = study.other_splits
+    summary = of_rows(caption, resplits.summary, columns, _lesson(study, resplits))
+    return stack([summary, _bootstrap(resplits), _ignoring(study, resplits)])
 
 
-def _lesson(study: Validation) -> str:
-    text = texts.sentence("resplits._lesson_text")
-    single, ratios = study.other_splits.spread_ratios if study.other_splits else ("", {})
-    times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
+def _lesson(study: Validation, resplits: Resplits) -> str:
+    """What the ways of splitting teach: how much more a single holdout varies, and where leaving
+    one row out is wrong.
+    """
+    sentences = []
+    single, ratios = resplits.spread_ratios
+    times = [f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items()]
+    if times:
+        sentences.append(f"{single} varies {' and '.join(times)}.")
+    sentences.append(texts.sentence("resplits._lesson_text"))
     value = study.reversed_by_one_out  # leaving one out can be wrong on every row
-    one_out = "" if value is None else texts.sentence("resplits.one_out", value=number(value))
-    return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
+    if value is not None:
+        sentences.append(texts.sentence("resplits.one_out", value=number(value)))
+    return " ".join(sentences)
 
 
 def _bootstrap(resplits: Resplits) -> Html:
-    if (b := resplits.bootstrap) is None:
+    """The accuracy on all rows by each estimate of the bootstrap; empty where it was not run."""
+    bootstrap = resplits.bootstrap
+    if bootstrap is None:
         return Html("")
-    rows: list[list[Cell | str]] = [
-        [text, number_cell(b.accuracy(name))] for name, text in texts.meanings("bootstrap")
-    ]
+    rows: list[list[Cell | str]] = []
+    for name, meaning in texts.meanings("bootstrap"):
+        rows.append([meaning, number_cell(bootstrap.accuracy(name))])
     return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
@@ -840,10 +929,10 @@ def _ignoring(study: Validation, resplits: Resplits) -> Html:
     split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
     honest = study.estimate(study.primary, study.subject)
     blind = study.interval(study.primary, resplits.ignoring)
-    cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
+    blind_cell = with_interval(blind.value, blind.low, blind.high)
     rows: list[list[Cell | str]] = [
-        [split, cells[0]],
-        [Cell(f"rows at random, {what} ignored", tag="s"), replace(cells[1], tag="s")],
+        [split, with_interval(honest.value, honest.low, honest.high)],
+        [Cell(f"rows at random, {what} ignored", tag="s"), replace(blind_cell, tag="s")],
         ["difference", number_cell(study.optimism(blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
@@ -856,20 +945,20 @@ def strip(study: Validation) -> figures.Figure | Html:
     """Every estimate that each way of splitting gave, on one axis."""
     if study.other_splits is None:
         return Html("")
-    frame, label = study.other_splits.points, study.primary.label
+    frame = study.other_splits.points
     if not len(frame):
-        return paragraph(
-            "No other split was fitted: " + "; ".join(map(_why_not, study.other_splits.unfitted))
-        )
-    rows = study.other_splits.summary.to_dict("records")
-    says = "; ".join(
-        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows
-    )
-    options: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
-    options["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
-    caption = texts.sentence("resplits.strip", study)
+        reasons = "; ".join(map(_why_not, study.other_splits.unfitted))
+        return paragraph(f"No other split was fitted: {reasons}")
+    ranges = []
+    for row in study.other_splits.summary.to_dict("records"):
+        ranges.append(f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}")
     return figures.picture(
-        curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **options
+        curve_plots.draw_strip,
+        frame,
+        caption=texts.sentence("resplits.strip", study),
+        says=f"{'; '.join(ranges)}.",
+        height=figures.tall(frame["way"].nunique(), head=1.0, each=0.5),
+        xlabel=f"{study.primary.label} (n = {counted(len(study.examples), 'row')})",
     )
 
 
@@ -879,12 +968,14 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
     """
     if study.other_splits is None or study.other_splits.curve["rows"].nunique() < 2:
         return Html("")
-    frame, label = study.other_splits.curve, study.primary.label
-    ends = "; ".join(
-        f"{name} {number(line['value'].iloc[0])} at {line['rows'].iloc[0]:,} rows, "
-        f"{number(line['value'].iloc[-1])} at {line['rows'].iloc[-1]:,}"
-        for name, line in frame.groupby("system", sort=False)
-    )
+    frame = study.other_splits.curve
+    label = study.primary.label
+    lines = []
+    for name, line in frame.groupby("system", sort=False):
+        first = line.iloc[0]
+        last = line.iloc[-1]
+        start = f"{number(first['value'])} at {first['rows']:,} rows"
+        lines.append(f"{name} {start}, {number(last['value'])} at {last['rows']:,}")
     caption = (
         f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
         f"highest fold."
@@ -893,7 +984,7 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         plots.curves,
         frame,
         caption=caption,
-        says=f"{ends}.",
+        says=f"{'; '.join(lines)}.",
         x="rows",
         y="value",
         log=True,
@@ -905,17 +996,21 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
 
 SUMMARY = (verdict, leakage, estimates)
 PIECES = (
-    *(
-        title,
-        verdict,
-        leakage,
-        selection,
-        findings,
-        fold_map,
-        interval_plot,
-        intervals,
-        folds,
-        by_fold,
-    ),
-    *(estimates, paired, strip, other_splits, learning_curve, definitions, origin),
+    title,
+    verdict,
+    leakage,
+    selection,
+    findings,
+    fold_map,
+    interval_plot,
+    intervals,
+    folds,
+    by_fold,
+    estimates,
+    paired,
+    strip,
+    other_splits,
+    learning_curve,
+    definitions,
+    origin,
 )
