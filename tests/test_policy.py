@@ -226,9 +226,9 @@ def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
 
 def test_limits_of_another_level_than_the_rules_do_not_decide(tmp_path):
     table = pd.DataFrame({"query": range(30), "a": np.arange(30) / 30, "b": 0.5})
-    ek.significance(table).save(tmp_path / "earlier.json")
+    earlier, _ = saved("significance", tmp_path, ek.significance(table))
     path = written(tmp_path, rules("value.low >= 0 of a", head="level = 0.99\n"))
-    judged = ek.significance(str(tmp_path / "earlier.json"), gate=str(path)).gate
+    judged = ek.significance(str(earlier), gate=str(path)).gate
     (statement,) = judged.statements.to_dict("records")
     assert statement["low"] > 0
     assert statement["result"] == "cannot tell"
