@@ -6,7 +6,6 @@ import builtins
 import json
 import re
 import shlex
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,36 +27,10 @@ from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, clai
 from evalkit.report import plain
 from evalkit.studies.policy import judge
 
-WORDS = [
-    "auc.low",
-    "'my auc'.high",
-    ">=",
-    "<=",
-    "0.5",
-    "1e999",
-    "better",
-    "not",
-    "worse",
-    "or",
-    "equivalent",
-    "than",
-    "to",
-]
-WORDS += [
-    "within",
-    "of",
-    "in",
-    "every",
-    "none",
-    "severity",
-    "severe",
-    "code",
-    "EK3*",
-    "trusted",
-    "'",
-    "__import__('os')",
-    "()",
-]
+WORDS = """
+    auc.low >= <= 0.5 1e999 better not worse or equivalent than to within of in every none severity
+    severe code EK3* trusted ' __import__('os') ()
+"""
 
 
 def written(folder, text):
@@ -66,8 +39,9 @@ def written(folder, text):
     return path
 
 
-def rules(*claims, head="", **more):
-    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in more.items())
+def rules(*claims, head="", **fields):
+    """The text of a policy: these rules, each with these fields, below a head."""
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in fields.items())
     return head + "".join(f"[[rule]]\nthat = {json.dumps(that)}\n{lines}\n" for that in claims)
 
 
@@ -89,29 +63,33 @@ def test_a_rule_is_read_as_it_is_written(text, expected):
     assert claim(text) == expected
 
 
-@given(
-    st.lists(st.sampled_from(WORDS) | st.text(max_size=4), max_size=9).map(" ".join),
-    st.integers(0, 3),
-)
+WORD = st.sampled_from(["'my auc'.high", *WORDS.split()])
+
+
+@given(st.lists(WORD | st.text(max_size=4), max_size=9).map(" ".join), st.integers(0, 3))
 def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
-    tmp_path_factory, text, before
+    tmp_path_factory, text, rules_before
 ):
+    """A rule has three lines, and its claim begins in column 9 of the second. Nothing is run as
+    code.
+    """
     text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
-    refuse = dict.fromkeys(("eval", "exec", "compile"), None)
     path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
-    path.write_text(rules(*["better"] * before) + f'[[rule]]\nthat = "{text}"\n', encoding="utf-8")
+    others = rules(*["better"] * rules_before)
+    path.write_text(f'{others}[[rule]]\nthat = "{text}"\n', encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        for name in refuse:
+        for name in ("eval", "exec", "compile"):
             patch.setattr(builtins, name, None)
         try:
-            assert len(policy.read(path).rules) == before + 1
+            assert len(policy.read(path).rules) == rules_before + 1
             return
         except ParameterError as error:
-            said = str(error)
+            message = str(error)
     with pytest.raises(WrongRule) as wrong:
         claim(text)
-    assert 0 <= wrong.value.letter <= len(text)
-    assert said.startswith(f"fuzzed.toml, line {3 * before + 2}, column {9 + wrong.value.letter}: ")
+    letter = wrong.value.letter
+    assert 0 <= letter <= len(text)
+    assert message.startswith(f"fuzzed.toml, line {3 * rules_before + 2}, column {9 + letter}: ")
 
 
 @pytest.mark.parametrize(
@@ -171,17 +149,13 @@ def test_a_rule_about_what_the_report_lacks_is_refused_before_anything_is_comput
         ek.rating(forecasts(), metrics="mae", gate=str(path))
 
 
-def forecasts(n=200, **moved):
+def forecasts(n=200, a=0.0, b=0.0):
+    """Forecasts of systems a and b that are this much too high, with noise of 1, in two parts."""
     rng = np.random.default_rng(5)
     actual = rng.normal(0, 1, n)
-    sides = {name: actual + moved.get(name, 0.0) + rng.normal(0, 1, n) for name in ("a", "b")}
-    frame = pd.DataFrame(
-        {
-            "id": range(n),
-            "actual": actual,
-            **{f"forecast_{name}": side for name, side in sides.items()},
-        }
-    )
+    frame = pd.DataFrame({"id": range(n), "actual": actual})
+    for name, bias in (("a", a), ("b", b)):
+        frame[f"forecast_{name}"] = actual + bias + rng.normal(0, 1, n)
     return frame.assign(part=np.where(frame["id"] % 4, "most", "few"))
 
 
@@ -191,36 +165,33 @@ def forecasts(n=200, **moved):
 @pytest.mark.parametrize(
     "rule, result",
     [
-        *[
-            ("mae.high <= 5", "pass"),
-            ("mae.high <= 0.1", "fail"),
-            ("mae.high <= 0.85 of b", "cannot tell"),
-        ],
-        *[
-            ("mae.value <= 0.1", "fail"),
-            ("mae.low >= 0.1 in every part", "pass"),
-            ("mae.low <= 2 of a", "pass"),
-        ],
-        *[("mae not worse than b within 0.5", "fail"), ("mae not worse than b within 5", "pass")],
-        *[("mae not worse than b within 1.25", "cannot tell"), ("mae better than b", "fail")],
-        *[("mae not worse than b", "fail"), ("mae not worse than a", "pass")],
-        *[
-            ("mae better than a in every part", "pass"),
-            ("mae better or equivalent to b within 9", "fail"),
-        ],
-        *[
-            ("none of severity note", "fail"),
-            ("none of severity severe", "pass"),
-            ("none of code EK5*", "pass"),
-        ],
+        ("mae.high <= 5", "pass"),
+        ("mae.high <= 0.1", "fail"),
+        ("mae.high <= 0.85 of b", "cannot tell"),
+        ("mae.value <= 0.1", "fail"),
+        ("mae.low >= 0.1 in every part", "pass"),
+        ("mae.low <= 2 of a", "pass"),
+        ("mae not worse than b within 0.5", "fail"),
+        ("mae not worse than b within 5", "pass"),
+        ("mae not worse than b within 1.25", "cannot tell"),
+        ("mae better than b", "fail"),
+        ("mae not worse than b", "fail"),
+        ("mae not worse than a", "pass"),
+        ("mae better than a in every part", "pass"),
+        ("mae better or equivalent to b within 9", "fail"),
+        ("none of severity note", "fail"),
+        ("none of severity severe", "pass"),
+        ("none of code EK5*", "pass"),
     ],
 )
 @pytest.mark.parametrize("on_cannot_tell", ["pass", "fail"])
 def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_tell):
+    """The mean absolute errors are 2.0 of a and 0.8 of b."""
     gate = written(tmp_path, rules(rule, on_cannot_tell=on_cannot_tell))
     judged = ek.rating(forecasts(a=2.0), metrics="mae", segments="part", gate=str(gate)).gate
-    assert [word for _, word, _ in judged.rules] == [result]
-    assert judged.passed is ((on_cannot_tell if result == "cannot tell" else result) == "pass")
+    decision = on_cannot_tell if result == "cannot tell" else result
+    assert [found for _, found, _ in judged.rules] == [result]
+    assert judged.passed is (decision == "pass")
 
 
 @pytest.mark.parametrize(
@@ -255,29 +226,33 @@ def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
 
 def test_limits_of_another_level_than_the_rules_do_not_decide(tmp_path):
     table = pd.DataFrame({"query": range(30), "a": np.arange(30) / 30, "b": 0.5})
-    ek.significance(table).save(tmp_path / "earlier.json")
+    earlier, _ = saved("significance", tmp_path, ek.significance(table))
     path = written(tmp_path, rules("value.low >= 0 of a", head="level = 0.99\n"))
-    judged = ek.significance(str(tmp_path / "earlier.json"), gate=str(path)).gate
+    judged = ek.significance(str(earlier), gate=str(path)).gate
     (statement,) = judged.statements.to_dict("records")
     assert statement["low"] > 0
     assert statement["result"] == "cannot tell"
     assert statement["why"] == "only its 95% interval is known"
 
 
-def test_a_number_at_its_bound_keeps_it():
-    at_bound = {"value": 0.5, "low": 0.5, "high": 0.5}
-    for rule in ("m.value >= 0.5", "m.value <= 0.5", "m.low >= 0.5", "m.high <= 0.5"):
-        assert claim(rule).result(**at_bound) == "pass", rule
+@pytest.mark.parametrize(
+    "rule", ["m.value >= 0.5", "m.value <= 0.5", "m.low >= 0.5", "m.high <= 0.5"]
+)
+def test_a_number_at_its_bound_keeps_it(rule):
+    assert claim(rule).result(value=0.5, low=0.5, high=0.5) == "pass"
 
 
-def test_a_number_with_an_undefined_limit_cannot_tell_of_the_other():
-    alone = {"value": 0.8, "low": 0.6, "high": float("nan")}
-    assert claim("m.low >= 0.5").result(**alone) == "cannot tell"
-    assert claim("m.value >= 0.5").result(**alone) == "pass"
+@pytest.mark.parametrize(
+    "rule, result", [("m.low >= 0.5", "cannot tell"), ("m.value >= 0.5", "pass")]
+)
+def test_a_number_with_an_undefined_limit_cannot_tell_of_the_other(rule, result):
+    assert claim(rule).result(value=0.8, low=0.6, high=float("nan")) == result
 
 
-def errors_of_two(difference):
-    """Forecasts of two systems whose absolute errors are 2 and as much more, give or take 0.1."""
+def two_errors(difference):
+    """Forecasts of two systems: the absolute errors of b are 2, those of a as much larger, each
+    give or take 0.1.
+    """
     give_or_take = np.tile([-0.1, 0.1, 0.1, -0.1], 20)
     frame = pd.DataFrame({"id": range(80), "actual": 0.0, "forecast_b": 2.0 + give_or_take})
     return frame.assign(forecast_a=2.0 + difference - give_or_take)
@@ -289,14 +264,14 @@ def errors_of_two(difference):
 )
 def test_not_worse_within_is_decided_by_the_limit_on_the_worse_side(difference, result):
     rule = "mae not worse than b within 0.5 of a"
-    judged = ek.rating(errors_of_two(difference), metrics="mae", gate=rule).gate
+    judged = ek.rating(two_errors(difference), metrics="mae", gate=rule).gate
     assert judged.statements["result"].tolist() == [result]
 
 
 def test_the_margin_of_a_rule_goes_before_that_of_the_report():
     """Limits of 0.05 on both sides of no difference."""
     rule = "mae better or equivalent to b within 0.2 of a"
-    judged = ek.rating(errors_of_two(0.0), metrics="mae", margin=0.01, gate=rule).gate
+    judged = ek.rating(two_errors(0.0), metrics="mae", margin=0.01, gate=rule).gate
     assert judged.passed
 
 
@@ -310,64 +285,81 @@ def test_the_margin_of_a_rule_goes_before_that_of_the_report():
 )
 def test_systems_that_do_not_differ_are_neither_better_nor_worse(rule, result):
     """Limits of 0.05 on both sides of no difference."""
-    judged = ek.rating(errors_of_two(0.0), metrics="mae", gate=rule).gate
+    judged = ek.rating(two_errors(0.0), metrics="mae", gate=rule).gate
     assert judged.statements["result"].tolist() == [result]
 
 
 def test_a_policy_passes_only_with_all_of_its_rules(tmp_path):
     path = written(tmp_path, rules("mae.value <= 5", "mae.value <= 1"))
-    judged = ek.rating(errors_of_two(0.0), metrics="mae", gate=str(path)).gate
+    judged = ek.rating(two_errors(0.0), metrics="mae", gate=str(path)).gate
     assert [result for _, result, _ in judged.rules] == ["pass", "fail"]
     assert not judged.passed
     assert judged.failed == ["mae.value <= 1"]
 
 
-def test_each_statement_has_the_limits_of_alpha_over_their_number(tmp_path):
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A gate at 0.9 of rules about two systems' limits, one of them in two slices, about one
+    difference, a value and findings.
+    """
     several = [
         "mae.high <= 9",
         "rmse.high <= 9 in every part",
         "mae not worse than a within 1",
         "mae.value <= 9",
+        "none of severity severe",
     ]
-    path = written(tmp_path, rules(*several, "none of severity severe", head="level = 0.9\n"))
-    judged = ek.rating(forecasts(), metrics="mae,rmse", segments="part", gate=str(path)).gate
+    path = written(tmp_path_factory.mktemp("policy"), rules(*several, head="level = 0.9\n"))
+    return read_in_parts(gate=str(path)).gate
+
+
+def read_in_parts(**given):
+    return ek.rating(forecasts(), metrics="mae,rmse", segments="part", **given)
+
+
+def test_the_level_of_each_statement_is_1_minus_alpha_over_their_number(judged):
+    """Statements without a limit, about a value or a finding, do not count."""
     assert judged.tested == 2 + 2 * 2 + 1
     assert judged.level == pytest.approx(1 - 0.1 / 7)
-    strict, usual = (
-        ek.rating(forecasts(), metrics="mae,rmse", segments="part", level=at)
-        for at in (judged.level, 0.95)
-    )
-    for study, ends in ((strict, ["rule_low", "rule_high"]), (usual, ["low", "high"])):
-        expected = study.estimates[study.estimates["metric"] == "mae"].set_index("system")[
-            ["low", "high"]
-        ]
-        there = judged.statements[judged.statements["rule"] == 0].set_index("system")[ends]
-        assert np.array_equal(there, expected.loc[there.index])
-    row = judged.statements[judged.statements["rule"] == 2].iloc[0]
-    other = strict.comparisons.iloc[0]
-    assert sorted(abs(row[["rule_low", "rule_high"]])) == pytest.approx(
-        sorted(abs(other[["low", "high"]]))
-    )
+
+
+@pytest.mark.parametrize("limit", ["low", "high"])
+def test_a_statement_has_the_limit_of_its_level_beside_that_of_the_report(judged, limit):
+    of_mae = judged.statements.query("rule == 0").set_index("system")
+    for name, study in (
+        (f"rule_{limit}", read_in_parts(level=judged.level)),
+        (limit, read_in_parts()),
+    ):
+        expected = study.estimates.query("metric == 'mae'").set_index("system")[limit]
+        assert of_mae[name].to_dict() == expected.to_dict()
+
+
+def test_a_statement_about_a_difference_has_the_limits_of_its_level(judged):
+    """Its difference may be turned: with the other sign and limits exchanged."""
+    (statement,) = judged.statements.query("rule == 2")[["rule_low", "rule_high"]].abs().to_numpy()
+    row = read_in_parts(level=judged.level).comparisons.set_index("metric").loc["mae"]
+    assert sorted(statement) == pytest.approx(sorted(row[["low", "high"]].abs()))
 
 
 def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
-    """Ten metrics of two equal arms, neither worse than the other: at 95% each, two of five
-    releases would fail.
+    """Ten metrics of two equal arms, neither worse than the other, in 40 releases: at most 5 %
+    fail, but for two standard errors. At 95% each, two of five would.
     """
     names = [f"m{i}" for i in range(10)]
-    both = [f"{name} not worse than {other}" for name in names for other in ("b of a", "a of b")]
-    path = written(tmp_path, rules(*both, on_cannot_tell="pass"))
-    naive, failed, releases = 0, 0, 40
+    claims = [f"{name} not worse than {arms}" for name in names for arms in ("b of a", "a of b")]
+    path = written(tmp_path, rules(*claims, on_cannot_tell="pass"))
+    releases = 40
+    failed = 0
+    with_a_difference = 0
     for seed in range(releases):
         values = np.random.default_rng(seed).normal(0, 1, (80, 10))
         table = pd.DataFrame(values, columns=names).assign(user=range(80), arm=["a", "b"] * 40)
-        study = ek.interleaving(
-            users=table, metrics=",".join(names), best="high", gate=str(path), world="none"
-        )
+        asked = {"metrics": ",".join(names), "best": "high", "gate": str(path), "world": "none"}
+        study = ek.interleaving(users=table, **asked)
         failed += not study.gate.passed
-        naive += bool((study.users.comparisons["p"] < 0.05).any())
-    assert failed <= (0.05 + 2 * (0.05 * 0.95 / releases) ** 0.5) * releases
-    assert naive > 0.25 * releases
+        with_a_difference += bool((study.users.comparisons["p"] < 0.05).any())
+    assert failed / releases <= 0.05 + 2 * (0.05 * 0.95 / releases) ** 0.5
+    assert with_a_difference / releases > 0.25
 
 
 # A report read again ------------------------------------------------------------------------------
@@ -407,7 +399,9 @@ MORE = {
 
 
 def saved(name, folder, study):
-    study.save(folder / f"{name}.units.parquet") if name != "diff" else None
+    """The path of the JSON of a report, beside which its units are, and its gate."""
+    if name != "diff":
+        study.save(folder / f"{name}.units.parquet")
     results = plain(page(study.report).results(study).results)
     (folder / f"{name}.json").write_text(json.dumps(results), encoding="utf-8")
     return folder / f"{name}.json", results["gate"]
@@ -426,24 +420,31 @@ def shops(*, shared=False):
     rng = np.random.default_rng(8)
     shop = rng.choice([*"abc"], 900)
     label = rng.integers(0, 2, 900)
-    wrong = rng.random(900) < np.where(shop == "c", 0.6, 0.2)
-    score = np.where(wrong, 1 - label, label)
+    is_wrong = rng.random(900) < np.where(shop == "c", 0.6, 0.2)
+    score = np.where(is_wrong, 1 - label, label)
     user = np.arange(900) // 3 if shared else np.arange(900)
     return pd.DataFrame({"y_true": label, "y_score": score, "shop": shop, "user": user})
+
+
+def checked(file, rule, folder):
+    """What `evalkit check` finds of a report, and its status."""
+    path = folder / "checked.json"
+    status = command.main(["check", str(file), str(rule), "--json", str(path)])
+    return json.loads(path.read_text()), status
 
 
 def test_check_judges_slices_as_the_report_does(tmp_path):
     path = written(tmp_path, rules(*ABOUT_SLICES))
     asked = {"metrics": "accuracy", "segments": "shop", "slices": "shop", "gate": str(path)}
     file, gate = saved("classification", tmp_path, ek.classification(shops(), **asked))
-    assert command.main(["check", str(file), str(path), "--json", str(tmp_path / "out.json")]) == 3
-    checked = json.loads((tmp_path / "out.json").read_text())
-    assert [rule["result"] for rule in checked["rules"]] == ["fail", "fail", "fail", "pass"]
-    for rule, ours in zip(gate["rules"], checked["rules"], strict=True):
-        assert ours["result"] == rule["result"]
-        for statement, our_statement in zip(rule["statements"], ours["statements"], strict=True):
+    results, status = checked(file, path, tmp_path)
+    assert status == 3
+    assert [rule["result"] for rule in results["rules"]] == ["fail", "fail", "fail", "pass"]
+    for rule, of_check in zip(gate["rules"], results["rules"], strict=True):
+        assert of_check["result"] == rule["result"]
+        for expected, found in zip(rule["statements"], of_check["statements"], strict=True):
             for name in ("value", "low", "high", "rule_low", "rule_high", "why"):
-                assert our_statement[name] == pytest.approx(statement[name], abs=1e-12)
+                assert found[name] == pytest.approx(expected[name], abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", ABOUT_SLICES[1:])
@@ -478,88 +479,112 @@ def test_a_diff_compares_no_slices_with_each_other(tmp_path):
         ek.check(study, "no worse slice between shop")
 
 
+# numbers that a simulation of the rule gives, by drawn signs
+SIMULATED = ["catches", "unchanged_fails", "margin", "power", "units_needed"]
+
+
+def statements_of(rule):
+    frame = pd.DataFrame(rule["statements"])
+    return frame.sort_values(["system", "against", "slice"], ignore_index=True)
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_check_finds_what_the_page_says(name, tmp_path, capsys):
     path = written(tmp_path, rules(*REPORTS[name], on_cannot_tell="pass"))
     file, gate = saved(name, tmp_path, getattr(ek, name)(gate=str(path), **MORE.get(name, {})))
-    status = command.main(["check", str(file), str(path), "--json", str(tmp_path / "out.json")])
+    results, status = checked(file, path, tmp_path)
     assert status == (0 if gate["passed"] else 3)
-    checked = json.loads((tmp_path / "out.json").read_text())
-    assert (checked["passed"], checked["level_of_each"]) == (gate["passed"], gate["level_of_each"])
-    for rule, ours in zip(gate["rules"], checked["rules"], strict=True):
-        assert (rule["that"], rule["result"]) == (ours["that"], ours["result"])
-        key = ["system", "against", "slice"]
-        both = [
-            pd.DataFrame(of["statements"]).sort_values(key, ignore_index=True)
-            for of in (rule, ours)
-        ]
-        # its signs are drawn, which tells most in the tails
-        tails = ["catches", "unchanged_fails", "margin", "power", "units_needed"]
-        loose = name == "interleaving"
-        for columns, rtol in ((both[0].columns.difference(tails), 2e-3), (tails, 0.05)):
-            chosen = [frame[columns] for frame in both]
-            rtol, atol = (rtol, 1e-4) if loose else (1e-5, 1e-8)
-            pd.testing.assert_frame_equal(*chosen, rtol=rtol, atol=atol)
+    for fact in ("passed", "level_of_each"):
+        assert results[fact] == gate[fact]
+    exact = {"rtol": 1e-5, "atol": 1e-8}
+    drawn = {"rtol": 2e-3, "atol": 1e-4}  # other signs of sessions; tails differ most
+    tolerance = drawn if name == "interleaving" else exact
+    tolerance_of_tails = drawn | {"rtol": 0.05} if name == "interleaving" else exact
+    for rule, of_check in zip(gate["rules"], results["rules"], strict=True):
+        assert (rule["that"], rule["result"]) == (of_check["that"], of_check["result"])
+        expected = statements_of(rule)
+        found = statements_of(of_check)
+        pd.testing.assert_frame_equal(
+            expected.drop(columns=SIMULATED), found.drop(columns=SIMULATED), **tolerance
+        )
+        pd.testing.assert_frame_equal(expected[SIMULATED], found[SIMULATED], **tolerance_of_tails)
     number = escape_markdown(REPORTS[name][0].split()[0])
     assert f"| {number} " in capsys.readouterr().out
 
 
-def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path, capsys):
+def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path):
     """q1 and q2 have both, 1 and 2 against 0 and 1."""
     nothing = float("nan")
     table = {"query": ["q0", "q1", "q2", "q3"], "a": [nothing, 1, 2, 3], "b": [0, 0, 1, nothing]}
     file, _ = saved("significance", tmp_path, ek.significance(pd.DataFrame(table)))
-    command.main(["check", str(file), "value better than b", "--json", str(tmp_path / "out.json")])
-    (rule,) = json.loads((tmp_path / "out.json").read_text())["rules"]
+    results, _ = checked(file, "value better than b", tmp_path)
+    (rule,) = results["rules"]
     assert [statement["value"] for statement in rule["statements"]] == [1]
 
 
-def test_a_limit_that_the_units_do_not_tell_is_none(tmp_path, capsys):
+def test_check_cannot_tell_limits_that_allow_for_the_choice_of_a_threshold(tmp_path, capsys):
+    """Of three systems: three limits of accuracy, and two differences from gbm."""
     study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
     file, _ = saved("chosen", tmp_path, study)
-    path = written(
-        tmp_path, rules("accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm")
-    )
+    claims = ["accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm"]
+    path = written(tmp_path, rules(*claims))
     assert command.main(["check", str(file), str(path)]) == 3
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| accuracy")]
     assert len(rows) == 5
-    assert all(
-        "cannot tell limits recomputed from the units" in row or "does not compare" in row
-        for row in rows
-    )
+    why = "cannot tell limits recomputed from the units|does not compare"
+    assert all(re.search(why, row) for row in rows)
 
 
-def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
+@pytest.fixture
+def biased(tmp_path):
+    """The JSON of a report whose system a has a mean absolute error of 2.0, b of 0.8."""
     file, _ = saved("rating", tmp_path, ek.rating(forecasts(a=2.0), metrics="mae"))
-    claims = ["mae.low >= 0.1", "mae.high <= 1", "mae.high <= 0.85 of b"]
-    lines = rules(*claims[:2]) + rules(claims[2], on_cannot_tell="pass")
-    path = written(tmp_path, lines)
+    return file
+
+
+def test_check_writes_a_case_of_junit_for_each_rule(biased, tmp_path):
+    unsure = rules("mae.high <= 0.85 of b", on_cannot_tell="pass")
+    path = written(tmp_path, rules("mae.low >= 0.1", "mae.high <= 1") + unsure)
     junit = tmp_path / "junit.xml"
-    assert command.main(["check", str(file), str(path), "--junit", str(junit)]) == 3
+    assert command.main(["check", str(biased), str(path), "--junit", str(junit)]) == 3
     suite = ElementTree.parse(junit).getroot()
-    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
-        "testsuite",
-        "3",
-        "1",
-        "1",
-    )
-    cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
-    assert cases == dict(zip(claims, ([], ["failure"], ["skipped"]), strict=True))
+    assert suite.tag == "testsuite"
+    counts = [suite.get(name) for name in ("tests", "failures", "skipped")]
+    assert counts == ["3", "1", "1"]
+    assert {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")} == {
+        "mae.low >= 0.1": [],
+        "mae.high <= 1": ["failure"],
+        "mae.high <= 0.85 of b": ["skipped"],
+    }
     assert "a: 1.99 [1.82, 2.16]: fail" in suite.find(".//failure").text
-    assert command.main(["check", str(file), claims[0]]) == 0
-    for wrong, says in (
-        ([str(tmp_path / "no.json"), claims[0]], "cannot be read"),
-        ([str(path), "better"], "policy.toml.json: cannot be read"),
-        ([str(file), "mae ="], "column 5"),
-        ([str(file), "bias.low >= 1"], "the metric must be one of mae, got 'bias'"),
-        ([str(file), claims[0], "--junit", str(tmp_path / "no" / "x.xml")], "cannot write"),
-    ):
-        assert command.main(["check", *wrong]) == 2
-        assert says in capsys.readouterr().err
-    ek.rating(forecasts(100), metrics="mae").save(tmp_path / "other.units.parquet")
-    (tmp_path / "rating.units.parquet").write_bytes((tmp_path / "other.units.parquet").read_bytes())
+
+
+def test_check_of_a_rule_that_is_kept_ends_with_0(biased):
+    assert command.main(["check", str(biased), "mae.low >= 0.1"]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["no.json", "mae.low >= 0.1"], "cannot be read"),
+        (["policy.toml", "better"], "policy.toml.json: cannot be read"),
+        (["rating.json", "mae ="], "column 5"),
+        (["rating.json", "bias.low >= 1"], "the metric must be one of mae, got 'bias'"),
+        (["rating.json", "mae.low >= 0.1", "--junit", "no/x.xml"], "cannot write"),
+    ],
+)
+def test_check_of_what_is_wrong_ends_with_2(biased, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(biased.parent)
+    written(biased.parent, rules("mae.low >= 0.1"))
+    assert command.main(["check", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_check_refuses_units_of_other_inputs(biased):
+    units = biased.with_suffix(".units.parquet")
+    ek.rating(forecasts(100), metrics="mae").save(units)
     with pytest.raises(InputError, match="got those of other inputs"):
-        gates.of_report(file)
+        gates.of_report(biased)
 
 
 @pytest.mark.parametrize("on_cannot_tell, child", [("fail", "failure"), ("pass", "skipped")])
@@ -571,24 +596,31 @@ def test_a_rule_of_which_the_data_do_not_tell_fails_or_is_skipped(tmp_path, on_c
     assert [found.tag for case in suite for found in case] == [child]
 
 
-def test_a_diff_is_checked_on_the_units_that_it_compared(tmp_path, monkeypatch):
+@pytest.fixture
+def diff_file(tmp_path, monkeypatch):
+    """The JSON of the diff of the reports in old and new, in which a has another bias."""
     monkeypatch.chdir(tmp_path)
-    for day, moved in (("old", 0.0), ("new", 1.0)):
-        (tmp_path / day).mkdir()
-        saved("rating", tmp_path / day, ek.rating(forecasts(a=moved), metrics="mae"))
+    for folder, bias in (("old", 0.0), ("new", 1.0)):
+        (tmp_path / folder).mkdir()
+        saved("rating", tmp_path / folder, ek.rating(forecasts(a=bias), metrics="mae"))
     (tmp_path / "diffs").mkdir()
     file, _ = saved("diff", tmp_path / "diffs", ek.diff("old", "new/rating.json"))
+    return file
+
+
+def test_a_diff_is_checked_on_the_units_that_it_compared(diff_file, tmp_path, monkeypatch):
+    """Not on those of a report of this name in the working directory."""
     (tmp_path / "elsewhere" / "new").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "elsewhere")
     ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
-    assert command.main(["check", str(file), "mae.high <= 0.9 of 'new a'"]) == 3
-    (tmp_path / "new" / "rating.units.parquet").write_bytes(
-        Path("new/rating.units.parquet").read_bytes()
-    )
-    with pytest.raises(
-        InputError, match=r"units of new/rating.json, which it compared, are missing or changed"
-    ):
-        gates.of_report(file)
+    assert command.main(["check", str(diff_file), "mae.high <= 0.9 of 'new a'"]) == 3
+
+
+def test_a_diff_whose_units_changed_is_refused(diff_file):
+    ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
+    message = "units of new/rating.json, which it compared, are missing or changed"
+    with pytest.raises(InputError, match=message):
+        gates.of_report(diff_file)
 
 
 def test_a_diff_is_checked_by_the_name_of_its_folder(tmp_path, capsys):
@@ -626,9 +658,8 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
 
 def test_a_gate_is_about_the_table_that_has_the_baseline():
     users = online_samples.users(arm=["free", "paying"] * 4)
-    study = ek.interleaving(
-        online_samples.log(), users, metrics="orders", baseline="paying", gate="better"
-    )
+    asked = {"metrics": "orders", "baseline": "paying", "gate": "better"}
+    study = ek.interleaving(online_samples.log(), users, **asked)
     assert study.gate.words == "orders: every system better against paying"
     assert study.gate.failed == ["free"]
 
@@ -653,59 +684,88 @@ def test_the_words_of_a_gate_have_its_margin_system_and_slices(rule, words):
 # The index ----------------------------------------------------------------------------------------
 
 
-def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
+def test_an_index_of_no_reports_is_refused(tmp_path, capsys):
     assert command.main(["index", str(tmp_path)]) == 2
     assert "must have the results of reports" in capsys.readouterr().err
-    paths = []
-    for day, moved in (("01", 0.0), ("02", 0.5), ("03", 1.0)):
-        (tmp_path / day).mkdir()
-        study = ek.rating(
-            forecasts(a=moved),
-            metrics="mae",
-            data_date=f"2026-01-{day}",
-            title=f"Day {day} & <more>",
-        )
-        paths.append(saved("rating", tmp_path / day, study)[0])
-    study = ek.diff(*paths[:2], gate="not worse")
-    (tmp_path / "diff.json").write_text(json.dumps(plain(page("diff").results(study).results)))
-    (tmp_path / "other.json").write_text("[1]")
-    (tmp_path / "broken.json").write_text("{")
-    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
-    (tmp_path / "lacking.json").write_text('{"schema": "evalkit/2", "report": "x"}')
+
+
+def test_an_index_replaces_no_page_of_another_tool(tmp_path, capsys):
+    saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
     (tmp_path / "index.html").write_text("<h1>Mine</h1>")
     assert command.main(["index", str(tmp_path)]) == 2
     assert "index.html: is not a page of evalkit" in capsys.readouterr().err
-    (tmp_path / "index.html").unlink()
-    assert command.main(["index", str(tmp_path)]) == 0
-    text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    rows = re.findall(
-        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)',
-        text.split("All reports</caption>")[1].split("</table>")[0],
+
+
+@pytest.fixture(scope="module")
+def three_days(tmp_path_factory):
+    """A folder of the reports of three days, each in a folder of its own, the diff of the first
+    two, which fails its gate, and JSON that is none of a report.
+    """
+    folder = tmp_path_factory.mktemp("days")
+    for day, bias in (("01", 0.0), ("02", 0.5), ("03", 1.0)):
+        (folder / day).mkdir()
+        about = {"data_date": f"2026-01-{day}", "title": f"Day {day} & <more>"}
+        saved("rating", folder / day, ek.rating(forecasts(a=bias), metrics="mae", **about))
+    diff = ek.diff(folder / "01" / "rating.json", folder / "02" / "rating.json", gate="not worse")
+    saved("diff", folder, diff)
+    (folder / "other.json").write_text("[1]")
+    (folder / "broken.json").write_text("{")
+    (folder / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    (folder / "lacking.json").write_text('{"schema": "evalkit/2", "report": "x"}')
+    return folder
+
+
+def test_the_index_lists_all_reports_the_newest_first(three_days):
+    assert command.main(["index", str(three_days)]) == 0
+    text = (three_days / "index.html").read_text(encoding="utf-8")
+    listing = text.split("All reports</caption>")[1].split("</table>")[0]
+    third, diff, second, first = re.findall(
+        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', listing, re.DOTALL
     )
-    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == [
-        "03/rating",
-        "diff",
-        "02/rating",
-        "01/rating",
-    ]
-    assert "Day 03 &amp; &lt;more&gt;" in rows[0]
-    assert '<a href="diff.html">−' in rows[2] or '<a href="diff.html">+' in rows[2]
-    assert ("failed" in rows[1], "http" in text, "diff: mae" in text) == (True, False, False)
-    results = json.loads(paths[0].read_text())
-    for n in range(200):
-        (tmp_path / f"{n}.json").write_text(json.dumps(results))
+    paths = {"03/rating": third, "diff": diff, "02/rating": second, "01/rating": first}
+    for path, row in paths.items():
+        assert f'href="{path}.html"' in row
+    assert "Day 03 &amp; &lt;more&gt;" in third
+    assert re.search('<a href="diff.html">[−+]', second)
+    assert "failed" in diff
+    assert "http" not in text
+    assert "diff: mae" not in text
+
+
+def test_the_index_of_200_reports_is_small(three_days, tmp_path):
+    results = (three_days / "01" / "rating.json").read_text()
+    for number in range(200):
+        (tmp_path / f"{number}.json").write_text(results)
     assert command.main(["index", str(tmp_path)]) == 0
     assert (tmp_path / "index.html").stat().st_size < 400_000
 
 
-def test_the_index_orders_reports_by_date_and_shows_no_change_without_one(tmp_path):
+@pytest.fixture(scope="module")
+def odd_dates(tmp_path_factory):
+    """Reports of these dates, the last two of which are not clear, as an index orders them."""
+    folder = tmp_path_factory.mktemp("dates")
     dates = ["September 2026", "9 Oct 2026", "2026-11-9", "2026-11-16", "1/12/2026", "today"]
-    for n, date in enumerate(dates):
-        saved(str(9 - n), tmp_path, ek.rating(forecasts(), metrics="mae", data_date=date))
-    frame = index.ordered(index.read(tmp_path))
-    assert frame["date"].tolist() == ["today", "1/12/2026", *dates[:4]]
-    assert "2 reports without a clear date" in index.over_time("mae", frame).text
-    rows = index.listing(frame).text.splitlines()[2:]
+    for number, date in enumerate(dates):
+        study = ek.rating(forecasts(), metrics="mae", data_date=date)
+        saved(str(9 - number), folder, study)
+    return index.ordered(index.read(folder))
+
+
+def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(odd_dates):
+    assert odd_dates["date"].tolist() == [
+        "today",
+        "1/12/2026",
+        "September 2026",
+        "9 Oct 2026",
+        "2026-11-9",
+        "2026-11-16",
+    ]
+    assert "2 reports without a clear date" in index.over_time("mae", odd_dates).text
+
+
+def test_the_index_shows_no_change_without_a_clear_date(odd_dates):
+    """The newest first: three of four reports with one have a report before."""
+    rows = index.listing(odd_dates).text.splitlines()[2:]  # below the heads
     assert ["]  0.00" in row for row in rows] == [True, True, True, False, False, False]
 
 
@@ -715,9 +775,9 @@ def series_of(folder, number):
     results = json.loads(path.read_text())
     path.unlink()
     for day in range(number):
-        about = results | {"parameters": {"title": f"Day {day + 1}"}}
-        about["parameters"]["data_date"] = str(pd.Timestamp("2026-01-01") + pd.Timedelta(day, "D"))
-        (folder / f"{day}.json").write_text(json.dumps(about))
+        date = pd.Timestamp("2026-01-01") + pd.Timedelta(day, "D")
+        results["parameters"] = {"title": f"Day {day + 1}", "data_date": str(date)}
+        (folder / f"{day}.json").write_text(json.dumps(results))
     return index.ordered(index.read(folder))
 
 
@@ -729,10 +789,11 @@ def test_a_picture_over_time_has_the_last_forty_reports(tmp_path):
 
 
 def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
-    for day, moved in (("01", 0.0), ("02", 1.0)):
-        study = ek.rating(forecasts(a=moved, b=moved), metrics="mae", data_date=f"2026-01-{day}")
+    for day, bias in (("01", 0.0), ("02", 1.0)):
+        study = ek.rating(forecasts(a=bias, b=bias), metrics="mae", data_date=f"2026-01-{day}")
         saved(day, tmp_path, study)
-    second, first = index.listing(index.ordered(index.read(tmp_path))).text.splitlines()[2:]
+    text = index.listing(index.ordered(index.read(tmp_path))).text
+    second, first = text.splitlines()[2:]  # below the heads
     assert re.search(r"\]  \+0\.\d+", second)
     assert not re.search(r"\]  [+−]", first)
 

@@ -173,7 +173,7 @@ def test_systems_with_the_same_best_printed_value_are_both_bold():
     )
 )
 def test_every_unit_lies_in_one_slice(values):
-    members = np.array([one.member for one in slices("c", values, most=5)])
+    members = np.array([one.member for one in slices("c", values, max_slices=5)])
     assert (members.sum(axis=0) == 1).all()
 
 
@@ -190,7 +190,7 @@ def test_many_whole_numbers_that_are_one_double_are_sliced_as_texts():
 
 def test_of_many_texts_the_frequent_stay():
     values = ["a"] * 9 + ["b"] * 5 + list("cdefg")
-    found = slices("country", values, most=3)
+    found = slices("country", values, max_slices=3)
     assert [(one.label, int(one.member.sum())) for one in found] == [
         ("a", 9),
         ("b", 5),
