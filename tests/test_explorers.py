@@ -210,7 +210,7 @@ def test_each_query_has_the_overlap_of_its_two_lists_and_those_side_by_side():
         assert row["overlap@10"] == pytest.approx(common / max(map(len, lists)), abs=5.1e-3)
         assert row["RBO"] == pytest.approx(by_query["rbo"][row["query"]], abs=5.1e-3)
     opened = piece.html.split("<details><summary>q", 2)[1].split("</details>")[0]
-    assert re.findall("<section>(.)<ol>", opened) == list(study.shown)
+    assert re.findall("<section>(.)<ol>", opened) == list(study.compared_systems)
     assert opened.count("<li>") == 16
 
 

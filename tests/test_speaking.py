@@ -44,11 +44,20 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def is_for_types(node: ast.stmt) -> bool:
+    """True for `if TYPE_CHECKING:`, below which types alone are imported."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
 def computing(path: Path) -> Iterator[str]:
-    """What a module computes: imports of what computes, operators on numbers, reductions of
-    columns.
+    """What a module computes: imports of what computes, but for types, operators on numbers,
+    reductions of columns.
     """
-    for node in ast.walk(tree(path)):
+    module = tree(path)
+    for_types = {id(part) for node in module.body if is_for_types(node) for part in ast.walk(node)}
+    for node in ast.walk(module):
+        if id(node) in for_types:
+            continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(COMPUTING):
             yield f"line {node.lineno}: imports {node.module}"
         if isinstance(node, ast.Import) and any(

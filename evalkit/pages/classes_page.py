@@ -4,6 +4,7 @@ by one too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,7 +17,6 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
-from evalkit.metrics.counts import Counts
 from evalkit.numbers import counted, decimals, listed, number, plural, signed_percent
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
@@ -37,6 +37,9 @@ from evalkit.studies import classes, decision_curves, diagnostics, score_curves
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
+
+if TYPE_CHECKING:
+    from evalkit.metrics.counts import Counts
 
 # a piece that stays empty unless the study has the counts of classes, probabilities, scores
 with_class_tables = pieces.where(lambda study: study.class_tables)
@@ -190,8 +193,9 @@ def _confusion_caption(
             in_words += " rows"
         caption += f" Most frequent mistake of {study.leader}: {in_words}."
     if len(class_names) < len(study.names):
-        most_frequent = f"the {len(class_names) - 1} most frequent of {len(study.names):,} classes"
-        caption += f" Drawn: {most_frequent}, and the others together; the JSON holds all classes."
+        most_frequent = class_names[:-1]  # the last one stands for the others
+        drawn = f"the {len(most_frequent)} most frequent of {len(study.names):,} classes"
+        caption += f" Drawn: {drawn}, and the others together; the JSON holds all classes."
     return caption
 
 
@@ -425,7 +429,7 @@ def decision_curve(study: Either) -> Figure | Html:
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
 
-def _benefit(leader: str, name: str, table: Counts) -> Panel:
+def _benefit(leader: str, name: str, table: "Counts") -> Panel:
     """The panel of one class: the leader's net benefit, and a line at 0, that of acting on no row.
 
     name: of the class. table: of the class against the rest.
@@ -436,7 +440,7 @@ def _benefit(leader: str, name: str, table: Counts) -> Panel:
     )
 
 
-def _corners(class_tables: Mapping[str, Counts]) -> dict[str, list[str]]:
+def _corners(class_tables: Mapping[str, "Counts"]) -> dict[str, list[str]]:
     """The lines in the corner of each class's reliability diagram: miscalibration and
     discrimination, with the same decimals for all classes, and slope.
     """

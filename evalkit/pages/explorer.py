@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from evalkit.arrays import Floats
 from evalkit.caching import cached
@@ -18,6 +17,9 @@ from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import texts
 from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST = 500  # rows that a page lists
 ROOM = 10_000  # letters of HTML that they may take, without what they open to
@@ -277,7 +279,7 @@ def _misses_of_pair(missed: Missed) -> Pair:
     return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
-def _values(values: np.ndarray) -> list[Cell | str]:
+def _values(values: "np.ndarray") -> list[Cell | str]:
     """The cells of a column: numbers with the same decimals, or words.
 
     values: an array of doubles or of objects.

@@ -53,7 +53,7 @@ def coin() -> figures.Figure:
     heads = frame["heads"].to_numpy(float)
     probability = frame["chance"].to_numpy(float)
     is_as_many = heads >= SEEN
-    together = number(float(probability[is_as_many].sum()), 4)
+    together = number(float(frame.set_index("heads").at[SEEN, "one_sided"]), 4)
     caption = (
         f"Heads of {flips} flips of a fair coin. Red: {SEEN} heads or more, {together} together."
     )

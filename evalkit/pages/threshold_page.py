@@ -211,7 +211,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     thresholds_in_use = {slider.named(float(c.threshold)) for c in counts_by_system.values()}
     controls = _controls(study, slider.last, thresholds_in_use)
     count_places = 2 if study.weighted else 0
-    decimals_of_columns = [count_places] * len(CELLS) + list(places.values())
+    decimals_of_columns = [*(count_places for _ in CELLS), *places.values()]
     data = escape(_data(slider, limits, decimals_of_columns))
     html = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{table.html}</div>'
     return Html(html, table.text, table.tables, replaced_by=(table,))
