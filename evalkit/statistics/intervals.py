@@ -145,7 +145,8 @@ class Comparison:
 
         level: of the one-sided interval, whose other limit is infinite. This comparison must have
         the level `alternative.two_sided_level(level)`. If value and both limits are 0, no unit
-        differs, and the limits stay 0.
+        differs, and the limits stay 0. If a limit is NaN, there is no interval, and both are NaN.
+        The adjusted p is p, as no other comparison is known here.
 
         >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
         >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
@@ -155,6 +156,7 @@ class Comparison:
         if not alternative.one_sided:
             return self
         two_sided = self.difference
+        # without tails of its own the null distribution is symmetric and continuous
         tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
         p = alternative.p_value(self.p_value, tails)
         low, high = alternative.limits(two_sided.low, two_sided.high)
@@ -656,10 +658,13 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """The difference of the mean losses of two systems on the same units, with an interval that
     allows for wrong predictions of 0 or 1, as rare ones have by far the largest loss.
 
-    The paired t interval of the other losses is combined by MOVER with Wilson's limits of the share
-    of wrong ones among each system's predictions of 0 or 1 that the other system does not share.
-    worst: the loss of a wrong prediction of 0 or 1, such as that of a probability of 0 for what
-    happens.
+    Three terms are added up, with limits by MOVER: the mean difference of all other losses, with
+    the paired t interval, and for each system the loss of its wrong predictions of 0 or 1, with
+    Wilson's limits of their share. This is the share among the predictions of 0 or 1 on which the
+    two systems are not the same: a common one adds nothing to the difference.
+
+    first, second: the losses by unit, (n,) each. worst: the loss of a wrong prediction of 0 or 1,
+    such as that of a probability of 0 for what happens.
 
     >>> first, second = np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5])
     >>> e = difference_of_losses(first, second, worst=36.0, level=0.95)
@@ -668,11 +673,12 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    # the losses without those of wrong predictions of 0 or 1: their number decides about these
+    # wrong predictions of 0 or 1 count as 0 here: their number makes up their own terms
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
     wrong_difference = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
+    # wrong predictions of both systems cancel in the difference of their numbers
     value = rest.value + worst / n * wrong_difference
     # how far each term of the difference may move it down and up, for MOVER
     reaches = [rest.reach]
@@ -788,7 +794,8 @@ def _inverse_of_hall(q: float, skew: float, n: int) -> float:
     skewness γ and u = q / √n − γ / (6 n).
 
     Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
-    far out. Where the root is below BEND a straight line takes its place, down to 0.
+    far out. Where the root is below BEND a straight line with the slope SLOPE takes its place, down
+    to 0: a line in 1 + γ u, the cube of the root, which meets the cube root at BEND.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u
