@@ -75,7 +75,7 @@ def cut_to_range(estimate: Estimate, low: float, high: float) -> Estimate:
     (0.929, 1.0, 'Wilson')
     """
     n = estimate.n
-    if n == 0 or estimate.low != estimate.high:
+    if n == 0 or estimate.low != estimate.high:  # True for limits of NaN, which stay
         return replace(estimate, low=max(estimate.low, low), high=min(estimate.high, high))
     if not np.isfinite(low + high):
         return replace(estimate, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
@@ -204,6 +204,7 @@ def compare_recalls_at_rate(
     """
     errors = np.array([first.spread.error, second.spread.error])
     error_of_difference = first.difference_spread(second).error
+    # from Var(a − b) = Var(a) + Var(b) − 2 Cov(a, b)
     covariance = (errors @ errors - error_of_difference**2) / 2
     correlation = closed_forms.correlation_from(covariance, errors.prod())
 
@@ -926,9 +927,10 @@ def method_names(
     """The names of the methods of some metrics as text, "metric, metric: method; …", grouped by
     method.
 
-    name_of: gives the name of a method's interval, or of its test. in_memory: True if the values of
-    every unit are. rechosen: True if thresholds are chosen again on each sample. A metric that
-    transforms another one is named with it.
+    layout: of the sample. name_of: gives the name of a method's interval, or of its test.
+    in_memory: True if the sample has the values of every unit, False if it has sums alone.
+    rechosen: True if thresholds are chosen again on each sample. A metric that transforms another
+    one is named with the other one, "gini (as roc_auc)".
 
     >>> from evalkit.catalogue.lookup import find_metric
     >>> metrics = [

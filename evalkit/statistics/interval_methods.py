@@ -127,8 +127,8 @@ def mean_of_drawn(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
 
 
 def mean_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """The mean of one arm of an experiment. No interval if all values are equal, such as a revenue
-    of 0: they then do not say how large an amount, which has no upper bound, may be.
+    """The mean of one arm of an experiment; without limits if all values are equal, such as revenues
+    of 0. Equal values do not say how large an amount without an upper bound may be.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
     if values.size and np.ptp(values) == 0:
@@ -421,8 +421,8 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
 
 
 def skewness_corrected_by_influence(statistic: SpreadStatistic, options: Options) -> Estimate:
-    """The value with Hall's interval. None if all influence values are 0 although the value is
-    inside the metric's range, for example if all rows have one class.
+    """The value with Hall's interval; without limits if all influence values are 0 although the
+    value is inside the metric's range, for example if all rows have one class.
     """
     spread = statistic.spread
     metric = statistic.metric

@@ -287,8 +287,8 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
     from scipy.special import betaincinv
 
     check_proportion(successes, n)
-    # the proportions at which so many successes or more, or so many or fewer, have the probability
-    # `tail`: quantiles of beta distributions
+    # The lower limit is the proportion at which at least so many successes have the probability
+    # `tail`, the upper one that at which at most so many have it: quantiles of beta distributions.
     tail = (1 - level) / 2
     failures = n - successes
     low = 0.0 if successes == 0 else betaincinv(successes, failures + 1, tail)
@@ -316,9 +316,10 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     """(first_only − second_only) / n, two proportions on the same n units, with Tango's score
     interval.
 
-    `first_only` is the number of units on which only the first is right. The interval contains 0
-    exactly when McNemar's asymptotic test does not reject. NaN where n is 0. Statistics in Medicine
-    1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
+    first_only, second_only: the numbers of units on which only the first or only the second is
+    right. The interval contains 0 exactly when McNemar's asymptotic test does not reject. NaN where
+    n is 0. Statistics in Medicine 1998,
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> e = tango(12, 2, 50)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -638,13 +639,14 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
     """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
-    one element per system. `sure` marks only those that the other system does not share, as shared
-    ones do not add to the difference; `wrong` marks all wrong ones.
+    (n,) each: one element per system.
 
-    worst: the loss of a wrong prediction of 0 or 1.
+    A prediction of 0 or 1 that both systems make on a unit adds nothing to the difference of their
+    losses: `sure` leaves it out, `wrong` does not. worst: the loss of a wrong prediction of 0 or 1.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
+    # on the same unit two sure predictions are the same if both are wrong or both are right
     same_prediction = (
         first_certain.sure & second_certain.sure & (first_certain.wrong == second_certain.wrong)
     )
@@ -697,11 +699,11 @@ def bounded(
 ) -> Estimate:
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
-    error: the standard error. skew: the skewness of the units. ends: the range. The effective
-    sample size is the number of zeros and ones whose share would have the same variance (Korn and
-    Graubard, Survey Methodology 1998). One unit with the largest variance that the mean allows is
-    added, because a few units may be equal by chance: the interval has a width even if all are. The
-    quantile is that of t on the degrees of freedom of `hall`.
+    error: the standard error. skew: the skewness of the units. ends: the finite range. The
+    effective sample size is the number of zeros and ones whose share would have the same variance
+    (Korn and Graubard, Survey Methodology 1998). One unit with the largest variance that the mean
+    allows is added, because a few units may be equal by chance: the interval has a width even if
+    all are. The quantile is that of t on the degrees of freedom of `hall`.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -726,7 +728,7 @@ def bounded(
         padded_share = (share * n + 1) / (n + 2)
         largest_variance = padded_share * (1 - padded_share)  # of the added unit
         deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
-        variance = (deviation_squares + largest_variance) / n
+        variance = (deviation_squares + largest_variance) / n  # of a unit
         effective_n = n * share * (1 - share) / variance
         limits = _score_limits(share, effective_n, _skewed_quantile(skew, n, level))
         method = EFFECTIVE_WILSON

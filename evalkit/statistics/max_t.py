@@ -451,8 +451,9 @@ def _count_extreme_of_block(
     signed_sums: columns -> their sums with the signs of each vector of the block, (columns, draws).
     from_differences: a mask of the pairs whose sums are taken from their differences, see
     `ColumnPairs.loses_digits`. inverse_norm: 1 / √Σ d² of each pair, 0 for one without differences.
-    evidence: writes |sum|, sum or −sum to `out`. Pairs are compared some at a time, beginning with
-    the last ones, since each needs the largest statistic of those after it.
+    observed: the statistic of each pair in the data, (m,). evidence: writes |sum|, sum or −sum to
+    `out`. Pairs are compared some at a time, beginning with the last ones, since each needs the
+    largest statistic of all later ones.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
