@@ -127,8 +127,8 @@ def mean_of_drawn(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
 
 
 def mean_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """The mean of one arm of an experiment; without limits if all values are equal, such as revenues
-    of 0. Equal values do not say how large an amount without an upper bound may be.
+    """The mean of one arm of an experiment; without limits if all values are equal, for example
+    revenues of 0. Equal values do not say how large an amount without an upper bound may be.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
     if values.size and np.ptp(values) == 0:

@@ -116,7 +116,9 @@ class NormalGroups:
         high = max(self._upper_limit_of_gap(half_error), widest)
         low = self._lower_limit_of_gap(whole_error)
         if low >= widest:
+            # gaps below `widest` are rejected already, wider ones are to be rejected at half_error
             low = max(self._lower_limit_of_gap(half_error), widest)
+        # equal groups, a true gap of 0, are tested with the errors that they would have
         groups_if_equal = self.if_equal or self
         may_be_equal = groups_if_equal._p_above(0.0) >= whole_error
         # T(θ) is the largest of (difference − θ) / standard error. So if the lower limit of each
@@ -211,7 +213,7 @@ class NormalGroups:
         values may be the highest or lowest too: the more groups can be, the larger is the gap that
         chance alone makes.
         """
-        start = self._lower_bound(gap)
+        start = self._closest_start(gap)
         end = start + gap
         values = np.clip(self.value, start, end)
         tie_distance = TIED * np.sqrt(self.variance)
@@ -242,7 +244,7 @@ class NormalGroups:
         values[low] = lowest
         return values
 
-    def _lower_bound(self, gap: float) -> float:
+    def _closest_start(self, gap: float) -> float:
         """The lower end of the range of this width that is closest to the values by least squares,
         weighted by 1 / variance.
 
@@ -252,7 +254,7 @@ class NormalGroups:
         """
         variance = np.maximum(self.variance, np.finfo(float).tiny)
         weight = variance.min() / variance  # a common factor, so that no weight is infinite
-        # lower ends at which a value is at an end: from each to the next the pull falls linearly
+        # starts at which an end of the range meets a value: between two the pull falls linearly
         starts = np.sort(np.concatenate([self.value - gap, self.value]))
         # how far each value lies above the range, and below it: starts × groups
         above = np.maximum(self.value - gap - starts[:, None], 0)
