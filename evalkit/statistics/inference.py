@@ -102,6 +102,7 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     # otherwise the statistic itself
     if not first.base().predicts_same(second.base()):
         return comparison
+    # an error of 0 on infinitely many degrees of freedom gives limits of 0 and p = 1
     no_difference = DifferenceByT(
         value=0.0,
         error=0.0,
@@ -323,7 +324,8 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
 
 def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The interval of a mean over many components with few positives each: t on the logit scale
-    around the value less its bias; where the value lies outside, the nearer limit is moved to it.
+    around the value less its bias. If the value itself lies outside, the nearer limit is moved to
+    it.
 
     MOVER would be wrong here: it carries over the skewness of single components, which averages out
     in the mean.

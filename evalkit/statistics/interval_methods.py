@@ -184,16 +184,18 @@ def jackknife(
     the metric.
     """
     sums = statistic.sums
-    arm = independent.ratio_of(sums.summed_by_unit(sums.defined, statistic.unit))
-    freedom = arm.freedom
+    sums_of_units = sums.summed_by_unit(sums.defined, statistic.unit)
+    ratio_of_sums = independent.ratio_of(sums_of_units)
+    spread = ratio_of_sums.spread
+    freedom = ratio_of_sums.freedom
     if by_kurtosis:
-        freedom = arm.spread.kurtosis_freedom(freedom)
+        freedom = spread.kurtosis_freedom(freedom)
     return t_on_range(
         statistic,
-        arm.spread.error,
+        spread.error,
         options,
         freedom=freedom,
-        n=arm.n,
+        n=ratio_of_sums.n,
         ends=ends,
         method=JACKKNIFE,
     )

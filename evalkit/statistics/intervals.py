@@ -490,16 +490,16 @@ def _proportion(
 
 def _tango_score(first_only: float, second_only: float, n: float, difference: float) -> float:
     """Tango's standard normal statistic of the hypothesis that the two proportions differ by
-    `difference`.
+    `difference`. first_only, second_only, n: as in `tango`.
     """
     d = difference
     observed = first_only - second_only
     discordant = first_only + second_only
     # The maximum-likelihood share of units that are second only, under the hypothesis: the root of
-    # the score equation 2 n share² + linear share − last = 0.
+    # the score equation 2 n share² + linear share − constant = 0.
     linear = (2 * n - observed) * d - discordant
-    last = second_only * d * (1 - d)
-    discriminant = linear**2 + 8 * n * last
+    constant = second_only * d * (1 - d)
+    discriminant = linear**2 + 8 * n * constant
     share = (np.sqrt(discriminant) - linear) / (4 * n)
     variance_of_unit = 2 * share + d * (1 - d)
     return standard_score(observed - n * d, n * variance_of_unit)
@@ -615,7 +615,8 @@ class CertainPredictions(NamedTuple):
 
     def loss_of_wrong(self, worst: float, level: float) -> Estimate:
         """What the wrong ones among the sure predictions add to the mean loss of all units, with
-        Wilson's limits of their share. worst: the loss of a wrong one.
+        Wilson's limits of their share; n is the number of sure predictions. worst: the loss of a
+        wrong one.
         """
         wrong = int((self.wrong & self.sure).sum())
         wrong_share = wilson(wrong, int(self.sure.sum()), level=level)

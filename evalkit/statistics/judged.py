@@ -144,6 +144,8 @@ class JudgedStatistic(UnitStatistic):
     def weight(self) -> float:
         """λ = Cov(label, score) / ((1 + n / N) Var(score)), cut to 0 … 1, with n labelled and N
         unlabelled units: how much of the judge's scores the mean takes. 0 without unlabelled units.
+
+        The covariance is that of the labelled units, the variance that of all units with a score.
         """
         unlabelled = int(self.unlabelled.sum())
         if not unlabelled:

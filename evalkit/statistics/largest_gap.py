@@ -235,6 +235,7 @@ class NormalGroups:
         errors_to_move = missing / self.pair_error
         np.fill_diagonal(errors_to_move, np.inf)
         high, low = np.unravel_index(errors_to_move.argmin(), errors_to_move.shape)
+        # tiny: if both variances are 0, each group is moved by half
         variances = self.variance[[high, low]] + np.finfo(float).tiny
         share_of_high, share_of_low = variances / variances.sum()
         highest = self.value[high] + share_of_high * missing[high, low]
