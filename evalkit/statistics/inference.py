@@ -75,7 +75,7 @@ def cut_to_range(estimate: Estimate, low: float, high: float) -> Estimate:
     (0.929, 1.0, 'Wilson')
     """
     n = estimate.n
-    if n == 0 or estimate.low != estimate.high:
+    if n == 0 or estimate.low != estimate.high:  # True for limits of NaN, which stay
         return replace(estimate, low=max(estimate.low, low), high=min(estimate.high, high))
     if not np.isfinite(low + high):
         return replace(estimate, low=np.nan, high=np.nan, method=interval_methods.UNMOVED)
@@ -98,10 +98,11 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     if np.isnan(first.value - second.value) or not first.overlaps(second):
         return undefined(options.level, options.unit)
     comparison = _tested(first, second, options)
-    # a metric that transforms another one is asked through that one, its base, which alone knows
-    # the predictions
+    # the predictions are known to the base: for a metric that transforms another one the original,
+    # otherwise the statistic itself
     if not first.base().predicts_same(second.base()):
         return comparison
+    # an error of 0 on infinitely many degrees of freedom gives limits of 0 and p = 1
     no_difference = DifferenceByT(
         value=0.0,
         error=0.0,
@@ -115,11 +116,16 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
 def _tested(first: Statistic, second: Statistic, options: Options) -> Comparison:
     """The difference by the test of the table of methods, its limits cut to the possible
     differences; without a test if one unit has too much of the weight.
+
+    If t does not exist, as the difference is the same for each unit, the limits of both values may
+    take its place, but only for rows and units of rows: other samples, such as time series, keep
+    the result of their own test.
     """
     if first.dominated or second.dominated:
         return methods.no_test(first, second, options, methods.DOMINATED)
     comparison = method(first).test(first, second, options)
-    if _lacks_t(comparison) and first.n > 1 and first.layout in ROW_LAYOUTS:
+    takes_limits = first.n > 1 and first.layout in ROW_LAYOUTS  # one unit alone is not tested
+    if takes_limits and _lacks_t(comparison):
         comparison = _by_limits_if_any(first, second, options, comparison)
     return within_range(comparison, widest=first.metric.high - first.metric.low)
 
@@ -199,6 +205,7 @@ def compare_recalls_at_rate(
     """
     errors = np.array([first.spread.error, second.spread.error])
     error_of_difference = first.difference_spread(second).error
+    # from Var(a − b) = Var(a) + Var(b) − 2 Cov(a, b)
     covariance = (errors @ errors - error_of_difference**2) / 2
     correlation = closed_forms.correlation_from(covariance, errors.prod())
 
@@ -292,8 +299,11 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterator[WeightedEstimate]:
-    """Yield each component of a mean with its share as weight, its value and limits less its bias,
-    and its influence; last, if the shares are estimated, what they add to the error.
+    """Yield each component of a mean with its share as weight, its value and limits less its upward
+    bias, and its influence by unit.
+
+    If the shares are estimated, one more component follows: of weight 1 and value 0, with the
+    normal limits of the error that the shares add.
     """
     for component in statistic.components():
         biased = estimate(component.statistic, options)
@@ -307,14 +317,15 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
     influence = statistic.share_influence()
     if influence is not None:
         error = float(np.sqrt(influence @ influence))
-        # a component of value 0 with normal limits
+        # n and method of a component are not used: `mover_mean` takes value and limits
         of_shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
         yield WeightedEstimate(1.0, of_shares, influence)
 
 
 def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The interval of a mean over many components with few positives each: t on the logit scale
-    around the value less its bias; where the value lies outside, the nearer limit is moved to it.
+    around the value less its bias. If the value itself lies outside, the nearer limit is moved to
+    it.
 
     MOVER would be wrong here: it carries over the skewness of single components, which averages out
     in the mean.
@@ -360,11 +371,15 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
 
 def _coverage_interval(statistic: RowStatistic, options: Options) -> Estimate:
     """The interval of class coverage, the share of rows predicted as a class whose precision
-    reaches a target: from the lower limit of the share of the classes that significantly reach it
-    to the upper limit of the share of those that are not significantly below it.
+    reaches a target.
+
+    It must allow for not knowing which classes reach the target, and for the error of a share of
+    rows. Its lower limit is that of the share of rows predicted as classes that significantly reach
+    the target, its upper limit that of classes that are not significantly below it.
     """
     level = options.level
     classes = _PredictedClasses.of_statistic(statistic)
+    # statistics of plain shares of rows, with the interval of a share
     known_share = estimate(classes.share(classes.known_to_reach_target(level)), options)
     possible_share = estimate(classes.share(classes.may_reach_target(level)), options)
     return Estimate(
@@ -398,9 +413,11 @@ def _coverage_difference(
     """The difference of two class coverages, the shares of rows predicted as classes whose
     precision reaches a target, with limits at this level of confidence.
 
-    The lower limit is that of (share of the first system's classes that are known to reach the
-    target − share of the second's that may); for the upper limit the roles are exchanged.
-    same_decisions: True if both systems predict the same class for every row.
+    The lower limit is that of a smallest difference: share of rows in classes that are known to
+    reach the target by the first system − share of rows in classes that may reach it by the second.
+    The upper limit is that of the largest difference, with the roles exchanged. The tests of the
+    classes are at the same level as the limits. same_decisions: True if both systems predict the
+    same class for every row.
     """
     first_known = first.share(first.known_to_reach_target(level))
     second_known = second.share(second.known_to_reach_target(level))
@@ -420,7 +437,8 @@ def _coverage_difference(
 
 def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -> Estimate:
     """The difference of two shares of the same rows: Tango's interval if rows are independent and
-    unweighted, else t from the influence values.
+    unweighted, else t from the influence values, on at least 1 degree of freedom. Its method has no
+    meaning: `_coverage_test` names its own.
     """
     if first.layout is Layout.PLAIN:
         rows = first.discordant(second)
@@ -440,10 +458,13 @@ class _PredictedClasses:
     """The score tests of whether the precision of each class that a system predicts reaches a
     target.
 
+    The test statistic of a class is excess / deviation, (precision − target) / √(target (1 −
+    target) / rows), standard normal if the true precision is the target.
+
     statistic: of the system's class coverage. excess: for each class (precision − target) √rows, 0
     for one that is never predicted; rows are effective ones. deviation: √(target (1 − target)), the
-    standard deviation of a row's hit at the target: excess / deviation is the score statistic.
-    count: the number of predicted classes, for which the tests are corrected together (Šidák).
+    standard deviation of a row's hit (1 or 0) if the true precision is the target. count: the
+    number of predicted classes, for which the tests are corrected together (Šidák).
     """
 
     statistic: RowStatistic
@@ -453,12 +474,13 @@ class _PredictedClasses:
 
     @classmethod
     def of_statistic(cls, statistic: RowStatistic) -> "_PredictedClasses":
-        """The tests of a system's classes, from the statistic of its class coverage, whose k is the
-        target.
+        """The tests of a system's classes. statistic: of the system's class coverage, the share of
+        rows predicted as a class whose precision reaches the target; its k is the target.
         """
         table = labels.one_vs_rest(statistic.rows.confusion)  # each count has a number per class
-        rows = table.tp + table.fp  # those predicted as the class
+        rows = table.tp + table.fp  # predicted as each class
         target = statistic.metric_at_k.k
+        # clustered or weighted rows say less than as many independent ones
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
         above_target = counts.precision(table) - target  # NaN for a class without rows
@@ -499,8 +521,11 @@ class _PredictedClasses:
 
 
 def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
-    """The number of independent rows whose precision would have the same standard error as that of
-    the class with this number, `predicted`, has on clustered or weighted rows.
+    """The effective number of the rows that are predicted as one class, for clustered or weighted
+    rows: with so many independent rows, its precision would have the same standard error.
+
+    statistic: of class coverage. predicted: the number of the class. If its precision is 0 or 1,
+    there is no error to compare with: then it is Kish's number of units with these rows.
     """
     rows = against_rest(statistic.rows, predicted)
     precision = replace(statistic, metric_at_k=MetricAtK(PRECISION), rows=rows)
@@ -509,7 +534,6 @@ def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     if error > 0:
         # error² of n independent rows is share (1 − share) / n
         return share * (1 - share) / error**2
-    # all its rows are hits, or none is: no variance to compare with
     return precision.fewest_units
 
 
@@ -905,9 +929,10 @@ def method_names(
     """The names of the methods of some metrics as text, "metric, metric: method; …", grouped by
     method.
 
-    name_of: gives the name of a method's interval, or of its test. in_memory: True if the values of
-    every unit are. rechosen: True if thresholds are chosen again on each sample. A metric that
-    transforms another one is named with it.
+    layout: of the sample. name_of: gives the name of a method's interval, or of its test.
+    in_memory: True if the sample has the values of every unit, False if it has sums alone.
+    rechosen: True if thresholds are chosen again on each sample. A metric that transforms another
+    one is named with the other one, "gini (as roc_auc)".
 
     >>> from evalkit.catalogue.lookup import find_metric
     >>> metrics = [

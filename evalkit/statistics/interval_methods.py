@@ -69,7 +69,9 @@ def t_on_range(
     metric's range (log scale for one bound, its own for none).
 
     freedom: the degrees of freedom of the error. n: the number of units, by default that of the
-    statistic. ends: bounds in place of those of the metric.
+    statistic. ends: bounds in place of the metric's own. method: the name of the method, by default
+    that of the scale. If both bounds are finite, an error of 0 or a value at a bound gives Wilson's
+    limits of freedom + 1 units.
     """
     if n is None:
         n = statistic.n
@@ -125,8 +127,8 @@ def mean_of_drawn(statistic: NoisyUnitStatistic, options: Options) -> Estimate:
 
 
 def mean_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
-    """The mean of one arm of an experiment. No interval if all values are equal, such as a revenue
-    of 0: they then do not say how large an amount, which has no upper bound, may be.
+    """The mean of one arm of an experiment; without limits if all values are equal, for example
+    revenues of 0. Equal values do not say how large an amount without an upper bound may be.
     """
     values = statistic.sums.numerator[statistic.sums.defined]
     if values.size and np.ptp(values) == 0:
@@ -182,16 +184,18 @@ def jackknife(
     the metric.
     """
     sums = statistic.sums
-    arm = independent.ratio_of(sums.summed_by_unit(sums.defined, statistic.unit))
-    freedom = arm.freedom
+    sums_of_units = sums.summed_by_unit(sums.defined, statistic.unit)
+    ratio_of_sums = independent.ratio_of(sums_of_units)
+    spread = ratio_of_sums.spread
+    freedom = ratio_of_sums.freedom
     if by_kurtosis:
-        freedom = arm.spread.kurtosis_freedom(freedom)
+        freedom = spread.kurtosis_freedom(freedom)
     return t_on_range(
         statistic,
-        arm.spread.error,
+        spread.error,
         options,
         freedom=freedom,
-        n=arm.n,
+        n=ratio_of_sums.n,
         ends=ends,
         method=JACKKNIFE,
     )
@@ -205,13 +209,14 @@ def ratio_of_arm(statistic: UnitStatistic, options: Options) -> Estimate:
     In simulations with heavy users, 95% intervals covered 89 to 95% without a transformation, 93 to
     97% on the log scale.
     """
-    sums = statistic.sums
+    numerator = statistic.sums.numerator
+    denominator = statistic.sums.size
     ends = statistic.metric.ends
     has_no_range = np.isinf(ends).all()
-    never_negative = min(sums.numerator.min(), sums.size.min()) >= 0
+    never_negative = min(numerator.min(), denominator.min()) >= 0
     if has_no_range and never_negative:
         ends = (0.0, np.inf)
-        is_share = bool((sums.numerator <= sums.size).all())
+        is_share = bool((numerator <= denominator).all())
         if is_share and 0 < statistic.value < 1:  # at 0 or 1 the logit does not exist
             ends = (0.0, 1.0)
     return jackknife(statistic, options, by_kurtosis=True, ends=ends)
@@ -243,17 +248,18 @@ def jackknife_by_kurtosis_or_delta(statistic: RowStatistic, options: Options) ->
 
 def divided(statistic: UnitStatistic, options: Options) -> Estimate:
     """The share of one of two systems that divide each unit's total between them, with limits from
-    those of their difference by sign flips.
+    the sign-flip interval of their difference.
 
     The other system has the rest, so that the difference is 2 · share − 1 and a limit of the share
     is (1 + limit of the difference) / 2: share and difference cannot contradict each other. Above
-    20,000 units (`limits.flipped`) the jackknife is used.
+    20,000 units (`limits.flipped`) the jackknife is used, which is then as good and faster.
     """
     if statistic.n > options.limits.flipped:
         return jackknife(statistic, options)
     sums = statistic.sums
-    # numerator − (size − numerator): what this system has more than the other
-    terms = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    total = sums.size  # of both systems, by unit
+    # numerator − (total − numerator): what this system has more than the other
+    terms = Sums(2 * sums.numerator - total, sums.denominator)
     difference = sign_flips_of(terms, statistic.unit, options).difference
     low = (1 + difference.low) / 2
     high = (1 + difference.high) / 2
@@ -312,8 +318,8 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
     The standard error comes from bootstrap samples, on each of which the threshold is chosen again.
     It is at least that at the fixed threshold: a constraint on recall, for example, leaves recall
     itself no variation wherever the threshold lies. At an end of the range, for example if every
-    row above the threshold is a hit, few samples or none vary: there the limits are no closer than
-    Wilson's.
+    row above the threshold is a hit, the value varies in few bootstrap samples or in none: there
+    the limits are no closer than Wilson's.
     """
     ends = statistic.metric.ends
     error_at_fixed = statistic.spread.error
@@ -332,7 +338,8 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
     estimate = on_new_rows.extended_to(statistic.value)
     if statistic.value not in ends:
         return estimate
-    # with an error of 0 `t_on_range` gives Wilson's limits for freedom + 1 units
+    # With an error of 0 `t_on_range` gives Wilson's limits of freedom + 1 units: of as many as the
+    # smallest group of rows has that the metric depends on.
     wilson_limits = t_on_range(statistic, 0.0, options, freedom=statistic.fewest_units - 1)
     return estimate.no_closer_than(wilson_limits)
 
@@ -341,17 +348,17 @@ def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
     """The delta method with degrees of freedom reduced by the kurtosis of the influence values, for
     metrics whose variance may come from a few rows.
 
-    For kinds like R², shares of variance, the scale is the logarithm of the distance to the upper
-    bound, on which they are nearly symmetric; others use the scale of their range. Without fourth
-    powers of the influence values it is `delta`.
+    If value and influence are computed together (`joint`), as for R², the scale is the logarithm of
+    the distance to the upper bound, on which R² is nearly symmetric. Other metrics use the scale of
+    their range. If the spread holds no fourth powers of the influence values, this is `delta`.
     """
     spread = statistic.spread
     metric = statistic.metric
     if np.isnan(spread.standardised_power(4)):  # fourth powers are not known
         return delta(statistic, options)
     low = metric.low
-    if metric.kind.joint:  # a share of variance, of which value and influence are computed together
-        low = -np.inf
+    if metric.kind.joint:
+        low = -np.inf  # leaves the distance to the upper bound alone
     return t_on_range(
         statistic,
         spread.error,
@@ -366,8 +373,10 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
     """t with the jackknife's error on the logarithm of the distance to the upper bound, for smooth
     functions of means, such as R²: the delta method underestimates the error with few units.
 
-    It is `delta_by_kurtosis` above 20,000 units (`limits.flipped`), or if a value without one unit
-    is at the bound. Clustered or weighted rows below FEW_UNITS units also allow for a bootstrap-t.
+    It is `delta_by_kurtosis` for a single unit, above 20,000 units (`limits.flipped`), and if the
+    metric without one unit is undefined or at the bound, where the logarithm does not exist. For
+    clustered or weighted rows of fewer than FEW_UNITS units the limits are no closer than those of
+    a bootstrap-t.
     """
     if statistic.n > options.limits.flipped:
         return delta_by_kurtosis(statistic, options)
@@ -376,7 +385,8 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
         log_distance = np.log(high - statistic.leave_one_out_values())
     if log_distance.size < 2 or not np.isfinite(log_distance).all():
         return delta_by_kurtosis(statistic, options)
-    spread = Spread.from_jackknife(log_distance, statistic.freedom + 1)
+    kish_number = statistic.freedom + 1  # of effective units
+    spread = Spread.from_jackknife(log_distance, kish_number)
     estimate = t_on_range(
         statistic,
         (high - statistic.value) * spread.error,  # from the log scale back, by the delta method
@@ -413,8 +423,8 @@ def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Opti
 
 
 def skewness_corrected_by_influence(statistic: SpreadStatistic, options: Options) -> Estimate:
-    """The value with Hall's interval. None if all influence values are 0 although the value is
-    inside the metric's range, for example if all rows have one class.
+    """The value with Hall's interval; without limits if all influence values are 0 although the
+    value is inside the metric's range, for example if all rows have one class.
     """
     spread = statistic.spread
     metric = statistic.metric
@@ -432,7 +442,7 @@ def delong(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The area under the ROC curve with the interval of `closed_forms.auc_interval` from DeLong's
     standard error: normal on the logit scale, or Newcombe's for small classes.
     """
-    table = statistic.tables.midpoint_counts
+    table = statistic.tables.midpoint_counts  # at or above each score, or the middle of its bin
     area = statistic.value
     error = float(np.sqrt(influence.auc_variance(table, area)))
     return closed_forms.auc_interval(
@@ -455,8 +465,8 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     precision with few, rare positives it is widened to contain Boyd's binomial interval around the
     bias-corrected value.
 
-    If positives are rare, the few negatives that score above them decide. Most samples contain none
-    of these, and then the influence values, and the error, are too small. Boyd, Eng, Page 2013,
+    If positives are rare, the few negatives that score above them decide. Most samples contain no
+    such negative, and their influence values and error are then too small. Boyd, Eng, Page 2013,
     doi:10.1007/978-3-642-40994-3_29.
     """
     kind = statistic.kind
@@ -465,6 +475,7 @@ def order_of_scores(statistic: ScoreStatistic, options: Options) -> Estimate:
     if not kind.biased:  # of the metrics of the order of scores only average precision is
         return estimate
     table = statistic.tables.counts  # at or above each score
+    # a single positive has neither a known bias nor, on 0 degrees of freedom, Boyd's limits
     rare = 1 < table.positives < min(FEW_POSITIVES, RARE_SHARE * table.total)
     if not rare or not 0 < statistic.value < 1:  # at 0 or 1 there is no bias to correct
         return estimate
@@ -523,8 +534,11 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
 
 
 def overlap(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """F-beta or the Jaccard index, times · TP / (times · TP + weight · FN + FP) with two factors of
-    the kind, with the interval of `closed_forms.overlap`, from Wilson's limits of two shares.
+    """F-beta or the Jaccard index with the interval of `closed_forms.overlap`, by MOVER from the
+    Wilson limits of two shares.
+
+    Both metrics are times · TP / (times · TP + weight · FN + FP). F-beta has times = 1 + β² and
+    weight = β², the Jaccard index has 1 for both.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Overlap)
@@ -555,15 +569,18 @@ def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
 
 
 def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.0) -> Estimate:
-    """The largest distance between recall and false positive rate over all thresholds (KS), which
-    the sample value overstates on average, with a conservative interval.
+    """The largest distance between recall and false positive rate over all thresholds (KS), with a
+    conservative interval. The sample value is too large on average, as its threshold is chosen.
 
-    The upper limit is Newcombe's limit of the distance at the chosen threshold. The lower limit is
-    the value less a bootstrap quantile of how much choosing the threshold can add. rows_per_weight:
-    the number of independent rows that a weight of 1 represents.
+    The upper limit is Newcombe's (MOVER from Wilson's limits) of the distance at the chosen
+    threshold: like the value it is rather too large. The lower limit is the value less a bootstrap
+    quantile of how much chance and the choice of the threshold add to the distance.
+
+    rows_per_weight: the number of independent rows that a weight of 1 represents.
     """
     table = statistic.tables.counts  # at or above each score
     widest, sign = influence.widest_gap(table)  # its threshold's number; sign of TPR − FPR there
+    # at least 2, as small weights may round to no row, of which there is no rate
     positives = max(round(table.positives * rows_per_weight), 2)
     negatives = max(round(table.negatives * rows_per_weight), 2)
     recall = float(ratio(table.tp[widest], table.tp[-1]))
@@ -572,7 +589,8 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
     smaller = _wilson_of_rate(fall_out, negatives, options.level)
     if sign < 0:
         larger, smaller = smaller, larger
-    rise = bootstrap.largest_rise(
+    # in (1 − level) / 2 of the resamples the distance rises by more at some threshold
+    rise_by_chance = bootstrap.largest_rise(
         table,
         positives=positives,
         negatives=negatives,
@@ -584,7 +602,7 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
     value = statistic.value
     # reversed: the distance to the lower limit of the smaller rate is how far it raises the gap
     limits = recovered(value, larger.reach, smaller.reach[::-1])
-    low = float(max(value - rise, 0.0))
+    low = float(max(value - rise_by_chance, 0.0))
     return Estimate(value, low, min(limits.high, 1.0), options.level, statistic.n, GAP)
 
 
@@ -622,16 +640,19 @@ def at_base_rate(
     interval_of: Callable[[ScoreStatistic, Options], Estimate] = ranged_t_of_table,
 ) -> Estimate:
     """A metric at a stated base rate with the interval of `interval_of`; without limits if the
-    sample has too few negatives. At a low base rate the few negatives that score highest decide.
-    How these vary is known only if the negatives belong, at that base rate, to at least
-    ENOUGH_POSITIVES positives.
+    sample has too few negatives.
+
+    At a low base rate the few negatives that score highest decide. How they vary is known well
+    enough from a sample whose negatives, at the stated base rate, come with at least
+    ENOUGH_POSITIVES positives. A base rate that is not below the sample's needs no such number.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
     table = statistic.tables.counts  # at or above each score
-    # the positives that belong to the negatives of the sample at the stated base rate
+    # The positives that come with the negatives of the sample at the stated base rate: at least as
+    # many as the sample has if this rate is not below the sample's.
     positives = kind.positives_of(table)
-    if positives >= min(ENOUGH_POSITIVES, table.positives):
+    if positives >= ENOUGH_POSITIVES or positives >= table.positives:
         return interval_of(statistic, options)
     return no_interval(statistic, options)
 
@@ -642,9 +663,11 @@ def at_base_rate_of_units(statistic: ScoreStatistic, options: Options) -> Estima
 
 
 class PickedRows(NamedTuple):
-    """The highest-scored rows, which a metric selects: the positives among them (hits), their
-    number, and the share of positives among the rows with scores near the cut-off. table: the
-    counts of all rows.
+    """The rows above a cut-off, which a metric selects: the positives among them (hits), and their
+    number. table: the counts of all rows.
+
+    share_near_cut_off: the share of positives among the rows with scores near the cut-off, which
+    may be selected in one sample and not in another.
     """
 
     hits: float
@@ -654,7 +677,9 @@ class PickedRows(NamedTuple):
 
 
 def _picked(statistic: ScoreStatistic) -> PickedRows:
-    """The rows that the metric, of the highest-scored rows or a lift, selects."""
+    """The rows that a metric selects: the highest-scored ones (`Depth`), or the ones predicted
+    positive (`Lift`).
+    """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Lift | score_kinds.Depth)
     table = kind.score_table(statistic.tables)
@@ -680,8 +705,11 @@ def lift(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def lift_of_top_rows(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The lift of the rows with the highest scores, with limits from those of their precision or
-    from those of their recall, whichever is the share of fewer rows and so has most of the error.
+    """The lift of the rows with the highest scores. Its limits follow from those of the precision
+    (`lift`) unless more rows are selected than there are positives: then from those of the recall.
+
+    Precision is a share of the selected rows, recall one of the positives: the share of fewer rows
+    has most of the error.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.Depth)
@@ -732,10 +760,10 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     """The recall at a false positive rate, with limits from Wilson's of the recall and from the
     recall at Wilson's limits of the rate, by MOVER: positives and negatives are independent.
 
-    The threshold of the rate lies between the scores of two negatives. The value takes the lower of
-    the two as threshold; the lower limit takes the higher one, by a rate that is one negative
-    smaller. If that rate is below 0, as with few expected false positives, the lower limit of the
-    recall by the rate is 0.
+    A sample only tells between the scores of which two negatives the threshold with this rate lies.
+    The value takes the lower of the two scores, which gives the larger recall. The lower limit
+    takes the higher score: the lower limit of the rate is reduced by one negative. If the reduced
+    rate is below 0, as with few expected false positives, the recall may be as low as 0.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.RecallAtRate)
@@ -744,17 +772,18 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     recall = intervals.wilson(value * table.positives, table.positives, level=options.level)
     rate = intervals.wilson(kind.rate * table.negatives, table.negatives, level=options.level)
     lowest_rate = float(rate.low - ratio(1.0, table.negatives))
-    lower, higher = curves.recall_at_rate(table, [max(lowest_rate, 0.0), rate.high])
+    rates = [max(lowest_rate, 0.0), rate.high]
+    lowest_recall, highest_recall = curves.recall_at_rate(table, rates)
     if lowest_rate < 0:
-        lower = 0.0
-    reach_of_rate = np.array([value - lower, higher - value])
+        lowest_recall = 0.0
+    reach_of_rate = np.array([value - lowest_recall, highest_recall - value])
     low, high = intervals.recovered(value, recall.reach, reach_of_rate)
     return Estimate(value, low, high, options.level, int(table.total), closed_forms.MOVER)
 
 
 def function_of_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """A number that rises with recall and falls with the false positive rate, with limits from both
-    by MOVER.
+    """A metric from 0 to 1 that rises with recall and falls with the false positive rate, such as
+    precision at a stated base rate, with limits by MOVER from Wilson's of both rates.
 
     The two rates are independent, because they are shares of different rows: the positives and the
     negatives.
@@ -766,7 +795,7 @@ def function_of_rates(statistic: ScoreStatistic, options: Options) -> Estimate:
     recall = intervals.wilson(decisions.tp[0], decisions.tp[-1], level=options.level)
     fall_out = intervals.wilson(decisions.fp[0], decisions.fp[-1], level=options.level)
     value = kind.rates(recall.value, fall_out.value)
-    # the number if one rate goes to its limits and the other stays
+    # the metric if one rate goes to its limits and the other stays
     low_by_recall = kind.rates(recall.low, fall_out.value)
     high_by_recall = kind.rates(recall.high, fall_out.value)
     low_by_fall_out = kind.rates(recall.value, fall_out.high)

@@ -145,7 +145,8 @@ class Comparison:
 
         level: of the one-sided interval, whose other limit is infinite. This comparison must have
         the level `alternative.two_sided_level(level)`. If value and both limits are 0, no unit
-        differs, and the limits stay 0.
+        differs, and the limits stay 0. If a limit is NaN, there is no interval, and both are NaN.
+        The adjusted p is p, as no other comparison is known here.
 
         >>> interval = Estimate(2.0, 0.5, 3.5, 0.9, 20, "t")
         >>> c = Comparison(interval, 0.04, 0.04, "t", "row", interval)
@@ -155,6 +156,7 @@ class Comparison:
         if not alternative.one_sided:
             return self
         two_sided = self.difference
+        # without tails of its own the null distribution is symmetric and continuous
         tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
         p = alternative.p_value(self.p_value, tails)
         low, high = alternative.limits(two_sided.low, two_sided.high)
@@ -285,8 +287,8 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
     from scipy.special import betaincinv
 
     check_proportion(successes, n)
-    # the proportions at which so many successes or more, or so many or fewer, have the probability
-    # `tail`: quantiles of beta distributions
+    # The lower limit is the proportion at which at least so many successes have the probability
+    # `tail`, the upper one that at which at most so many have it: quantiles of beta distributions.
     tail = (1 - level) / 2
     failures = n - successes
     low = 0.0 if successes == 0 else betaincinv(successes, failures + 1, tail)
@@ -314,9 +316,10 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     """(first_only − second_only) / n, two proportions on the same n units, with Tango's score
     interval.
 
-    `first_only` is the number of units on which only the first is right. The interval contains 0
-    exactly when McNemar's asymptotic test does not reject. NaN where n is 0. Statistics in Medicine
-    1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
+    first_only, second_only: the numbers of units on which only the first or only the second is
+    right. The interval contains 0 exactly when McNemar's asymptotic test does not reject. NaN where
+    n is 0. Statistics in Medicine 1998,
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> e = tango(12, 2, 50)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -487,16 +490,16 @@ def _proportion(
 
 def _tango_score(first_only: float, second_only: float, n: float, difference: float) -> float:
     """Tango's standard normal statistic of the hypothesis that the two proportions differ by
-    `difference`.
+    `difference`. first_only, second_only, n: as in `tango`.
     """
     d = difference
     observed = first_only - second_only
     discordant = first_only + second_only
     # The maximum-likelihood share of units that are second only, under the hypothesis: the root of
-    # the score equation 2 n share² + linear share − last = 0.
+    # the score equation 2 n share² + linear share − constant = 0.
     linear = (2 * n - observed) * d - discordant
-    last = second_only * d * (1 - d)
-    discriminant = linear**2 + 8 * n * last
+    constant = second_only * d * (1 - d)
+    discriminant = linear**2 + 8 * n * constant
     share = (np.sqrt(discriminant) - linear) / (4 * n)
     variance_of_unit = 2 * share + d * (1 - d)
     return standard_score(observed - n * d, n * variance_of_unit)
@@ -612,7 +615,8 @@ class CertainPredictions(NamedTuple):
 
     def loss_of_wrong(self, worst: float, level: float) -> Estimate:
         """What the wrong ones among the sure predictions add to the mean loss of all units, with
-        Wilson's limits of their share. worst: the loss of a wrong one.
+        Wilson's limits of their share; n is the number of sure predictions. worst: the loss of a
+        wrong one.
         """
         wrong = int((self.wrong & self.sure).sum())
         wrong_share = wilson(wrong, int(self.sure.sum()), level=level)
@@ -636,13 +640,14 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
     """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
-    one element per system. `sure` marks only those that the other system does not share, as shared
-    ones do not add to the difference; `wrong` marks all wrong ones.
+    (n,) each: one element per system.
 
-    worst: the loss of a wrong prediction of 0 or 1.
+    A prediction of 0 or 1 that both systems make on a unit adds nothing to the difference of their
+    losses: `sure` leaves it out, `wrong` does not. worst: the loss of a wrong prediction of 0 or 1.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
+    # on the same unit two sure predictions are the same if both are wrong or both are right
     same_prediction = (
         first_certain.sure & second_certain.sure & (first_certain.wrong == second_certain.wrong)
     )
@@ -656,10 +661,13 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """The difference of the mean losses of two systems on the same units, with an interval that
     allows for wrong predictions of 0 or 1, as rare ones have by far the largest loss.
 
-    The paired t interval of the other losses is combined by MOVER with Wilson's limits of the share
-    of wrong ones among each system's predictions of 0 or 1 that the other system does not share.
-    worst: the loss of a wrong prediction of 0 or 1, such as that of a probability of 0 for what
-    happens.
+    Three terms are added up, with limits by MOVER: the mean difference of all other losses, with
+    the paired t interval, and for each system the loss of its wrong predictions of 0 or 1, with
+    Wilson's limits of their share. This is the share among the predictions of 0 or 1 on which the
+    two systems are not the same: a common one adds nothing to the difference.
+
+    first, second: the losses by unit, (n,) each. worst: the loss of a wrong prediction of 0 or 1,
+    such as that of a probability of 0 for what happens.
 
     >>> first, second = np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5])
     >>> e = difference_of_losses(first, second, worst=36.0, level=0.95)
@@ -668,11 +676,12 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    # the losses without those of wrong predictions of 0 or 1: their number decides about these
+    # wrong predictions of 0 or 1 count as 0 here: their number makes up their own terms
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
     wrong_difference = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
+    # wrong predictions of both systems cancel in the difference of their numbers
     value = rest.value + worst / n * wrong_difference
     # how far each term of the difference may move it down and up, for MOVER
     reaches = [rest.reach]
@@ -691,11 +700,11 @@ def bounded(
 ) -> Estimate:
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
-    error: the standard error. skew: the skewness of the units. ends: the range. The effective
-    sample size is the number of zeros and ones whose share would have the same variance (Korn and
-    Graubard, Survey Methodology 1998). One unit with the largest variance that the mean allows is
-    added, because a few units may be equal by chance: the interval has a width even if all are. The
-    quantile is that of t on the degrees of freedom of `hall`.
+    error: the standard error. skew: the skewness of the units. ends: the finite range. The
+    effective sample size is the number of zeros and ones whose share would have the same variance
+    (Korn and Graubard, Survey Methodology 1998). One unit with the largest variance that the mean
+    allows is added, because a few units may be equal by chance: the interval has a width even if
+    all are. The quantile is that of t on the degrees of freedom of `hall`.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -720,7 +729,7 @@ def bounded(
         padded_share = (share * n + 1) / (n + 2)
         largest_variance = padded_share * (1 - padded_share)  # of the added unit
         deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
-        variance = (deviation_squares + largest_variance) / n
+        variance = (deviation_squares + largest_variance) / n  # of a unit
         effective_n = n * share * (1 - share) / variance
         limits = _score_limits(share, effective_n, _skewed_quantile(skew, n, level))
         method = EFFECTIVE_WILSON
@@ -788,7 +797,8 @@ def _inverse_of_hall(q: float, skew: float, n: int) -> float:
     skewness γ and u = q / √n − γ / (6 n).
 
     Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
-    far out. Where the root is below BEND a straight line takes its place, down to 0.
+    far out. Where the root is below BEND a straight line with the slope SLOPE takes its place, down
+    to 0: a line in 1 + γ u, the cube of the root, which meets the cube root at BEND.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
     cube = 1 + skew * u

@@ -49,7 +49,10 @@ class LabelPlan:
     def variance(self, labels: Floats) -> Floats:
         """The variance of the corrected mean with each of these numbers of labels: of the mean of
         label − weight · score over the labelled units plus that of weight · score over the others,
-        with the judge's weight that makes it smallest.
+        times `clustering`.
+
+        The weight is the one from 0 to 1 with the smallest variance. The variance is a parabola in
+        the weight, whose minimum is cut to this range; without unlabelled units the weight is 0.
         """
         unlabelled_share = 1 - labels / self.units
         best_weight = unlabelled_share * ratio(self.covariance, self.judge_variance)
@@ -77,19 +80,19 @@ class LabelPlan:
         return self._fewest(self.variance_of_labels, width, level)
 
     def _fewest(self, variance: Callable[[Floats], Floats], width: float, level: float) -> float:
-        """The fewest labels with which t limits are at most `width` apart; NaN if none are enough.
-        variance: numbers of labels -> the variance of the mean with each.
+        """The fewest labels with which t limits at this level are at most `width` apart; NaN if no
+        number is enough. variance: numbers of labels -> the variance of the mean with each.
         """
         from scipy.special import stdtrit
 
-        # all possible numbers
-        labels = np.arange(LOST_FREEDOM + 1, self.units + 1, dtype=np.float64)
-        quantile = stdtrit(labels - LOST_FREEDOM, (1 + level) / 2)
-        widths = 2 * quantile * np.sqrt(variance(labels))
-        narrow = np.flatnonzero(widths <= width)
-        if narrow.size == 0:
+        # every possible number: with fewer labels t has no degrees of freedom
+        numbers = np.arange(LOST_FREEDOM + 1, self.units + 1, dtype=np.float64)
+        quantile = stdtrit(numbers - LOST_FREEDOM, (1 + level) / 2)
+        widths = 2 * quantile * np.sqrt(variance(numbers))
+        enough = np.flatnonzero(widths <= width)
+        if enough.size == 0:
             return np.nan
-        return float(labels[narrow[0]])
+        return float(numbers[enough[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,8 @@ class JudgedStatistic(UnitStatistic):
     def weight(self) -> float:
         """λ = Cov(label, score) / ((1 + n / N) Var(score)), cut to 0 … 1, with n labelled and N
         unlabelled units: how much of the judge's scores the mean takes. 0 without unlabelled units.
+
+        The covariance is that of the labelled units, the variance that of all units with a score.
         """
         unlabelled = int(self.unlabelled.sum())
         if not unlabelled:
@@ -177,8 +182,11 @@ class JudgedStatistic(UnitStatistic):
 
     @cached_property
     def influence(self) -> Floats:
-        """How far each unit moves the corrected mean; Σ influence², of whole clusters where there
-        are some, is its variance. 0 for units without a score.
+        """How far each unit moves the corrected mean, (units,); 0 for units without a score.
+
+        Σ influence² is the variance of the mean; if units are clustered, their influence is first
+        added up by cluster. The labelled units lose degrees of freedom to their mean and to the
+        judge's weight, and their number of clusters counts; the others lose one, to their mean.
         """
         influence = np.zeros(len(self.score))
         if self.labelled.any():
@@ -252,7 +260,9 @@ def _influence_on_mean(values: Floats, independent: int, *, lost: int) -> Floats
 
 
 def _plan(label: Floats, judge: Floats, units: int, clustering: float) -> LabelPlan:
-    """The plan from labels and scores of the same units; other arguments as in `LabelPlan`."""
+    """The plan from the labels and the judge's scores of the same units, (units,) each. units,
+    clustering: as in `LabelPlan`.
+    """
     (label_variance, covariance), (_, judge_variance) = np.cov(label, judge)
     return LabelPlan(
         label_variance=float(label_variance),
@@ -285,12 +295,13 @@ def mean_by_t(values: Floats, unit: np.ndarray) -> DifferenceByT:
 
 
 def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
-    """The mean of the judge's scores, corrected by the labels, with limits by t with (labelled
-    units − 2) degrees of freedom, or fewer by the kurtosis of their influence.
+    """The mean of the judge's scores, corrected by the labels, with limits by t. The degrees of
+    freedom are labelled units (or clusters) − 2, or fewer by the kurtosis of the influence values.
 
-    For labels of 0 and 1 the limits are those of `ranged_t`, with all of these degrees of freedom:
-    on the logit scale, Wilson's if all labels are equal. A corrected mean outside 0 … 1, which has
-    no logit, keeps plain t.
+    For labels of 0 and 1 the mean is a share, and its limits are those of `ranged_t`: t on the
+    logit scale, on labelled units − 2 degrees of freedom whatever the kurtosis. If all labels are
+    equal, the error is 0 and `ranged_t` gives Wilson's limits. A corrected mean outside 0 … 1 has
+    no logit: it keeps plain t.
     """
     mean = by_t(
         statistic.value,

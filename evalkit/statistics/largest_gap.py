@@ -60,8 +60,8 @@ class NormalGroups:
     """Values of at least two groups with normal errors.
 
     value, variance: (groups,) each. noise: drawn errors, (draws, groups). pair_error: the standard
-    errors of differences, (groups, groups). if_equal: the same groups with the errors that they
-    have if all true values are equal; None if these are no others.
+    errors of the differences of two groups, (groups, groups), never 0. if_equal: the same groups
+    with the errors that they have if all true values are equal; None if these errors are the same.
     """
 
     value: Floats
@@ -74,17 +74,18 @@ class NormalGroups:
     def from_errors(
         cls, value: Floats, error: Floats, correlation: Floats, rng: np.random.Generator
     ) -> NormalGroups:
-        """The groups with these values and standard errors, (groups,) each, and random errors drawn
-        for them. correlation: of the errors of two groups, (groups, groups).
+        """The groups with these values and standard errors, (groups,) each, and with normal errors
+        drawn by `rng`. correlation: of the errors of two groups, (groups, groups).
         """
         covariance = correlation * np.outer(error, error)
         variance = np.diag(covariance)
         no_error = np.zeros(len(value))  # the mean of the drawn errors
+        # "eigh" also takes a singular covariance, of errors that are 0 or depend on one another
         errors = rng.multivariate_normal(
             no_error, covariance, DRAWS, check_valid="ignore", method="eigh"
         )
         noise = np.concatenate([errors, -errors])  # with the mirror image of each draw
-        pair_variance = variance[:, None] + variance - 2 * covariance
+        pair_variance = variance[:, None] + variance - 2 * covariance  # of the difference of two
         magnitude = np.abs(value).max()
         least_error = RELATIVE * magnitude + np.finfo(float).tiny  # not 0: it divides
         pair_error = np.sqrt(np.maximum(pair_variance, 0))
@@ -100,24 +101,29 @@ class NormalGroups:
         """How many standard errors the limits at this level lie below and above the difference of
         each pair of groups, so that the farthest limits of all pairs are those of the largest gap.
 
-        Two groups are a single pair, with normal limits. Of more groups, the upper limit is at
-        least the half width of the widest normal interval of a pair. A true gap below this width
-        can thus not be above the upper limit, so that the lower limit alone may err there, with the
-        whole error probability. If the gap is wider, each limit may err with half of it.
+        Two groups are a single pair, with normal limits. With more groups, the upper limit is at
+        least the half width of the widest normal interval of a pair (`widest`). A true gap below
+        `widest` is thus never above the upper limit: only the lower limit can miss it, and may do
+        so with the whole error probability, 1 − level. A wider true gap can be missed by both
+        limits, each with half of this probability.
         """
         z = normal_quantile(level)
         if len(self.value) == 2:
             return LimitDistances(below=z, above=z)
-        half_error = (1 - level) / 2
+        whole_error = 1 - level
+        half_error = whole_error / 2
         widest = z * float(self.pair_error.max())
         high = max(self._upper_limit_of_gap(half_error), widest)
-        low = self._lower_limit_of_gap(2 * half_error)
+        low = self._lower_limit_of_gap(whole_error)
         if low >= widest:
+            # gaps below `widest` are rejected already, wider ones are to be rejected at half_error
             low = max(self._lower_limit_of_gap(half_error), widest)
+        # equal groups, a true gap of 0, are tested with the errors that they would have
         groups_if_equal = self.if_equal or self
-        may_be_equal = groups_if_equal._p_above(0.0) >= 2 * half_error
-        # T(θ) is the largest of (difference − θ) / standard error: limits so many standard errors
-        # below the differences of all pairs have θ as the largest, and −T as many above them
+        may_be_equal = groups_if_equal._p_above(0.0) >= whole_error
+        # T(θ) is the largest of (difference − θ) / standard error. So if the lower limit of each
+        # pair lies T(low) standard errors below its difference, the largest of them is `low`. With
+        # upper limits −T(high) standard errors above, the largest of them is `high`.
         below = np.inf  # for a lower limit of 0: then no pair may have one above 0
         if not may_be_equal:
             below = self._test_statistic(low)
@@ -134,6 +140,7 @@ class NormalGroups:
 
         if not is_too_small(0.0):
             return 0.0
+        # inside: the largest gap found to be too small, so that the limit is not too high
         return bisect(is_too_small, 0.0, self.gap, steps=STEPS).inside
 
     def _upper_limit_of_gap(self, tail: float) -> float:
@@ -148,7 +155,8 @@ class NormalGroups:
         if not is_possible(self.gap):
             return self.gap
         largest_error = float(self.pair_error.max())
-        farthest = self.gap + FARTHEST * largest_error
+        farthest = self.gap + FARTHEST * largest_error  # taken to be impossible
+        # outside: the smallest gap found to be impossible, so that the limit is not too low
         return bisect(is_possible, self.gap, farthest, steps=STEPS).outside
 
     def _p_above(self, gap: float) -> float:
@@ -198,11 +206,14 @@ class NormalGroups:
         return self._drawn_together(gap) if gap < self.gap else self._moved_apart(gap)
 
     def _drawn_together(self, gap: float) -> Floats:
-        """The values cut to a range as wide as this gap, which is smaller than the observed one:
-        the range that is closest to them by least squares. Values within `TIED` errors of an end
-        are moved to it, as they may be tied with it.
+        """The values, (groups,), cut to a range as wide as this gap, which is smaller than the
+        observed one: the range that is closest to them by weighted least squares.
+
+        Values within `TIED` standard errors of an end are moved to the nearer end, since their true
+        values may be the highest or lowest too: the more groups can be, the larger is the gap that
+        chance alone makes.
         """
-        start = self._lower_bound(gap)
+        start = self._closest_start(gap)
         end = start + gap
         values = np.clip(self.value, start, end)
         tie_distance = TIED * np.sqrt(self.variance)
@@ -224,6 +235,7 @@ class NormalGroups:
         errors_to_move = missing / self.pair_error
         np.fill_diagonal(errors_to_move, np.inf)
         high, low = np.unravel_index(errors_to_move.argmin(), errors_to_move.shape)
+        # tiny: if both variances are 0, each group is moved by half
         variances = self.variance[[high, low]] + np.finfo(float).tiny
         share_of_high, share_of_low = variances / variances.sum()
         highest = self.value[high] + share_of_high * missing[high, low]
@@ -233,19 +245,23 @@ class NormalGroups:
         values[low] = lowest
         return values
 
-    def _lower_bound(self, gap: float) -> float:
-        """The lower of two bounds this far apart, at which the values above both pull as much as
-        those below, each by its distance over its variance.
+    def _closest_start(self, gap: float) -> float:
+        """The lower end of the range of this width that is closest to the values by least squares,
+        weighted by 1 / variance.
+
+        The sum of squares Σ distance² / variance, over the values outside the range, is smallest
+        where its derivative is 0: the values above the range pull it as strongly upwards as the
+        values below pull it downwards, each by distance / variance.
         """
         variance = np.maximum(self.variance, np.finfo(float).tiny)
-        weight = variance.min() / variance
-        # the pull upwards falls linearly from each of these bounds to the next
-        bounds = np.sort(np.concatenate([self.value - gap, self.value]))
-        # how far each value lies above the upper bound, and below the lower one: bounds × groups
-        above = np.maximum(self.value - gap - bounds[:, None], 0)
-        below = np.maximum(bounds[:, None] - self.value, 0)
-        pull = (above - below) @ weight
-        return float(np.interp(0.0, -pull, bounds))
+        weight = variance.min() / variance  # a common factor, so that no weight is infinite
+        # starts at which an end of the range meets a value: between two the pull falls linearly
+        starts = np.sort(np.concatenate([self.value - gap, self.value]))
+        # how far each value lies above the range, and below it: starts × groups
+        above = np.maximum(self.value - gap - starts[:, None], 0)
+        below = np.maximum(starts[:, None] - self.value, 0)
+        pull = (above - below) @ weight  # upwards, less downwards
+        return float(np.interp(0.0, -pull, starts))  # the start at which the pull is 0
 
 
 def largest_gap(
@@ -255,7 +271,8 @@ def largest_gap(
     both; groups without a value are left out. None below two groups with one.
 
     `equivalence` is the interval at level 1 − 2α. If the standard error of a group is unknown, the
-    gap has no upper limit.
+    gap has no upper limit (NaN), and the lower one is 0. rng: draws the errors from which the
+    limits follow.
 
     >>> from evalkit.statistics.groups import GroupShares
     >>> shares = GroupShares(np.array([56.0, 48.0]), np.array([70.0, 80.0]))
@@ -271,20 +288,24 @@ def largest_gap(
     highest = int(np.nanargmax(values))
     lowest = int(np.nanargmin(values))
     gap = float(values[highest] - values[lowest])
-    quotient = float(ratio(values[lowest], values[highest]))
+    quotient = float(ratio(values[lowest], values[highest]))  # lowest / highest
     defined_groups = np.flatnonzero(defined)
     if np.isnan(groups.errors[defined_groups]).any():
         unknown = Estimate(gap, low=0.0, high=np.nan, level=level, n=count, method=METHOD)
         return LargestGap(highest, lowest, unknown, quotient, equivalence=unknown)
     normal = _normal_groups(groups, defined_groups, rng)
-    is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)  # row, column
+    # a mask, (groups, groups): two different groups with a value
+    is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)
 
     def estimate_at(level_of_limits: float) -> Estimate:
-        """The gap with its limits: the farthest of all pairs, from the groups' own intervals of
-        differences at the levels at which normal limits have the distances of `limit_distances`.
+        """The gap with limits at this level: the largest lower and the largest upper limit of all
+        pairs, from the groups' own intervals of differences.
+
+        Their levels are not this one. Each is the level of a normal interval that reaches as many
+        standard errors as `limit_distances` says.
         """
         distances = normal.limit_distances(level_of_limits)
-        low = 0.0
+        low = 0.0  # also if `below` is infinite: then all groups may be equal
         if np.isfinite(distances.below):
             differences = groups.differences(_level_of(distances.below))
             low = float(differences.low[is_pair].max(initial=0.0))
@@ -300,12 +321,15 @@ def largest_gap(
 def _normal_groups(
     groups: GroupValues, defined_groups: Ints, rng: np.random.Generator
 ) -> NormalGroups:
-    """The groups that have a value, with normal errors; also with those that they have if all true
-    values are equal, where these are others.
+    """The groups with the numbers `defined_groups`, which have a value, with normal errors.
+
+    Under the hypothesis of equal true values some kinds of groups have other standard errors: then
+    `if_equal` holds the groups with these. rng: draws the errors.
     """
     values = groups.values[defined_groups]
     errors = groups.errors[defined_groups]
     errors_if_equal = groups.errors_if_equal[defined_groups]
+    # rows and columns of the groups with a value
     correlation = groups.correlation[np.ix_(defined_groups, defined_groups)]
     normal = NormalGroups.from_errors(values, errors, correlation, rng)
     if np.array_equal(errors, errors_if_equal):
@@ -315,5 +339,7 @@ def _normal_groups(
 
 
 def _level_of(errors: float) -> float:
-    """The level of a normal interval that reaches so many standard errors on both sides."""
+    """The level of a normal interval that reaches so many standard errors on both sides, at least
+    MIN_Z, since a level is above 0.
+    """
     return math.erf(max(errors, MIN_Z) / math.sqrt(2))

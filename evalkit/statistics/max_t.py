@@ -152,11 +152,13 @@ class ColumnPairs:
     ) -> ColumnPairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None if all columns have the same; both columns
-        of a pair have the same metric. From the `values` of each row the mean of the columns of a
-        metric is subtracted: differences stay, and sums keep more digits. add_up: (rows, k) -> (n,
-        k), adds up the rows of each unit, if units have several. Raises InputError for a value that
-        is not finite.
+        first, second: the column numbers of each pair, (m,) each. metric: the number of each
+        column's metric, (columns,), None if all columns have the same; both columns of a pair have
+        the same metric. add_up: (rows, k) -> (n, k), adds up the rows of each unit, if units have
+        several. Raises InputError for a value that is not finite.
+
+        `values` are the table less, in each row, the mean of the columns of the same metric: the
+        differences stay, and sums keep more digits.
 
         >>> table = np.array([[1.0, 4.0], [3.0, 3.0]])
         >>> pairs = ColumnPairs.from_table(table, np.array([0]), np.array([1]))
@@ -173,7 +175,9 @@ class ColumnPairs:
                 values[:, metric == number] = columns - columns.mean(axis=1, keepdims=True)
 
         def differences(pairs: Ints) -> Floats:
-            """The differences of the pairs with these numbers, added up by unit: (n, k)."""
+            """The differences of the pairs with these numbers, added up by unit: (n, k). They come
+            from the table, as `values` have a rounding error.
+            """
             minuend = np.take(table, first[pairs], axis=1)
             subtrahend = np.take(table, second[pairs], axis=1)
             return add_up(minuend - subtrahend)
@@ -223,7 +227,8 @@ def adjusted(
 ) -> Floats:
     """The adjusted p-values of `max_t` for m pairs of columns, (m,).
 
-    Raises InputError for a value that is not finite.
+    draws: the least number of random sign vectors; of at most 20 units all vectors are visited
+    instead. Raises InputError for a value that is not finite.
 
     >>> table = np.random.default_rng(1).normal(size=(50, 3)) + [1.0, 0.0, 0.0]
     >>> pairs = ColumnPairs.from_table(table, np.array([0, 0, 1]), np.array([1, 2, 2]))
@@ -262,14 +267,17 @@ def adjusted(
 
 
 def _unit_order(pairs: ColumnPairs) -> Ints:
-    """The numbers of the units, sorted by their difference of the last pair; units that are equal
-    in it by that of the pair before, and so on: (n,).
+    """The numbers of the units, sorted by their difference of the last pair; units with the same
+    one are sorted by the difference of the pair before, and so on: (n,).
+
+    Only as many pairs are compared as tell all units from each other. Comparing further pairs does
+    not change the order, as they only break ties.
 
     >>> _unit_order(ColumnPairs.from_differences(np.array([[2, 1], [1, 1], [3, 0]]))).tolist()
     [2, 1, 0]
     """
     m = len(pairs)
-    compared = 1  # pairs, the last ones: often enough to tell all units from each other
+    compared = 1  # the number of pairs, counted from the last one: often one is enough
     while True:
         last_pairs = np.arange(max(m - compared, 0), m)
         differences = pairs.differences(last_pairs)
@@ -312,14 +320,17 @@ def count_extreme(
     draws: int,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> ExtremeCounts:
-    """For each pair of columns, the number of sign vectors in which the largest |Σ ± d| / norm of
-    this pair and of those after it is at least its `observed`; d is the pair's difference by unit.
+    """For each pair of columns, the number of sign vectors in which its own statistic or that of a
+    later pair reaches its observed one: step-down max-T.
 
-    pairs: the most extreme first. norm: √Σ d² of each, (m,). observed: |Σ d| / norm of each, (m,).
-    With at most 20 units all sign vectors are visited: one of each two opposite ones, whose |Σ ± d|
-    are equal, without the data's, thus 2^(n − 1) − 1. Otherwise at least `draws` random ones are.
-    For a one-sided alternative Σ ± d takes the place of |Σ ± d|, and a vector and its opposite
-    count as two.
+    A pair's statistic is |Σ ± d| / norm, with its differences d by unit; for a one-sided
+    alternative it is Σ ± d / norm, or −Σ ± d / norm. pairs: the most extreme first. norm: √Σ d² of
+    each, (m,). observed: the statistic of each in the data, (m,).
+
+    At most 20 units have all their sign vectors visited, except the data's, which flips no sign. A
+    vector and its opposite have the same |Σ ± d|, so that one of the two is enough, in all
+    2^(n − 1) − 1; a one-sided alternative counts both. With more units at least `draws` random
+    vectors are drawn.
 
     >>> pairs = ColumnPairs.from_differences(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> rng = np.random.default_rng(1)
@@ -348,8 +359,8 @@ def count_extreme(
                 extreme += counts.extreme
                 counted += counts.draws
     if alternative.one_sided and visits_all:
-        # The enumeration leaves out the data's own signs, which the caller counts. Each vector has
-        # been counted with its opposite, except the data's: its opposite is one further vector.
+        # The enumeration leaves out the vector of the data, which flips no sign, as the caller
+        # counts it. Its opposite, which flips all signs, is still missing.
         opposite_of_data = count_block(_sums_of_data, evidence=np.negative)
         extreme += opposite_of_data.extreme
         counted += 1
@@ -394,14 +405,15 @@ def _every_sign_vector(n: int) -> Iterator[SignedSums]:
 
 
 def _sums_of_block(columns: Floats, other_signs: Floats) -> Floats:
-    """The sums of columns, (n, k), where the last units have the signs `other_signs` and the units
-    before them take all signs, the very first always +: (k, draws). Without the sum of the data.
+    """The sums of columns, (n, k), under each sign vector of a block, (k, draws). The last units
+    have the signs `other_signs`. The units before them take all signs, but the very first is always
+    +. The vector without a flipped sign is left out: it is the data, which the caller counts.
     """
     first_units = len(columns) - other_signs.size
     sums = signflip.enumerated(np.ascontiguousarray(columns[:first_units].T))
     sums += (other_signs @ columns[first_units:])[:, None]
     if (other_signs == 1).all():
-        return sums[:, 1:]  # the first vector has no sign flipped: it is the data
+        return sums[:, 1:]  # the first vector of `enumerated` flips no sign
     return sums
 
 
@@ -439,8 +451,9 @@ def _count_extreme_of_block(
     signed_sums: columns -> their sums with the signs of each vector of the block, (columns, draws).
     from_differences: a mask of the pairs whose sums are taken from their differences, see
     `ColumnPairs.loses_digits`. inverse_norm: 1 / √Σ d² of each pair, 0 for one without differences.
-    evidence: writes |sum|, sum or −sum to `out`. Pairs are compared some at a time, beginning with
-    the last ones, since each needs the largest statistic of those after it.
+    observed: the statistic of each pair in the data, (m,). evidence: writes |sum|, sum or −sum to
+    `out`. Pairs are compared some at a time, beginning with the last ones, since each needs the
+    largest statistic of all later ones.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
