@@ -267,7 +267,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the scores of system i in a group of rows that is a mean of a metric over the
-        classes or labels whose share in it is above 0.
+        classes or labels whose share in it is above 0. (Two classes have a method of their own.)
         """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
@@ -299,11 +299,13 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         return MetricAtK(kind.metric)
 
     def positive_weights(self, group: int) -> Floats:
-        """The weight of the rows of each class, or with each label."""
+        """The number of rows of each class; of labels the weight of the rows with each label."""
         return self.rows_per_class(group).astype(np.float64)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
-        """The share of each class or label in a mean; adding up to 1, or all 0."""
+        """The share of each class or label in a mean: equal shares, which add up to 1; a weighted
+        mean over labels has others. kind, group: unused here, as equal shares depend on neither.
+        """
         problems = len(self.problems)
         return np.full(problems, 1 / problems)
 
@@ -317,8 +319,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         return self.problem_statistic(metric_at_k, ALL_ROWS_GROUP, i, c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
-        """A metric of the classes, or of label c, after `change` has replaced actual values and
-        predictions.
+        """A metric of the classes, or of label c, on all rows, after `change` has replaced actual
+        values and predictions. The statistic has a row for each cell, so that `change` is applied
+        to a few rows only.
         """
         cells = self.problem_cells(ALL_ROWS_GROUP, c).cells
         statistic = cell_statistic(MetricAtK(metric), cells, self.systems.index(system))
@@ -703,7 +706,9 @@ class SummedClasses(BlockMetrics[ClassSums]):
         return np.asarray(table.sum(axis=1), np.float64)
 
     def confusion(self, system: str) -> labels.Confusion:
-        """The confusion matrix, of weights or of numbers of rows."""
+        """The confusion matrix of a system on all rows: of weights if rows have them, else of
+        numbers of rows.
+        """
         cells = self.cells(ALL_ROWS_GROUP).by_system[self.systems.index(system)]
         rows: Floats | Ints = cells.n
         if self.weighted:

@@ -71,8 +71,8 @@ class LabelsPerRow(NamedTuple):
 
 
 def score_excess(label: int) -> MetricAtK:
-    """The metric of by how much the mean score of a label exceeds the share of rows that have it: 0
-    if its scores are right on average as probabilities.
+    """The metric that says by how much the mean score of a label exceeds the share of rows that
+    have it: 0 if its scores are right on average as probabilities. label: its number.
     """
     kind = Loss(partial(_score_less_label, label=label))
     name = f"score excess {label}"
@@ -341,7 +341,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return class_cells.cell_statistic(share_of_cells, self.cells(group, metric_at_k.label), i)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
-        """The share of each label in a mean."""
+        """The share of each label in a mean. They add up to 1; those of a weighted mean are all 0
+        if no row of the group has a label.
+        """
         if not isinstance(kind, Weighted):
             return super().shares_in(kind, group)
         weights = self.positive_weights(group)
@@ -404,9 +406,10 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return self.mean_statistic(metric_at_k, ALL_ROWS_GROUP, leader, moments, columns, parts)
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
-        """A metric of one system, the leader, on all rows. The second reading of the table has
-        added up its terms, for this system alone: those of metrics at thresholds that are common to
-        all labels, and of `score_excess`. number: which of `SecondReading.leader_adders` did so.
+        """A metric of the leader on all rows, from the terms that the second reading has added up
+        for this system alone. The leader's metrics are those at thresholds that are common to all
+        labels, and `score_excess`. number: which of `SecondReading.leader_adders` has added up the
+        terms.
         """
         assert self.second is not None
         assert self.second_summary is not None
@@ -729,7 +732,7 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
             decisions = scores.at_threshold(threshold).decision_counts
             # rows: true, not true; columns: predicted, not predicted
             by_decision = np.nan_to_num(f1.influence_table(decisions))
-            # both reversed, so that the index of the flat array is 2 · true + predicted
+            # both axes reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         adder = label_term_adder(
             MICRO,
@@ -751,7 +754,7 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     """
     (scores,) = block.predictions
     is_predicted = scores >= threshold
-    cell = 2 * block.truth.view(np.int8) + is_predicted
+    cell = 2 * block.truth.view(np.int8) + is_predicted  # read as 0 and 1, without a copy
     influences = [influence.take(cell[j]) for j, influence in enumerate(by_cell)]
     return np.array(influences)
 

@@ -758,8 +758,8 @@ class LabelFirstReading(FirstReading[LabelSums]):
         has_no_label = ~block.truth.any(axis=0)
         weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
-        # Thresholds are quantiles of the scores in which rows count equally. The tallies of weighted
-        # rows have the weight of each score; those of unweighted rows have its number of rows.
+        # Thresholds are quantiles of the scores in which rows count equally. Of weighted rows the
+        # `score_tallies` have the weights; of unweighted rows they have the numbers themselves.
         if weight is not None:
             weight_without_label = int(weight[has_no_label].sum())
             max_bins = self.max_bins()  # as for the scores of one label

@@ -230,7 +230,7 @@ class TermAdder:
 
     @property
     def slice_metric_is_median(self) -> bool:
-        """True if the metric of the slices is a median."""
+        """True if the metric of the slices, the first one, is a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
 
     def offsets_of_means(self, key: TermsKey) -> Floats:
@@ -378,7 +378,7 @@ class SummedForecasts:
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        return has_units(self.summary.terms.moments[0].moments)
+        return has_units(self.summary.terms.moments[ALL_ROWS_GROUP].moments)
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows. member: the number of the group, or a Python
@@ -459,8 +459,9 @@ class SummedForecasts:
         """The rows of the sample that belong to a group: a mask, or a slice for all."""
         if group == ALL_ROWS_GROUP:
             return slice(None)
+        # one array for each way to cut the rows into slices: a row is in one slice of each
         slices = self.summary.sample.rows.slices
-        in_group = [column == group for column in slices]
+        in_group = [slice_of_row == group for slice_of_row in slices]
         return np.asarray(np.any(in_group, axis=0))
 
     def refuse_losses_on_unlike_rows(self) -> None:
