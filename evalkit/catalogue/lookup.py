@@ -180,8 +180,8 @@ def _spellings(name: str) -> Iterator[Spelling]:
 @cache
 def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
     """The metrics of a structure, a key of `TABLES`, by the lower-case letters and digits of their
-    names and aliases: of a name the one metric, of an alias all that have it. A name that is also
-    an alias of another metric is the name.
+    names and aliases. A name leads to the one metric that has it, an alias to all metrics that have
+    it. A name that is also an alias of another metric leads to the metric of this name alone.
     """
     table = TABLES[structure]
     by_alias: dict[str, tuple[Metric, ...]] = {}
@@ -312,6 +312,7 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     labels = [metric_at_k.label for metric_at_k in metrics]
     if name in labels:
         return name
+    # the name may be an alias, which only the tables of metrics know
     structures = {metric_at_k.metric.structure for metric_at_k in metrics}
     for structure in structures.intersection(TABLES):  # own metrics are in no table
         labels_of_name = {meaning.label for meaning in meanings(name, structure)}

@@ -267,7 +267,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the scores of system i in a group of rows that is a mean of a metric over the
-        classes or labels whose share in it is above 0. (Two classes have a method of their own.)
+        classes or labels whose share in it is above 0. `SummedBinary` has a method of its own.
         """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
@@ -518,6 +518,7 @@ class SummedBinary(BlockMetrics[BinarySums]):
         column = 2 * pairs_of_columns_before
         columns_by_unit = self.summary.specific.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
+        # clustered: the values are of units, each of which may have several rows
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
     def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:

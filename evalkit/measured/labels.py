@@ -310,8 +310,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
 
     def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A loss of system i in a group of rows, from the sums of its terms. A loss that leaves
-        rows out may leave out other rows for each system. It then comes with the sums for each pair
-        of systems over the rows on which both have a loss.
+        rows out may leave out other rows for each system: its statistic then has the sums for each
+        pair of systems over the rows on which both have a loss.
         """
         loss = super().loss_statistic(metric_at_k, group, i)
         key = GroupMetric(group, metric_at_k.base.label)
@@ -724,13 +724,14 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
     scores_of_labels = [labels.scores(ALL_ROWS_GROUP, i, j) for j in labels.problems]
     macro_f1 = LABELS["macro_f1"].kind
     assert isinstance(macro_f1, Combined)
+    # F1 itself or, with many labels of few positives, its leave-one-out form
     f1 = labels.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
     assert isinstance(f1, Overlap)
     for threshold in thresholds_of(labels, leader).tolist():
         influence_by_cell = []
         for scores in scores_of_labels:
             decisions = scores.at_threshold(threshold).decision_counts
-            # rows: true, not true; columns: predicted, not predicted
+            # rows: true, not true; columns: predicted, not predicted; 0 where F1 is undefined
             by_decision = np.nan_to_num(f1.influence_table(decisions))
             # both axes reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())

@@ -650,7 +650,11 @@ class ClassFirstReading(FirstReading[ClassSums]):
     def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
-        scores of each row add up; 0 and nothing if classes have no scores.
+        scores of each row add up. If classes have no scores, the numbers are 0 and there are no
+        tallies and sums.
+
+        block: of `with_predictions`. weight: of each row, in units of the scale; None for
+        unweighted rows.
         """
         systems = len(block.predictions)
         if not self.scored:
@@ -876,8 +880,8 @@ class MeanInfluence:
         sums = []
         for first, second in combinations(range(len(self.tables)), 2):
             influence = on_mean[first] - on_mean[second]
-            # A metric such as precision is a mean over rows that each system selects: under the
-            # null hypothesis that both are equal, its influence follows from both decisions.
+            # A metric such as precision is a mean over rows that each system selects. The influence
+            # on the difference, if both systems are equal, then depends on both decisions at once.
             if self.joint_influence:
                 influence = self._influence_on_difference(block, first, second)
             square = influence * influence
@@ -898,6 +902,7 @@ class MeanInfluence:
         systems = len(self.tables)
         on_problems = systems * problems  # the number of columns of the first kind
         by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
+        # Σ over the problems: shape (systems, rows)
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
             on_mean += columns[on_problems:]

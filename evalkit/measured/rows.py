@@ -415,8 +415,8 @@ class SummedForecasts:
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i in a group of rows that is a function of the sums of its terms, such
         as the mean squared error. Some metrics have confidence limits that use the kurtosis of the
-        units' influence, and thus its fourth powers. Such a metric comes with the moments of the
-        products of each two of its terms, from which the fourth powers follow.
+        units' influence, and thus its fourth powers: their statistics have the moments of the
+        products of each two terms, from which the fourth powers follow.
         """
         metric_number = self.term_adder.metrics.index(metric_at_k.base)
         key = ProductsKey(group, metric_number, system=i)
@@ -459,7 +459,7 @@ class SummedForecasts:
         """The rows of the sample that belong to a group: a mask, or a slice for all."""
         if group == ALL_ROWS_GROUP:
             return slice(None)
-        # one array for each way to cut the rows into slices: a row is in one slice of each
+        # one array for each way to cut the rows into slices: a row is in at most one of each
         slices = self.summary.sample.rows.slices
         in_group = [slice_of_row == group for slice_of_row in slices]
         return np.asarray(np.any(in_group, axis=0))
