@@ -325,7 +325,8 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
 
 
 def of_draws(name: Any) -> bool:
-    """True for a name such as pass@4 and pass^4, of a metric of repeated draws.
+    """True for the name of a metric of repeated draws with its number of draws, such as pass@4 and
+    pass^4.
 
     >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
     (True, False, False)
@@ -701,9 +702,9 @@ def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -
     """Which values of a metric are better, from the results file of a report: "high", "low",
     "neither" or "unknown".
 
-    Earlier versions recorded "high" for a metric whose direction nothing stated: that is read as
-    unknown, unless its name tells the direction. row: the metric in the file; later versions have
-    `stated` in it. parameters: those of the report.
+    Earlier versions recorded "high" for a metric whose direction nothing stated. A "high" of theirs
+    that no parameter stated is read as what the name tells, else as unknown. row: the metric in the
+    file; later versions have `stated` in it. parameters: those of the report.
     """
     best = str(row["best"])
     is_stated = "stated" in row or bool({"best", "lower_is_better"} & {*parameters})

@@ -657,8 +657,11 @@ HAS_LABEL = np.arange(8) >= 4
 def _share_influence(
     of_labels: Sequence[LabelStatistic], shares: Floats, total_weight: float
 ) -> Floats:
-    """How a row with a label changes a mean over labels by raising the share of its label: up if
-    the label's value is above the mean; shape (labels,). total_weight: of the rows of all labels.
+    """How a row with a label changes a mean over labels by raising the share of the label: up if
+    the label's value is above the mean; shape (labels,). 0 for a label whose value is undefined.
+
+    of_labels: the metric of each label. total_weight: the weights of the rows with each label,
+    added up over the labels.
     """
     value = np.array([statistic.value for statistic in of_labels])
     mean = float(np.nansum(shares * value))
