@@ -143,17 +143,19 @@ def _letters(name: str) -> str:
 def _spellings(name: str) -> Iterator[Spelling]:
     """The ways to read a name, the likeliest first, each as its lower-case letters and digits and
     the text of its cut-off: a number in it may be a cut-off or belong to the name. Letters end with
-    @ or ^ if a number must follow.
+    @ or ^ if a number must follow. What stands behind the @ may also be a false positive rate.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
+    >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("Recall@1% FPR")]
+    ['recallfpr 0.01']
     """
     match = NAME_AND_CUT.fullmatch(name)
     if match is None:
         return
     base, sign, cut = match.group("base", "sign", "cut")
     at_rate = AT_RATE.fullmatch(cut or "")
-    if at_rate:
+    if at_rate:  # the metric recall@fpr, whose number is the rate
         rate = at_rate["number"]
         if at_rate["percent"]:
             rate = f"{float(rate) / 100:g}"
@@ -164,7 +166,8 @@ def _spellings(name: str) -> Iterator[Spelling]:
         yield Spelling(_letters(f"{base}@"), cut)
         yield Spelling(_letters(base), cut)
         return
-    yield Spelling(_letters(name).rstrip("^"))  # a number in it belongs to the name
+    # a number in it belongs to the name; a ^ at the end, without a number, says nothing
+    yield Spelling(_letters(name).rstrip("^"))
     if sign == "^":
         yield Spelling(_letters(f"{base}^"), cut)
     numbered = NAME_WITH_NUMBER.fullmatch(name)
@@ -177,8 +180,8 @@ def _spellings(name: str) -> Iterator[Spelling]:
 @cache
 def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
     """The metrics of a structure, a key of `TABLES`, by the lower-case letters and digits of their
-    names and aliases: of a name the one metric, of an alias all that have it. A name that is also
-    an alias of another metric is the name.
+    names and aliases. A name leads to the one metric that has it, an alias to all metrics that have
+    it. A name that is also an alias of another metric leads to the metric of this name alone.
     """
     table = TABLES[structure]
     by_alias: dict[str, tuple[Metric, ...]] = {}
@@ -279,7 +282,7 @@ def misspelled(name: str, known_names: Iterable[str]) -> str | None:
     ('ndcg@10', None)
     """
     base, sign, cut = name.lower().strip().partition("@")
-    names = [known_name for known_name in known_names if "@" not in known_name]
+    names = [known_name for known_name in known_names if "@" not in known_name]  # k is put behind
     # the words of all names whose meaning is known, such as roc and auc of roc_auc
     words = set("_".join([*names, *KNOWN]).split("_"))
     unknown_words = [word for word in base.split("_") if word not in words]
@@ -309,6 +312,7 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     labels = [metric_at_k.label for metric_at_k in metrics]
     if name in labels:
         return name
+    # the name may be an alias, which only the tables of metrics know
     structures = {metric_at_k.metric.structure for metric_at_k in metrics}
     for structure in structures.intersection(TABLES):  # own metrics are in no table
         labels_of_name = {meaning.label for meaning in meanings(name, structure)}
@@ -321,7 +325,8 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
 
 
 def of_draws(name: Any) -> bool:
-    """True for a name such as pass@4 and pass^4, of a metric of repeated draws.
+    """True for the name of a metric of repeated draws with its number of draws, such as pass@4 and
+    pass^4.
 
     >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
     (True, False, False)
@@ -334,8 +339,8 @@ def of_draws(name: Any) -> bool:
 
 def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
     """The columns that the user's own metrics need beside labels and predictions: column -> the
-    parameter and metric that need it, for errors. names: metrics of the catalogue, which need none,
-    and own ones.
+    parameter and metric that need it, for errors. names: entries of the parameter `metrics`;
+    metrics of the catalogue need no further column of the input.
     """
     needed_by: dict[str, str] = {}
     for name in names:
@@ -389,7 +394,7 @@ def _own_metric_of(name: Any) -> MetricAtK:
         file, metric_name, cut = match.group("file", "metric", "cut")
         return MetricAtK(load(file, metric_name, _metric_of_function), _cut_off(cut, name))
     is_plain_function = callable(name) and not isinstance(name, MetricAtK | OwnMetric)
-    if is_plain_function:
+    if is_plain_function:  # which no decorator has declared
         metric = _metric_of_function(name, usual_name(name))
         return MetricAtK(metric)
     # a declared metric may have its cut-off, as gain.at(10)
@@ -450,13 +455,13 @@ def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
 
 def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
     """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5. Raises
-    ParameterError if it needs one and k is None, or if it does not take this one. name: as the user
-    wrote it, for errors.
+    ParameterError if the metric needs a k, which is None, or if it does not take this k. name: as
+    the user wrote it, for errors.
     """
     takes_any_number = metric.kind_at is not None
     if takes_any_number and (k is None or not 0 < k <= metric.most):
         example = 0.5
-        if 1 < metric.most < 100:  # a percentage
+        if 1 < metric.most < 100:  # at most 99.99: the number is a percentage
             example = 90
         raise ParameterError(
             f"metrics: {metric.name} needs a number above 0 and at most {metric.most:,}, "
@@ -508,10 +513,10 @@ def find_computable(
     """The metrics with these names, such as the value of the parameter `metrics`; if there are no
     names, those of the `usual` ones that can be computed from the input.
 
-    structure: the kind of input, a key of `TABLES`. lacks: what the input does not have, with the
-    words for it in an error; the keys are "scores", "probabilities", "scores of units" and
-    "columns", which are further columns that own metrics take (no usual one does). Raises
-    ParameterError for a named metric that needs any of it.
+    structure: the kind of input, a key of `TABLES`. usual: names of metrics of the catalogue.
+    lacks: what the input does not have, with the words for it in an error. Its keys are values of
+    `Metric.needs`, such as "scores", and "columns" for further columns, which no usual metric
+    needs. Raises ParameterError for a named metric that needs what the input lacks.
     """
     computable = [name for name in usual if find_metric(name, structure).metric.needs not in lacks]
     metrics = find_metrics(names, structure, computable)
@@ -556,7 +561,7 @@ def _name_with_cut(metric: Metric) -> str:
         case "may":
             return f"{metric.name}[@k]"
         case "must":
-            return f"{metric.before_cut}k"
+            return f"{metric.before_cut}k"  # `before_cut` ends with the sign, as in hit_rate@
         case _:
             return metric.name
 
@@ -583,8 +588,10 @@ def direction(name: str) -> str | None:
     """Which values are better according to the name of a metric, "high" or "low"; None if the name
     does not tell, or tells both.
 
-    A name of the catalogue decides; else the words in it that are known to have a direction, such
-    as loss or latency, and a minus or a word such as neg in front reverses it.
+    The direction of a metric of the catalogue with this name decides; None if the name is unclear,
+    such as `err`. The words of any other name decide that are known to have a direction, such as
+    loss or latency; without any of them the word score says "high". A minus in front reverses the
+    direction, and so does a word such as neg.
 
     >>> [
     ...     direction(name)
@@ -642,12 +649,13 @@ BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
 def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
-    """The metrics with the directions that the parameter `lower_is_better` states: lower values of
-    the metrics that it names are better; of all others whose direction is not known higher ones, if
-    the user set the parameter.
+    """The metrics with the directions that the parameter `lower_is_better` states. Lower values of
+    the metrics that it names are better. If the user set it, higher values are better of all others
+    whose direction is not known; the word none in place of names says so of all. Otherwise an
+    unknown direction stays unknown.
 
-    Raises ParameterError for a name that none of the metrics has, and for a metric whose definition
-    says that higher is better.
+    parameters: of the report. Raises ParameterError for a name that none of the metrics has, and
+    for a metric whose definition says that higher is better.
 
     >>> metrics = MetricAtK(named("minutes")), MetricAtK(named("steps"))
     >>> p = Shared.from_raw({"lower_is_better": "minutes"})
@@ -675,9 +683,11 @@ def _with_direction(
     `lower_is_better` whose definition says that higher is better.
     """
     metric = metric_at_k.metric
-    is_in_catalogue_table = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
+    # the direction is part of its definition, unlike that of a metric of which only the name is
+    # known or of a user's function
+    is_defined_here = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
     if metric_at_k.label in lower_is_better and metric.best != "low":
-        if is_in_catalogue_table:
+        if is_defined_here:
             raise ParameterError(
                 f"lower_is_better: {metric_at_k.label} has its direction by definition, "
                 f"{metric.best} values are better"
@@ -692,9 +702,9 @@ def recorded(row: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -
     """Which values of a metric are better, from the results file of a report: "high", "low",
     "neither" or "unknown".
 
-    Earlier versions recorded "high" for a metric whose direction nothing stated: that is read as
-    unknown, unless its name tells the direction. row: the metric in the file; later versions have
-    `stated` in it. parameters: those of the report.
+    Earlier versions recorded "high" for a metric whose direction nothing stated. A "high" of theirs
+    that no parameter stated is read as what the name tells, else as unknown. row: the metric in the
+    file; later versions have `stated` in it. parameters: those of the report.
     """
     best = str(row["best"])
     is_stated = "stated" in row or bool({"best", "lower_is_better"} & {*parameters})

@@ -83,10 +83,11 @@ class Function:
     def call_for_all(
         self, values: Mapping[str, Any], n: int, arrays: int, unit: str
     ) -> list[Floats]:
-        """The result of one call for all n units, as so many arrays of n numbers: one of numbers,
-        or two, of numerators and of denominators.
+        """The result of one call for all n units, as arrays of n numbers: one array of numbers, or
+        two, of numerators and of denominators.
 
-        values: the arguments by name. unit: the word for a unit, such as "row", for errors.
+        values: the arguments by name. arrays: how many arrays, 1 or 2. unit: the word for a unit,
+        such as "row", for errors.
         """
         results = self._as_list(self(values), arrays, unit)
         return [self._checked_array(result, n, unit, arrays) for result in results]
@@ -94,10 +95,10 @@ class Function:
     def call_for_each(
         self, calls: Iterator[Mapping[str, Any]], n: int, arrays: int, unit: str
     ) -> list[Floats]:
-        """The results of n calls, one per unit, as so many arrays of n numbers: one of the number
-        that each call returns, or two, of the numerators and of the denominators.
+        """The results of n calls, one per unit, as arrays of n numbers: one array of the numbers
+        that the calls return, or two, of their numerators and of their denominators.
 
-        calls: the arguments of each call by name. unit: as in `call_for_all`.
+        calls: the arguments of each call by name. arrays, unit: as in `call_for_all`.
         """
         table = np.empty((arrays, n))
         for i, values in enumerate(calls):
@@ -115,8 +116,8 @@ class Function:
             raise self.refused(f"must return one number, got {_short(result)} ({where})") from None
 
     def checked(self, number: float, where: str) -> float:
-        """The number as it is. Raises ParameterError if it is not in the declared range, or NaN if
-        the metric is not declared to be undefined anywhere.
+        """The number as it is. Raises ParameterError if it is not in the declared range, or if it
+        is NaN and the metric is not declared to be undefined anywhere. where: as in `number`.
         """
         self._checked_array(np.array([number]), n=1, unit=where, arrays=1)
         return number
@@ -151,7 +152,7 @@ class Function:
             wrong |= (numbers < self.low) | (numbers > self.high)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            where = f"{unit} {first + 1}" if n > 1 else unit
+            where = f"{unit} {first + 1}" if n > 1 else unit  # a single unit needs no number
             reason = self._broken_rule(float(numbers[first]), where)
             raise self.refused(reason)
         return numbers
@@ -170,7 +171,9 @@ class Function:
         return f"must be within {declared}, got {value:g} ({where})"
 
     def refused(self, reason: str) -> ParameterError:
-        """The error, to be raised, of a function that does what it must not. reason: its end."""
+        """The error, to be raised, for a function that breaks a rule. reason: the end of the
+        message, after the function's name.
+        """
         return ParameterError(f"metrics: {self.name} {reason}")
 
 
@@ -230,11 +233,13 @@ def arguments_of(
     name: str, call: Callable[..., Any], input_arguments: Collection[str], *, columns: bool
 ) -> tuple[str, ...]:
     """The arguments by which a function is to be called: those that are `input_arguments`, and all
-    others that have no default, which must be columns of the input.
+    others that have no default, which must be columns of the input. An argument with a default that
+    is not one of `input_arguments` is not among them: it keeps its default.
 
-    name: of the metric. columns: True if other arguments can be columns. Raises ParameterError for
-    an argument without a default that is neither, and for a function without any of the
-    `input_arguments`, or without any argument if there are none of these.
+    name: of the metric. input_arguments: what the report offers; empty for an A/B test, whose
+    metrics take columns alone. columns: True if other arguments can be columns. Raises
+    ParameterError for an argument without a default that is neither, and for a function that takes
+    none of the `input_arguments` or, if these are empty, no argument at all.
     """
     has_no_default = names_of(call)
     arguments = tuple(
@@ -278,8 +283,9 @@ class Input:
     def results(
         self, function: Function, structure: Any, k: int | None, level: float, arrays: int
     ) -> list[Floats]:
-        """What a function returns for all units, as so many arrays with an element per unit: one of
-        numbers, or two, of numerators and of denominators.
+        """What a function returns for all units, as arrays with an element per unit: one array of
+        numbers, or two, of numerators and of denominators. arrays: how many. k, level: unused here;
+        ranked lists have a cut-off and a lowest relevant grade.
         """
         values = self.values(structure, function)
         n = max(map(len, values.values()))  # the arguments all have one element per unit
@@ -325,9 +331,11 @@ class RowInput(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The values of a function's arguments, by name, from rows of predictions: further columns
-        of the input, and what `reads` finds, such as the labels. Raises ParameterError for a column
-        that this report does not read.
+        """The values of a function's arguments, by name, from rows of predictions. Raises
+        ParameterError for a column that this report does not read.
+
+        An argument is either one of `function.columns`, the further columns of the input, or one
+        that `reads` computes from the rows, such as the labels. structure: the rows.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -378,7 +386,9 @@ class ColumnInput(Input):
     columns = True
 
     def values(self, structure: Mapping[str, Floats], function: Function) -> Mapping[str, Any]:
-        """The columns."""
+        """The columns of the table, all of which are arguments. function: unused, for the same
+        reason.
+        """
         return structure
 
 
@@ -408,16 +418,18 @@ class ListInput(Input):
     def results(
         self, function: Function, r: rankings.Rankings, k: int | None, level: float, arrays: int
     ) -> list[Floats]:
-        """What a function returns for each query, as so many arrays with an element per query: one
-        of numbers, or two, of numerators and of denominators.
+        """What a function returns for each query, as arrays with an element per query: one array of
+        numbers, or two, of numerators and of denominators. k, level: as in `_ranked_lists`. arrays:
+        how many.
         """
         calls = (self.values(ranked, function) for ranked in _ranked_lists(r, k, level))
         return function.call_for_each(calls, n=len(r), arrays=arrays, unit=self.unit)
 
 
 def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator[RankedList]:
-    """For each query its retrieved list up to rank k (all of it if k is None), as grades and ranks,
-    and all its judged grades; with k, and `level`, the grade from which an item is relevant.
+    """The `RankedList` of each query, in the order of the queries: its retrieved items up to rank
+    k, and all its judged grades. k: None for the whole list. level: the grade from which an item is
+    relevant. Each list also has k and level, for functions that take them.
     """
     retrieved = r.retrieved
     ideal = r.ideal
@@ -453,9 +465,10 @@ class FunctionOfRows:
     of_forecasts: bool = False
 
     def __call__(self, rows: Rows) -> float:
-        """The number that the user's function returns for the rows, whose truth, predictions and
-        weights it takes by its own names, such as y_true and y_pred. Raises ParameterError if it
-        raises or returns anything else, and if rows have weights that it cannot take.
+        """The number that the user's function returns for the rows. It takes their truth,
+        predictions and weights by its own names, such as y_true and y_pred; NaN if it is undefined
+        on these rows. Raises ParameterError if the function raises, if it returns anything but a
+        number in the declared range, and if rows have weights that it cannot take.
         """
         values = {}
         for name in self.function.arguments:
@@ -464,15 +477,18 @@ class FunctionOfRows:
             elif name in TRUTHS:
                 values[name] = rows.actual if self.of_forecasts else rows.actual.astype(np.int64)
             elif name in SCORES or self.of_forecasts or self.takes_probabilities:
+                # under any name: forecasts are scores, and scikit-learn's log_loss takes its
+                # probabilities as y_pred
                 values[name] = rows.scores
-            else:
+            else:  # the predicted classes
                 values[name] = rows.predicted.astype(np.int64)
         if rows.weight is not None and WEIGHTS not in values:
             raise self.function.refused(f"takes no {WEIGHTS}, and the rows have weights")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of samples where the number is undefined
             number = self.function.number(self.function(values), "of the rows")
-        if np.isnan(number):  # undefined on these rows, which is no error
+        # `checked` refuses NaN; here it is no error, as samples of the bootstrap may be undefined
+        if np.isnan(number):
             return number
         return self.function.checked(number, "of the rows")
 
@@ -531,6 +547,7 @@ class OwnMetric(Metric):
     @property
     def uses_decisions(self) -> bool:
         """True if the function takes the decisions at a threshold."""
+        # a function of all rows that does not need scores takes the predicted classes
         of_rows = isinstance(self.kind, Resampled) and not self.needs
         return self.kind.uses_decisions or of_rows or "predicted" in self.arguments
 
@@ -741,6 +758,8 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
         description=named_description,
         definition="by bootstrap",
     )
+    # `_own_metric` knows only the house's own names of the argument, score and forecast; here it
+    # may also have one of those of other libraries
     takes_scores = not {*SCORES}.isdisjoint(function.arguments)
     if takes_scores or function_of_rows.takes_probabilities:
         return replace(metric, needs="scores")
@@ -748,9 +767,12 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
 
 
 def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names by which a function of all rows can be called: its first argument that is a usual
-    name of the truth (y_true …), its first that is one of the predictions (y_pred …), and
-    sample_weight. If it lacks either, all usual names, which an error then lists.
+    """The names of the arguments that a function of all rows is offered: its own name of the truth
+    (y_true …), its own name of the predictions (y_pred …), and sample_weight, which it need not
+    have. Of several usual names the first of its arguments is taken.
+
+    If the function has no usual name of the truth, or none of the predictions, all usual names:
+    `arguments_of` then raises an error that lists them.
     """
     arguments = names_of(call)
     truths = [name for name in arguments if name in TRUTHS]
@@ -864,13 +886,14 @@ def _metric_of_units(
     make_kind: Callable[[Input, Function], Kind],
     definition: str,
 ) -> OwnMetric:
-    """The metric of a user's function of units, such as rows, ranked lists or users: the names of
-    the function's arguments tell which (`Input.reads`), and with it in which reports the metric can
-    be computed (`Input.structures`) and whether it has a cut-off k (`Input.cut`).
+    """The metric of a user's function of units, such as rows, ranked lists or users. The names of
+    the function's arguments tell of which units (`Input.reads`). The input then tells in which
+    reports the metric can be computed (`Input.structures`) and whether it has a cut-off k
+    (`Input.cut`).
 
-    description: the user's. make_kind: (input, function) -> the kind of the metric. definition:
-    where the user states none, that of the metric begins with it; {unit} and {units} in it are
-    replaced by the noun.
+    description: the user's. make_kind: (input, function) -> the kind of the metric. definition: the
+    beginning of the metric's definition, if the user does not state one; {unit} and {units} in it
+    are replaced by the noun.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(
@@ -908,8 +931,9 @@ def _declared_function(
 ) -> Function:
     """A user's function with its name, the names of its arguments and its range.
 
-    input_arguments: those that it may have. description: the user's. columns: True if others may be
-    columns of the input. Raises ParameterError for a wrong name, argument, direction or range.
+    input_arguments: the arguments that the report offers to a function. description: the user's.
+    columns: True if any other argument may be a column of the input. Raises ParameterError for a
+    wrong name, argument, direction or range.
     """
     name_of_function = getattr(call, "__name__", "")
     name = str(description.get("name", name_of_function))
@@ -948,14 +972,15 @@ def _own_metric(
 ) -> OwnMetric:
     """The metric of a user's function as a row of the catalogue. Its definition is the `formula`
     that the user stated in `description`, else the first line of the function's docstring, else
-    `definition` with the signature. structures: the kinds of input that it can be computed from.
-    cut: whether its name "may" or can "never" carry @k.
+    `definition` with the signature. kind: computes it. structures: the kinds of input that it can
+    be computed from. cut: whether its name "may" or can "never" carry @k.
     """
     formula = f"{definition}: {function.name}({', '.join(function.arguments)})"
     docstring = (function.call.__doc__ or "").strip()
     if docstring:
         first_line = docstring.splitlines()[0]
         formula = first_line.rstrip(".")
+    # some inputs have no scores, such as one of predicted classes alone
     takes_scores = not {"score", "forecast"}.isdisjoint(function.arguments)
     needs = "scores" if takes_scores else ""
     return OwnMetric(
@@ -969,23 +994,24 @@ def _own_metric(
         low=function.low,
         high=function.high,
         best=description.get("best", "high"),
-        tie_range=False,
+        tie_range=False,  # nothing is known of how it changes with the order of tied items
         needs=needs,
         columns=function.columns,
         structures=structures,
         arguments=function.arguments,
-        unit="",
+        unit="",  # not known
     )
 
 
 def load(
     file: str, name: str, declare_plain: Callable[[Callable[..., Any], str], OwnMetric]
 ) -> OwnMetric:
-    """The metric of this name in a Python file, which is run; with the file's name and SHA-256.
+    """The metric of this name in a Python file, which is run. The metric gets the file's name and
+    SHA-256, by which the comparison of two reports tells whether both mean the same metric.
 
     declare_plain: (function, name) -> the metric of a plain function, which the file did not
-    declare as one. Raises ParameterError for a file that cannot be read or run, and for a name that
-    is neither a metric nor a function in it.
+    declare as one; handed in, as the module that has it imports this one. Raises ParameterError for
+    a file that cannot be read or run, and for a name that is neither a metric nor a function in it.
     """
     path = Path(file).expanduser()
     try:

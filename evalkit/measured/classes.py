@@ -254,7 +254,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             losses = [self.loss_statistic(metric_at_k, ALL_ROWS_GROUP, i) for i in systems]
             totals = [loss.totals for loss in losses]
             is_finite = np.isfinite(totals).all()
-            # of other kinds the denominator is not the weight of the rows that count
+            # only of a loss is the denominator the weight of the rows on which it is defined
             is_loss = isinstance(metric_at_k.metric.kind, Loss)
             if (is_loss and leaves_rows_out(losses)) or not is_finite:
                 raise ParameterError(
@@ -267,7 +267,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the scores of system i in a group of rows that is a mean of a metric over the
-        classes or labels whose share in it is above 0.
+        classes or labels whose share in it is above 0. `SummedBinary` has a method of its own.
         """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
@@ -299,11 +299,13 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         return MetricAtK(kind.metric)
 
     def positive_weights(self, group: int) -> Floats:
-        """The weight of the rows of each class, or with each label."""
+        """The number of rows of each class; of labels the weight of the rows with each label."""
         return self.rows_per_class(group).astype(np.float64)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
-        """The share of each class or label in a mean; adding up to 1, or all 0."""
+        """The share of each class or label in a mean: equal shares, which add up to 1; a weighted
+        mean over labels has others. kind, group: unused here, as equal shares depend on neither.
+        """
         problems = len(self.problems)
         return np.full(problems, 1 / problems)
 
@@ -317,8 +319,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         return self.problem_statistic(metric_at_k, ALL_ROWS_GROUP, i, c, moments)
 
     def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
-        """A metric of the classes, or of label c, after `change` has replaced actual values and
-        predictions.
+        """A metric of the classes, or of label c, on all rows, after `change` has replaced actual
+        values and predictions. The statistic has a row for each cell, so that `change` is applied
+        to a few rows only.
         """
         cells = self.problem_cells(ALL_ROWS_GROUP, c).cells
         statistic = cell_statistic(MetricAtK(metric), cells, self.systems.index(system))
@@ -357,14 +360,15 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         """A metric of the scores of class or label c against the rest, in a group of rows: its
         value from the counts by score, its error from the moments of the rows' influence on it.
 
-        tables: the counts. moments: sums over the rows that a second reading of the table makes,
-        among whose columns number `column` is the influence on this metric; None as long as the
+        tables: the counts. moments: sums over the rows that a second reading of the table makes;
+        the column of this number (`column`) is the influence on this metric. None as long as the
         table has been read only once, when no more than the value is needed.
         """
         kind = metric_at_k.base.metric.kind
         assert isinstance(kind, ScoreKind)
         cells, positive = self.problem_cells(group, c)
-        is_positive = cells.by_system[0].actual == positive  # of each cell, for any system
+        # of each cell; the actual values, unlike the predictions, are the same for all systems
+        is_positive = cells.by_system[0].actual == positive
         effective_units = float(cells.n)
         if not self.plain:  # rows are clustered or weighted
             # by Kish: of all rows or, for a metric to whose variance each class adds its own, of
@@ -373,14 +377,16 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             if kind.variance_by_class:
                 masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
             effective_units = min(map(cells.kish, masks))
+        # of the base, of which `metric_at_k` may be a function, as Gini is 2 AUC − 1
+        value_of_base = kind.value_of_table(kind.score_table(tables))
         return InfluenceStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # without them only the value is asked for
             layout=self.layout,
-            untransformed=kind.value_of_table(kind.score_table(tables)),
+            untransformed=value_of_base,
             coefficients=_coefficients(moments, {column: 1.0}),
             n=cells.n,
-            freedom=effective_units - 1,
+            freedom=effective_units - 1,  # degrees of freedom of the error
             tables=tables,
         )
 
@@ -398,9 +404,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
         parts: the share and the metric of each class. moments: of the influence of the rows; None
         as long as the table has been read only once, when no more than the value is needed.
-        columns: the numbers of those columns of the moments that are the influence on the metric of
-        each part and, if the shares depend on the rows, last of that which is the influence on the
-        mean through the shares.
+        columns: numbers of columns of the moments: first for each part that of the influence on its
+        metric, then, if the shares depend on the rows, one more: that of the influence on the mean
+        through the shares.
         """
         cells = self.problem_cells(group, c=0).cells  # each class or label has cells of all rows
         effective_units = float(cells.n)
@@ -410,7 +416,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         shares = [part.share for part in parts]
         values = [part.share * part.statistic.value for part in parts]
         # influence on the mean: Σ share · influence on the part + influence through the shares
-        multiple_of_column = dict(zip(columns, shares, strict=False))
+        columns_of_parts = columns[: len(parts)]
+        multiple_of_column = dict(zip(columns_of_parts, shares, strict=True))
         if len(columns) > len(parts):  # the last column is the influence through the shares
             multiple_of_column[columns[-1]] = 1.0
         return ClassMeanStatistic(
@@ -420,7 +427,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             untransformed=float(sum(values)),
             coefficients=_coefficients(moments, multiple_of_column),
             n=cells.n,
-            freedom=effective_units - 1.0,
+            freedom=effective_units - 1.0,  # degrees of freedom of the error
             system=i,
             positives=self.positive_weights(group),
             columns=columns,
@@ -439,9 +446,9 @@ def leaves_rows_out(losses: Sequence[MomentStatistic]) -> bool:
 
 
 def sums_label(metric_at_k: MetricAtK) -> str:
-    """The label by which the sums of the influence on a mean are stored: that of the metric of its
-    classes, so that all means of it with fixed shares use the same sums; a weighted mean has its
-    own.
+    """The label by which the sums of the influence on a mean are stored. A mean with fixed shares
+    uses the label of the metric that it is the mean of: other means of the same metric with fixed
+    shares then use the same sums. A mean with weighted shares has sums and a label of its own.
     """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
@@ -511,6 +518,7 @@ class SummedBinary(BlockMetrics[BinarySums]):
         column = 2 * pairs_of_columns_before
         columns_by_unit = self.summary.specific.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
+        # clustered: the values are of units, each of which may have several rows
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
     def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:
@@ -536,7 +544,8 @@ class SummedBinary(BlockMetrics[BinarySums]):
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
         """A metric of the scores of system i in a group of rows. Its standard error comes from the
         sums of the second reading or, without one, from the counts by score alone, which suffice
-        for a single system on independent, unweighted rows.
+        for a single system on independent, unweighted rows. For comparisons it knows the powers of
+        the influence on the difference to each other system, and the number of rows of each class.
         """
         key = GroupMetric(group, metric_at_k.base.label)
         statistic = self.influence_statistic(
@@ -560,12 +569,13 @@ class SummedBinary(BlockMetrics[BinarySums]):
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
         """The confusion cells (numbers of rows by actual and predicted class) of the decisions of
         all systems on two classes in a group of rows: as the second reading counted them, else from
-        each system's counts of positives and negatives by score.
+        each system's counts of positives and negatives by score. name: unused, as two classes have
+        no cells but those of `ALL_CLASSES`.
         """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # Without a second reading decisions are not compared, such as those of a single system on
-        # independent, unweighted rows: cells of pairs of systems are not needed.
+        # Without a second reading, as for a single system on independent, unweighted rows, systems
+        # are not compared by their decisions: `by_pair`, the cells of pairs, may be empty.
         decisions = []
         for i, system in enumerate(self.systems):
             scores = self.scores(group, i, ONLY_PROBLEM).at_threshold(self.thresholds[system])
@@ -697,7 +707,9 @@ class SummedClasses(BlockMetrics[ClassSums]):
         return np.asarray(table.sum(axis=1), np.float64)
 
     def confusion(self, system: str) -> labels.Confusion:
-        """The confusion matrix, of weights or of numbers of rows."""
+        """The confusion matrix of a system on all rows: of weights if rows have them, else of
+        numbers of rows.
+        """
         cells = self.cells(ALL_ROWS_GROUP).by_system[self.systems.index(system)]
         rows: Floats | Ints = cells.n
         if self.weighted:

@@ -71,8 +71,8 @@ class LabelsPerRow(NamedTuple):
 
 
 def score_excess(label: int) -> MetricAtK:
-    """The metric of by how much the mean score of a label exceeds the share of rows that have it: 0
-    if its scores are right on average as probabilities.
+    """The metric that says by how much the mean score of a label exceeds the share of rows that
+    have it: 0 if its scores are right on average as probabilities. label: its number.
     """
     kind = Loss(partial(_score_less_label, label=label))
     name = f"score excess {label}"
@@ -247,7 +247,8 @@ class SharedRowsStatistic(MomentStatistic):
 
     def shared_difference(self, second: Self) -> Difference:
         """The mean difference of two systems' losses over the rows on which both are defined, Σ
-        weight · difference / Σ weight, and its standard error by the delta method.
+        weight · difference / Σ weight, and its standard error by the delta method. If rows are
+        clustered or weighted, the effective number of units is that of all rows.
         """
         pair = self._pair(second)
         totals = PairSums(*self.pair_moments.totals[pair.all])
@@ -264,9 +265,11 @@ class SharedRowsStatistic(MomentStatistic):
         products = self.pair_moments.around_zero.second[columns, columns]
         variance = float(slopes @ products @ slopes)
         squared_influence = max(variance, 0.0)  # rounding may leave less
-        effective_units: float = n  # by Kish
+        effective_units: float = n
         if not self.plain:
-            effective_units = self.freedom + 1  # as `freedom` is this number less 1
+            # Kish's number, of which `freedom` is one less: that of all rows, an approximation for
+            # the rows that both have
+            effective_units = self.freedom + 1
         error = Spread(n, squared_influence, effective_units).error
         return Difference(pair.sign * lower_less_higher, error, n)
 
@@ -306,16 +309,16 @@ class SummedLabels(BlockMetrics[LabelSums]):
     # Metrics
 
     def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
-        """A loss of system i in a group of rows, from the sums of its terms. If it leaves rows out,
-        which may be others for each system, it comes with the sums for each pair of systems over
-        the rows that both have.
+        """A loss of system i in a group of rows, from the sums of its terms. A loss that leaves
+        rows out may leave out other rows for each system: its statistic then has the sums for each
+        pair of systems over the rows on which both have a loss.
         """
         loss = super().loss_statistic(metric_at_k, group, i)
         key = GroupMetric(group, metric_at_k.base.label)
         if self.second_summary is None or key not in self.second_summary.pair_sums:
             return loss
         pair_moments = self.second_summary.pair_sums[key].moments
-        # the number of the first of the columns of each pair
+        # where the three columns of each pair begin: 0, 3, 6 …
         starts = range(0, len(pair_moments.mean), len(PairSums._fields))
         return SharedRowsStatistic(
             metric_at_k=metric_at_k,
@@ -338,7 +341,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return class_cells.cell_statistic(share_of_cells, self.cells(group, metric_at_k.label), i)
 
     def shares_in(self, kind: Combined, group: int) -> Floats:
-        """The share of each label in a mean."""
+        """The share of each label in a mean. They add up to 1; those of a weighted mean are all 0
+        if no row of the group has a label.
+        """
         if not isinstance(kind, Weighted):
             return super().shares_in(kind, group)
         weights = self.positive_weights(group)
@@ -348,7 +353,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         """The weight of the rows that have each label."""
         weights = []
         for j in self.problems:
-            cells = self.cells(group, j).by_system[0]
+            cells = self.cells(group, j).by_system[0]  # the labels are the same for all systems
             weight_of_true = cells.weight[cells.actual == 1]
             weights.append(weight_of_true.sum())
         return np.array(weights, float)
@@ -389,7 +394,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         shares = self.shares_in(kind, ALL_ROWS_GROUP).tolist()
         moments = self.second_summary.leader_moments[number].moments.around_zero
         # after the column of the weight comes one per label, the influence of the rows on its F1:
-        # see `_adders_by_threshold`
+        # see `_adders_by_threshold`. Influence adds up to 0, so that nothing is to be centred.
         columns = range(1, 1 + len(self.problems))
         parts = []
         for label, share, column in zip(self.problems, shares, columns, strict=True):
@@ -401,9 +406,10 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return self.mean_statistic(metric_at_k, ALL_ROWS_GROUP, leader, moments, columns, parts)
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
-        """A metric of one system, the leader, on all rows. The second reading of the table has
-        added up its terms, for this system alone: those of metrics at thresholds that are common to
-        all labels, and of `score_excess`. number: which of `SecondReading.leader_adders` did so.
+        """A metric of the leader on all rows, from the terms that the second reading has added up
+        for this system alone. The leader's metrics are those at thresholds that are common to all
+        labels, and `score_excess`. number: which of `SecondReading.leader_adders` has added up the
+        terms.
         """
         assert self.second is not None
         assert self.second_summary is not None
@@ -449,13 +455,14 @@ class SummedLabels(BlockMetrics[LabelSums]):
         return LabelsPerRow(float(self.shares.sum()), share_of_none)
 
     def score_range(self, system: str) -> grid.Range:
-        """The lowest and the highest score of a system."""
+        """The lowest and the highest score of a system, over all labels."""
         i = self.systems.index(system)
         bins = [self.scores(ALL_ROWS_GROUP, i, j).bins for j in self.problems]
-        lowest = np.array([table.low[0] for table in bins])
-        highest = np.array([table.high[-1] for table in bins])
-        low = grid.scores(lowest).min()
-        high = grid.scores(highest).max()
+        # of each label; bins ascend and have whole numbers, the codes of their scores
+        lowest_codes = np.array([table.low[0] for table in bins])
+        highest_codes = np.array([table.high[-1] for table in bins])
+        low = grid.scores(lowest_codes).min()
+        high = grid.scores(highest_codes).max()
         return grid.Range(float(low), float(high))
 
     def outcomes(self, system: str, label: int) -> DecisionOutcomes:
@@ -482,14 +489,14 @@ class SummedLabels(BlockMetrics[LabelSums]):
         labels or, if they are more, quantiles of the scores over all rows and labels, in which rows
         count equally whatever their weight.
         """
-        if self.weighted:
+        if self.weighted:  # the bins of `_pooled_bins` have weights, not numbers of rows
             i = self.systems.index(system)
             bins = self.summary.specific.unweighted_scores[i].merged
             rows_in_bin = bins.positive  # of a tally without classes the number of all rows
         else:
             bins = self._pooled_bins(system)
             rows_in_bin = bins.positive + bins.negative
-        score = grid.scores(bins.low)
+        score = grid.scores(bins.low)  # the lowest score of each bin
         if len(score) <= STEPS:
             return score
         # the quantiles as np.quantile has them with method="inverted_cdf": of n sorted rows that
@@ -513,15 +520,19 @@ class SummedLabels(BlockMetrics[LabelSums]):
     def constant_rows(self, system: str) -> Rows:
         """The rows of a constant baseline, whose score of each label is the label's share of all
         rows, at the thresholds of a system. Equal rows are one: there is a row for each combination
-        of labels, with the weight of all rows that have it.
+        of labels that occurs, with the weight of all rows that have it. Only if `label_sets_known`.
         """
         (tally,) = self.summary.specific.label_sets
         label_sets = tally.merged  # counted like scores: the codes of the combinations
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
-        shifted = code[:, None] >> np.array(self.problems)  # shape (label sets, labels)
+        label_numbers = np.array(self.problems)
+        shifted = code[:, None] >> label_numbers  # shape (label sets, labels)
         actual = shifted & 1 == 1
-        weight: Floats = label_sets.negative * np.float64(self.scale or 1.0)
+        # a tally without classes has the weight of its rows in place of that of negatives, counted
+        # in units of the scale; without a scale rows are unweighted and count 1
+        unit_of_weight = np.float64(self.scale or 1.0)
+        weight: Floats = label_sets.negative * unit_of_weight
         score = np.tile(self.shares, (len(actual), 1))
         thresholds = self.first.thresholds[self.systems.index(system)]
         return Rows(actual, score, threshold=thresholds, weight=weight)
@@ -534,13 +545,13 @@ def second_reading(
     labels: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
     """The second reading of a table of labels, to be called with each block of rows: it adds up on
-    all rows and on slices the influence of the rows on means over the labels, and the losses that
-    leave rows out; on all rows the terms of the leader.
+    all rows and on slices the influence of the rows on means over the labels, and the differences
+    of systems in losses that leave rows out; on all rows also the terms of the leader.
 
-    labels: the results of the first reading.
-    metrics: those of the report, of which slices have the first one only. leader: the system for
-    which metrics at common thresholds are also summed. probabilities: True if scores are
-    probabilities, whose excess over the share of rows with the label is then measured.
+    labels: the results of the first reading. metrics: of the report; slices have the first one
+    only. leader: the system for which metrics at common thresholds are also summed. probabilities:
+    True if scores are probabilities: their excess over the share of rows with the label is then
+    measured.
     """
     first = labels.first
     means = dict[GroupMetric, MeanInfluence]()
@@ -550,11 +561,12 @@ def second_reading(
         for metric_at_k in metrics_of_group:
             base = metric_at_k.base
             if isinstance(metric_at_k.metric.kind, Combined):  # a mean over the labels
+                # means that can use the same sums have the same key
                 key = GroupMetric(group, sums_label(metric_at_k))
                 means[key] = _mean_influence(labels, metric_at_k, group)
             if isinstance(base.metric.kind, Loss) and _leaves_out(labels, metric_at_k, group):
                 partial_losses[GroupMetric(group, base.label)] = base
-    if not labels.plain:
+    if not labels.plain:  # otherwise the counts by score suffice for the errors of the areas
         means |= _areas_of_labels(labels, means)
     leader_number = labels.systems.index(leader)
     leader_adders = [*_adders_by_threshold(labels, leader)]
@@ -582,14 +594,14 @@ def _areas_of_labels(
     labels: SummedLabels, means: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
     """The influence of the rows on AUC and average precision of each label, for the standard errors
-    that the page shows if rows are weighted or clustered; without those that are in `means`.
+    that the page shows if rows are weighted or clustered. A metric that `means` has is left out.
     """
     areas = {}
     for metric in (ROC_AUC, AVERAGE_PRECISION):
         key = GroupMetric(ALL_ROWS_GROUP, metric.name)
         if key not in means:
-            # `_mean_influence` takes a mean over the labels; of this one only the influence on the
-            # metric of each label is used, so that it needs no parts
+            # `_mean_influence` takes a mean over the labels. Here only the influence on the metric
+            # of each label is used, so that the mean needs no parts.
             mean = Combined(metric, lambda rows: [])
             metric_at_k = MetricAtK(Metric(metric.name, "labels", kind=mean, formula=""))
             areas[key] = _mean_influence(labels, metric_at_k, ALL_ROWS_GROUP)
@@ -619,7 +631,7 @@ def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) ->
         of_labels = [labels.problem_statistic(metric, group, i, j) for j in labels.problems]
         statistics.append(of_labels)
         tables.append([*map(_label_influence, of_labels, thresholds.tolist())])
-    share_influence = list[Floats]()
+    share_influence = list[Floats]()  # of each system: by label, of a row that has the label
     if isinstance(kind, Weighted):  # the shares depend on the rows
         total = float(labels.positive_weights(group).sum())
         share_influence = [_share_influence(of_labels, shares, total) for of_labels in statistics]
@@ -629,24 +641,27 @@ def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) ->
     if kind.selects_rows and labels.plain:
         for i, j in combinations(systems, 2):
             on_difference = _joint_influence(statistics[i], statistics[j], shares)
-            if share_influence:
-                through_shares = share_influence[i] - share_influence[j]  # of a row with the label
-                on_difference += HAS_LABEL * through_shares[:, None]
+            if share_influence:  # only rows that have a label change its share
+                through_shares = share_influence[i] - share_influence[j]
+                on_difference += HAS_LABEL * through_shares[:, None]  # shape (labels, 8)
             joint_influence[i, j] = on_difference
     return MeanInfluence(tables, shares, share_influence, joint_influence)
 
 
 LabelStatistic = class_cells.CellStatistic | class_cells.InfluenceStatistic
-# of the decisions of two systems on a label, in the order of `_decision_differences`: the cells of
-# rows that have the label
+# which of the eight cells 4 · true + 2 · predicted by the first + predicted by the second are of
+# rows that have the label: True for the last four
 HAS_LABEL = np.arange(8) >= 4
 
 
 def _share_influence(
     of_labels: Sequence[LabelStatistic], shares: Floats, total_weight: float
 ) -> Floats:
-    """How a row with a label changes a mean over labels by raising the share of its label: up if
-    the label's value is above the mean; shape (labels,). total_weight: of the rows of all labels.
+    """How a row with a label changes a mean over labels by raising the share of the label: up if
+    the label's value is above the mean; shape (labels,). 0 for a label whose value is undefined.
+
+    of_labels: the metric of each label. total_weight: the weights of the rows with each label,
+    added up over the labels.
     """
     value = np.array([statistic.value for statistic in of_labels])
     mean = float(np.nansum(shares * value))
@@ -669,8 +684,8 @@ def _joint_influence(
 
 def _label_influence(statistic: LabelStatistic, threshold: float) -> InfluenceTable:
     """The influence of a row on the metric of one label, as a table: for a metric of decisions with
-    a value for each of the four cells 2 · true + predicted, else for each bin of the score.
-    threshold: of the decisions.
+    a value for each of the four cells 2 · true + predicted, else for each bin of the score. 0 where
+    the metric is undefined, so that it adds nothing to sums. threshold: of the decisions.
     """
     if isinstance(statistic, class_cells.InfluenceStatistic):  # a metric of scores
         assert isinstance(statistic.tables, Binned)
@@ -687,7 +702,8 @@ def _decision_differences(
     second: LabelStatistic,
 ) -> Floats:
     """The influence of a row on the difference of two systems in a metric of the decisions on one
-    label; shape (8,), indexed by 4 · true + 2 · predicted by the first + predicted by the second.
+    label; shape (8,), indexed by 4 · true + 2 · predicted by the first + predicted by the second. 0
+    for cells without rows, and where the metric is undefined.
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
@@ -711,15 +727,16 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
     scores_of_labels = [labels.scores(ALL_ROWS_GROUP, i, j) for j in labels.problems]
     macro_f1 = LABELS["macro_f1"].kind
     assert isinstance(macro_f1, Combined)
+    # F1 itself or, with many labels of few positives, its leave-one-out form
     f1 = labels.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
     assert isinstance(f1, Overlap)
     for threshold in thresholds_of(labels, leader).tolist():
         influence_by_cell = []
         for scores in scores_of_labels:
             decisions = scores.at_threshold(threshold).decision_counts
-            # rows: true, not true; columns: predicted, not predicted
+            # rows: true, not true; columns: predicted, not predicted; 0 where F1 is undefined
             by_decision = np.nan_to_num(f1.influence_table(decisions))
-            # both reversed, so that the index of the flat array is 2 · true + predicted
+            # both axes reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         adder = label_term_adder(
             MICRO,
@@ -741,7 +758,7 @@ def _label_influences(block: Block, by_cell: Sequence[Floats], threshold: float)
     """
     (scores,) = block.predictions
     is_predicted = scores >= threshold
-    cell = 2 * block.truth.view(np.int8) + is_predicted
+    cell = 2 * block.truth.view(np.int8) + is_predicted  # read as 0 and 1, without a copy
     influences = [influence.take(cell[j]) for j, influence in enumerate(by_cell)]
     return np.array(influences)
 

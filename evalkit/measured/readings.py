@@ -114,14 +114,14 @@ class Binned:
         """By how much bins with several scores may change a metric, at most; NaN if no bound is
         known.
 
-        A bound is known for metrics that rise when a positive moves up: their extremes are those of
-        the worst and of the best order of the scores within the bins.
+        A bound is known for metrics that rise when a positive moves up: their lowest and highest
+        values are those of the worst and of the best order of the scores within the bins.
         """
         kind = metric_at_k.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
         value = metric_at_k.value_at(self.midpoint_counts)
-        if metric_at_k.base.metric is AVERAGE_PRECISION:
+        if metric_at_k.base.metric is AVERAGE_PRECISION:  # without another sort of the bins
             extremes = [*self.average_precision_range]
         else:
             orders = grid.extreme_orders(self.bins)
@@ -304,7 +304,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
         classes or labels of all systems share the limit, with at least `MIN_BINS` each.
         """
         limit = self.limits.bins if group == ALL_ROWS_GROUP else self.limits.slice_bins
-        if self.has_two_classes:
+        if self.has_two_classes:  # few tallies: one for each system, with the whole limit
             return limit
         systems = len(self.loss_adder.centres)  # each system has one
         share = limit // (self.problems * systems)
@@ -437,9 +437,9 @@ class BinaryFirstReading(FirstReading[BinarySums]):
     unit_metrics_in_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinarySums]:
-        """The sums of a block of rows. If there are metrics that rank the rows within each unit,
-        `specific.unit_terms` has, for all rows and perhaps for each slice, the moments over units
-        of their terms.
+        """The sums of the first reading over a block of rows. Metrics that rank the rows within
+        each unit, if there are any, have the moments over units of their terms in
+        `specific.unit_terms`: for all rows and, if they are measured there, for each slice.
         """
         summary = super().__call__(block)
         if not self.unit_metrics:
@@ -447,13 +447,17 @@ class BinaryFirstReading(FirstReading[BinarySums]):
         unit_terms = {}
         for group, rows in block.groups():
             if group == ALL_ROWS_GROUP or self.unit_metrics_in_slices:
+                # units are kept one by one: the metric needs numerator and denominator of each
                 unit_terms[group] = Moments.from_block(rows, self._unit_terms, max_units=UNITS)
         specific = replace(summary.specific, unit_terms=unit_terms)
         return replace(summary, specific=specific)
 
     def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
-        """The number of positive rows, and for each system the numbers of `odd_scores`. block: of
-        `as_problems`: scores (systems, 1, rows), in `truth` True for positives, (1, rows).
+        """The number of positive rows and, for each system, the number of scores outside 0..1 and
+        that of scores of 0 or 1 that are wrong.
+
+        block: of `as_problems`: scores (systems, 1, rows), in `truth` True for positives, (1,
+        rows). weight: unused, as these are numbers of rows.
         """
         (is_positive,) = block.truth  # two classes are one problem
         odd = [odd_scores(score, is_positive) for (score,) in block.predictions]
@@ -554,8 +558,9 @@ class RowSums:
     def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
         """How the probabilities of the classes add up in these rows: the lowest and the highest sum
         of a row, the numbers of rows whose sum is not 1 and of rows of only 0, and the log loss
-        added up over the rows, with each row scaled to the sum 1 and unscaled. weight: of each row;
-        None for 1.
+        added up over the rows, with each row scaled to the sum 1 and unscaled. If all rows are of
+        only 0, the lowest sum is inf and the highest −inf, so that `+` takes those of other rows.
+        weight: of each row; None for 1.
         """
         weights = np.ones(len(rows)) if weight is None else weight
         is_filled = rows.scores.any(axis=1)  # rows of only 0 cannot be scaled
@@ -645,7 +650,11 @@ class ClassFirstReading(FirstReading[ClassSums]):
     def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
-        scores of each row add up; 0 and nothing if classes have no scores.
+        scores of each row add up. If classes have no scores, the numbers are 0 and there are no
+        tallies and sums.
+
+        block: of `with_predictions`. weight: of each row, in units of the scale; None for
+        unweighted rows.
         """
         systems = len(block.predictions)
         if not self.scored:
@@ -742,9 +751,10 @@ class LabelFirstReading(FirstReading[LabelSums]):
             yield Decisions(name, actual=eligible, predicted=is_hit)
 
     def specific_sums(self, block: Block, weight: Ints | None) -> LabelSums:
-        """The sums that only tables of labels have: the weight of the rows without a label; for
-        each system how often each score occurs, over all rows and labels; and the weight of the
-        rows with each combination of labels.
+        """The sums that only tables of labels have: the weight of the rows without a label; if rows
+        are weighted, for each system how often each score occurs, over all rows and labels; and, if
+        there are at most `MAX_CODED_LABELS` labels, the weight of the rows with each combination of
+        them. What is not counted is an empty tuple.
 
         block: `truth` is a mask, shape (labels, rows), `predictions` has the scores, (systems,
         labels, rows). weight: of each row, in units of the scale; None: rows count 1.
@@ -752,10 +762,11 @@ class LabelFirstReading(FirstReading[LabelSums]):
         has_no_label = ~block.truth.any(axis=0)
         weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
-        # quantiles of the scores take rows as equal; without weights `score_tallies` has them so
+        # Thresholds are quantiles of the scores in which rows count equally. Of weighted rows the
+        # `score_tallies` have the weights; of unweighted rows they have the numbers themselves.
         if weight is not None:
             weight_without_label = int(weight[has_no_label].sum())
-            max_bins = self.max_bins()  # the labels share the allowed number of bins
+            max_bins = self.max_bins()  # as for the scores of one label
             for scores_of_system in block.predictions:
                 table = grid.tally(scores_of_system.ravel(), max_bins=max_bins)
                 unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
@@ -764,7 +775,7 @@ class LabelFirstReading(FirstReading[LabelSums]):
             # the code of a row's combination has bit j set if label j is true; a tally counts codes
             # as it counts scores
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            max_sets = self.limits.bins  # one table for all labels, which shares nothing
+            max_sets = self.limits.bins  # there is one such tally: it has no labels to share with
             table = grid.tally(code, weight, max_bins=max_sets)
             label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
         return LabelSums(
@@ -821,6 +832,8 @@ class MeanInfluence:
         cells = np.empty(block.predictions.shape, np.int64)
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
+                # all metrics of scores have the same bins, all of decisions the same threshold:
+                # the type of the table tells which of the two kinds of cells it has
                 key = CellIndexKey(type(table), system, problem)
                 if key not in known_cells:
                     scores = block.predictions[system, problem]
@@ -867,8 +880,8 @@ class MeanInfluence:
         sums = []
         for first, second in combinations(range(len(self.tables)), 2):
             influence = on_mean[first] - on_mean[second]
-            # A metric such as precision is a mean over rows that each system selects: under the
-            # null hypothesis that both are equal, its influence follows from both decisions.
+            # A metric such as precision is a mean over rows that each system selects. The influence
+            # on the difference, if both systems are equal, then depends on both decisions at once.
             if self.joint_influence:
                 influence = self._influence_on_difference(block, first, second)
             square = influence * influence
@@ -889,6 +902,7 @@ class MeanInfluence:
         systems = len(self.tables)
         on_problems = systems * problems  # the number of columns of the first kind
         by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
+        # Σ over the problems: shape (systems, rows)
         on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
         if self.share_influence:
             on_mean += columns[on_problems:]
@@ -957,8 +971,8 @@ Sum = TypeVar("Sum")
 
 class PairSums(NamedTuple, Generic[Sum]):
     """Three columns, or their sums, for a pair of systems over the rows on which both have a value:
-    the weight, the weighted difference of the values, and the number of rows. A row on which one
-    has no value has 0 in all.
+    the weight, the weighted difference of the values, and the number of rows of weight above 0. A
+    row on which one system has no value has 0 in all three columns.
     """
 
     weight: Sum
@@ -1076,10 +1090,11 @@ class SecondReading:
 
     def _part_sums(self, block: Block) -> Iterator[Total]:
         """For each system the weight of the rows by random part of the table, class (of two) and
-        candidate threshold (the highest that the score reaches), from which samples of parts choose
-        a threshold again; see `samples.part_sums`. Nothing if there are no candidates.
+        candidate threshold, as `samples.part_sums` has it: shape (parts, 2 · candidates). The
+        candidate of a row is the highest that its score reaches. Samples of the parts choose a
+        threshold again from these sums. Nothing is yielded if the threshold is fixed.
         """
-        if not self.candidates:
+        if not self.candidates:  # the threshold is fixed
             return
         part_of_row = parts_of(block, self.parts)
         weight = counted_weights(block, self.scale)
@@ -1132,9 +1147,9 @@ class SecondReading:
         return summed(block, partial(self._pair_columns, metric_at_k=metric_at_k), self.max_units)
 
     def _pair_columns(self, piece: Block, metric_at_k: MetricAtK) -> Floats:
-        """For each pair of systems three columns, over the rows on which both have a loss: the
-        weight, the weighted difference of the losses, and 1 to count the row; 0 on other rows.
-        Shape (3 · pairs, rows), one pair after another.
+        """For each pair of systems the three columns of `PairSums`: the weight, the weighted
+        difference of the losses, and 1 to count the row. All three are 0 on rows on which one of
+        the two has no loss. Shape (3 · pairs, rows), one pair after another.
         """
         values = []
         for system in range(len(self.thresholds)):
@@ -1148,6 +1163,6 @@ class SecondReading:
             columns += PairSums(
                 weight=weight,
                 difference=np.where(both_have_a_value, difference, 0.0) * weight,
-                rows=weight > 0,
+                rows=weight > 0,  # a row of weight 0 counts as little as one without a value
             )
         return np.array(columns)

@@ -172,11 +172,12 @@ class TermAdder:
         extra_width: int = 0,
     ) -> "TermAdder":
         """The adder of the terms of metrics of forecasts, with centres and offsets from some first
-        rows of the table: the means of actual values and forecasts and, for functions of means, the
-        mean of each term. Sums of products keep more digits if such a number is subtracted first.
+        rows of the table. The centres are the means of actual values and forecasts; the offsets
+        are, for functions of means, the mean of each term. Sums of products keep more digits if
+        numbers near the values are subtracted first.
 
-        heads: these rows, one block for each system, with the predictions of all systems or of that
-        one alone. extra_columns, extra_width: as in the class.
+        heads: the first rows, one block for each system, with the predictions of all systems or of
+        that system alone. max_units, extra_columns, extra_width: the fields of the class.
         """
         actual = np.concatenate([head.truth for head in heads])
         numbers_in_head = []
@@ -229,7 +230,7 @@ class TermAdder:
 
     @property
     def slice_metric_is_median(self) -> bool:
-        """True if the metric of the slices is a median."""
+        """True if the metric of the slices, the first one, is a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Median)
 
     def offsets_of_means(self, key: TermsKey) -> Floats:
@@ -258,7 +259,7 @@ class TermAdder:
         """The moments of the products of each two terms of a metric (the numbers per row whose sums
         give the metric), by metric and system; only of metrics whose confidence limits use the
         fourth powers of the units' influence. The influence is a linear combination of the terms,
-        so that its square is one of their products.
+        so that its square is a linear combination of their products.
 
         The `offsets` are subtracted from the terms, which keeps digits. Empty if the rows of a unit
         may be in several blocks: products need the whole sum of a unit. group: the number of the
@@ -273,13 +274,15 @@ class TermAdder:
                 for system in systems:
                     columns = partial(self._centred_terms, key=TermsKey(metric, system))
                     key = ProductsKey(group, metric, system)
+                    # squared: of the products of each two terms; max_units=0: only their sums are
+                    # needed, so that no single unit is kept
                     moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
-        """The sums of a block of rows, for all rows and for each slice: the moments of the terms
-        and of their products and, for medians, the rows by forecast error, in bins. limits: how
-        many bins.
+        """The sums of a block of rows: for all rows and for each slice the moments of the terms and
+        of their products; for all rows also the rows by forecast error, in bins, and for slices if
+        their metric is a median of these errors. limits: how many bins.
         """
         moments = dict[int, Moments | UnitSums]()
         products = dict[ProductsKey, Moments]()
@@ -287,11 +290,12 @@ class TermAdder:
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
             products |= self.moments_of_products(rows, group)
+            # of all rows the page shows the errors whatever the metrics are
             has_all_rows = group == ALL_ROWS_GROUP
             if not (has_all_rows or self.slice_metric_is_median):
                 continue
             max_bins = limits.bins if has_all_rows else limits.slice_bins
-            # a median uses the weight by error, and the squared weights for its precision
+            # a median is computed from the weights by error; its standard error needs Σ weight²
             weight_columns = []
             if rows.weight is not None:
                 weight_columns = [rows.weight, rows.weight**2]
@@ -307,7 +311,8 @@ class TermAdder:
         """
         metrics = self._metrics_in(group)
         start = 1 + self.extra_width  # after the weight and the extra columns
-        for system in range(len(self.centres)):
+        systems = len(self.centres)  # each system has one
+        for system in range(systems):
             for metric in metrics:
                 key = TermsKey(metric, system)
                 stop = start + len(self.offsets.get(key, ()))
@@ -373,7 +378,7 @@ class SummedForecasts:
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""
-        return has_units(self.summary.terms.moments[0].moments)
+        return has_units(self.summary.terms.moments[ALL_ROWS_GROUP].moments)
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
         """The metric of a system in a group of rows. member: the number of the group, or a Python
@@ -387,7 +392,9 @@ class SummedForecasts:
 
     def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
         """A median of the absolute errors of system i in a group of rows. Its value follows from
-        the number of rows by error, its standard error from a sample of the rows.
+        the rows by error, which are counted for the whole table. Its standard error comes from a
+        sample of the rows: the influence of a row depends on the median, which is known only when
+        the table has been read.
         """
         moments = self.summary.terms.moments[group].moments
         n = moments.n
@@ -407,14 +414,17 @@ class SummedForecasts:
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i in a group of rows that is a function of the sums of its terms, such
-        as the mean squared error. If its limits use the fourth powers of the units' influence
-        (its kurtosis), it comes with the moments of the products of each two terms, from which
-        these powers follow.
+        as the mean squared error. Some metrics have confidence limits that use the kurtosis of the
+        units' influence, and thus its fourth powers: their statistics have the moments of the
+        products of each two terms, from which the fourth powers follow.
         """
         metric_number = self.term_adder.metrics.index(metric_at_k.base)
         key = ProductsKey(group, metric_number, system=i)
+        # `moments_of_products` has none of a metric whose limits need no fourth powers, and none at
+        # all if the rows of a unit may be in several blocks
         products = None
-        if key in self.summary.terms.products:  # added up for such metrics only
+        if key in self.summary.terms.products:
+            # the products are of terms less their offsets: the statistic has to know the offsets
             offsets = self.term_adder.offsets_of_means(TermsKey(metric_number, system=i))
             products = TermProducts(self.summary.terms.products[key], offsets)
         return MomentStatistic(
@@ -441,20 +451,24 @@ class SummedForecasts:
         if weighted:
             _weights, squared_weights = weight_columns
         absolute_errors = errors.distribution(weighted=weighted).sizes()
-        return kind.estimate(absolute_errors, float(squared_weights.sum()), weighted=weighted)
+        # Σ weight² tells how many rows of equal weight the rows are worth
+        sum_of_squares = float(squared_weights.sum())
+        return kind.estimate(absolute_errors, sum_of_squares, weighted=weighted)
 
     def _sampled_rows_in(self, group: int) -> Bools | slice:
         """The rows of the sample that belong to a group: a mask, or a slice for all."""
         if group == ALL_ROWS_GROUP:
             return slice(None)
+        # one array for each way to cut the rows into slices: a row is in at most one of each
         slices = self.summary.sample.rows.slices
-        in_group = [column == group for column in slices]
+        in_group = [slice_of_row == group for slice_of_row in slices]
         return np.asarray(np.any(in_group, axis=0))
 
-    def refuse_unlike(self) -> None:
+    def refuse_losses_on_unlike_rows(self) -> None:
         """Raise ParameterError for a loss that is undefined on other rows for one system than for
-        another: two systems are compared on the rows on which both have a loss, and sums do not
-        tell these. Such a loss is recognised by the weight of its rows, which differs by system.
+        another. Two systems are compared on the rows on which both have a loss, and sums over the
+        rows of each system do not tell the common rows. The loss is recognised by the weight of the
+        rows on which it is defined, which differs by system.
         """
         for metric_at_k in self.term_adder.metrics:
             if isinstance(metric_at_k.metric.kind, Loss):

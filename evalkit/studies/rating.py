@@ -1389,7 +1389,7 @@ def _of_blocks(
         raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
     layout = layout_of(units=bool(settings.unit), weights=weight is not None)
     measured = SummedForecasts(table.systems, terms, summary, layout)
-    measured.refuse_unlike()
+    measured.refuse_losses_on_unlike_rows()
     fields = row_study.arguments_from_blocks(table, rows, settings, p, weighted=weight is not None)
     study_of_table = Rating(
         **fields,
