@@ -689,11 +689,11 @@ class BinaryStudy(row_study.RowStudy):
         if chosen.uses_decisions:
             return chosen.value_at(table, threshold)
         one_score = Counts(
-            np.array([self.base_rate]),
-            np.array([table.positives]),
-            np.array([table.negatives]),
-            table.positives,
-            table.negatives,
+            threshold=np.array([self.base_rate]),
+            tp=np.array([table.positives]),  # all rows have the one score
+            fp=np.array([table.negatives]),
+            positives=table.positives,
+            negatives=table.negatives,
         )
         return chosen.value_at(one_score)
 

@@ -262,8 +262,8 @@ class Diff(Shown, Study):
         return loss / old
 
     def spoken(self, system: str) -> str:
-        """What a sentence calls a side: the name of its system, if only one report has this name;
-        else "the new NAME" or "the old NAME". A system without a name is the new or the old model.
+        """What a sentence calls a side: the name of its system; "the new NAME" or "the old NAME" if
+        both sides have the same name. A system without a name is the new or the old model.
         """
         prefix = NEW if system.startswith(NEW) else OLD
         name = system.removeprefix(prefix)
@@ -534,8 +534,8 @@ class Diff(Shown, Study):
 
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) −
         M_old(all). came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
-        change_low, change_high: limits of the change of independent samples, NaN with common units,
-        whose change has none.
+        change_low, change_high: limits of the change if no unit is common, as of independent
+        samples; else NaN. verdict: "" for a metric without a direction.
         """
         verdicts = {
             (row["metric"], row["first"]): diagnostics.verdict_of(row)
@@ -613,9 +613,9 @@ class Diff(Shown, Study):
         first: unit, system, old, new, difference, of ranked lists entered and left, and the slice
         by each segment column.
 
-        entered, left: of ranked lists the items that the first ranks gained and lost.
-        difference: new − old of a mean; of any other metric how far the unit moves the difference,
-        to first order.
+        entered, left: the items that the first ranks of a list gained and lost, only for ranked
+        lists. difference: new − old if the metric is a mean of values of units; else how far the
+        unit moves the difference of the metric, to first order.
         """
         frames = [
             self._unit_changes(matched.on_common_units)

@@ -394,7 +394,9 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The tasks, if they are not the units, by the headline's difference, the largest first."""
+        """The tasks, the largest headline difference first. Empty if there are no tasks, if
+        tasks are the units (`by_task`), or if units are no sample.
+        """
         tasks = self.data.tasks
         if tasks is None or self.data.by_task or not self.units_vary:
             return []
@@ -591,6 +593,7 @@ class Significance(shown.Shown, Study):
         chosen = chosen or self.primary
         pair = pair or self.opponents
         in_both = self.pair_values(chosen, pair).in_both
+        # names in the order of `unit_differences`: of clusters by their number
         if self.data.cluster is None:
             names = np.asarray(self.data.ids, object)[in_both]
         else:
@@ -707,6 +710,7 @@ def _over_looks(p: float, looks: int) -> float:
     if not 1e-5 < p < 1:  # below, the integral has too few digits
         return bonferroni
     rate = multiplicity.false_positive_rate(looks, level=1 - p)
+    # between the p-value of one look and Bonferroni's bound, whatever the error of the integral
     return float(min(bonferroni, max(p, rate)))
 
 
@@ -876,8 +880,8 @@ def headline_difference(study: Significance) -> methods.PairedDifference | None:
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """Yield the power of a paired t-test by true difference, for this number of units, a quarter of
-    it and four times it: units, difference, power. Differences go from 0 to a little more than the
-    fewest units detect.
+    it (at least 3) and four times it: units, difference, power. There are `points` differences,
+    from 0 to a little more than the fewest units detect. Empty if no t-test fits the headline.
     """
     difference = headline_difference(study)
     if difference is None:
@@ -1044,6 +1048,7 @@ def disagreements(study: Significance) -> Disagreements | None:
     is_significant = joined["p"] < alpha(study)
     disagree = {}
     for name in ("t", *RANK_TESTS):
+        # over all interim analyses, as the reported p-value is
         p = study.over_looks(joined[name].to_numpy(float))
         joined[name] = p
         disagree[name] = (p < alpha(study)) != is_significant

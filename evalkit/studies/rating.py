@@ -841,8 +841,9 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def examples(self) -> distributions.ExampleForecasts:
-        """The intervals of some rows of the leader: of a series the last ones, those of the first
-        series and the shortest horizon; else evenly spaced in their order.
+        """The intervals of some rows of the leader. If rows are in the order of time, they are the
+        last rows of the first series at the shortest horizon; else they are evenly spaced over the
+        rows.
         """
         rows = self.table_summary.sample.rows
         if self.timing is not None and self.timing.ordered is not None:
@@ -1029,9 +1030,12 @@ class Rating(row_study.RowStudy):
 
     @property
     def rows_without_reference(self) -> int | None:
-        """The number of rows that have no reference forecast; None if no metric uses one."""
+        """The number of rows for which the named reference (`p.reference`) has no forecast; None if
+        none is named, or if no metric uses it.
+        """
         if self.p.reference is None:
             return None
+        # systems share the column, so that the rows of any one tell it
         columns = self._leader_rows.columns
         if REFERENCE not in columns:
             return None
@@ -1114,7 +1118,7 @@ class Rating(row_study.RowStudy):
         None if neither is.
         """
         chosen = self.primary
-        # smaller is better of sign · metric; of a metric without a direction nothing is
+        # a better value has a smaller sign · metric; NaN without a direction: no constant is better
         sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
         constants = [
             Constant(MEAN, self.constant(chosen)),
@@ -1169,6 +1173,7 @@ class Rating(row_study.RowStudy):
         i = self.systems.index(system)
         forecasts = self.forecasts[system]
         levels = np.arange(1, TENTHS) / TENTHS
+        # the lower ends of all tenths but the first; fewer if quantiles are equal
         edges = np.unique(forecasts.quantiles(levels.tolist()))
         tenth_of_forecast = np.searchsorted(edges, forecasts.values, side="right")
         sums = self.forecast_sums(i).pooled(tenth_of_forecast, len(edges) + 1)
@@ -1306,7 +1311,7 @@ class Rating(row_study.RowStudy):
         for name, mean in self.means.items():
             decomposition = mean.decomposition
             gain = decomposition.discrimination - decomposition.miscalibration
-            mse = max(decomposition.uncertainty - gain, 0.0)
+            mse = max(decomposition.uncertainty - gain, 0.0)  # below 0 only by rounding
             skill = float(ratio(gain, decomposition.uncertainty))
             yield {"system": name, "mse": mse} | asdict(decomposition) | {"skill": skill}
 
@@ -1322,6 +1327,7 @@ def edges(columns: Sequence[Distribution], bins: int) -> Floats:
         return np.linspace(low, high, bins + 1)
     numbers_per_bin = np.ceil((high - low + 1) / bins)
     width = max(numbers_per_bin, 1.0)
+    # edges lie halfway between whole numbers
     return np.arange(low - 0.5, high + width, width)
 
 

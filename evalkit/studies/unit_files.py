@@ -151,9 +151,9 @@ class UnitFile:
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
-        """A metric of a system computed from its rows with actual values and predictions, which the
-        file has if a metric needs them; None if it has none, or not what the metric is computed
-        from.
+        """A metric of a system, computed from its rows with actual values and predictions. None if
+        the file has no such rows, as no metric of the report needs them, or if the rows lack
+        decisions that the metric is computed from. None also for a metric of no catalogue.
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
@@ -287,7 +287,8 @@ def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcom
 
 def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes:
     """The outcomes of rows which the file has once for each label in turn, with 1 for each true
-    one; arrays of shape (rows, labels). labels: their number.
+    one; arrays of shape (rows, labels). labels: their number. columns: by name (actual, score and
+    perhaps predicted), one value per row of the file.
     """
     tables = {name: column.reshape(-1, labels) for name, column in columns.items()}
     predicted = None
@@ -640,6 +641,7 @@ class MatchedMetric:
     def in_files(cls, old: StoredMetric, new: StoredMetric) -> MatchedMetric:
         """A metric that both files store in the same form: terms or rows."""
         label = new.metric_at_k.label
+        # units pair by their names
         named = old.file.has_names(label) and new.file.has_names(label)
         # identical files have the same units, also without names
         named = named or old.file.table.equals(new.file.table)
