@@ -326,7 +326,7 @@ class BinaryStudy(row_study.RowStudy):
         """The number of rows with the same label and scores as another row; None if this is
         unknown.
         """
-        # the counts by score of one system tell it, also in blocks, if they count single scores
+        # one system's counts by score tell the number, also in blocks, unless scores are pooled
         if len(self.systems) == 1 and not self.weighted and not self.binned:
             table = self.table(self.systems[0])
             # rows with the same label and score are counted at one place
@@ -654,7 +654,7 @@ class BinaryStudy(row_study.RowStudy):
             "uncertainty": {"value": parts.uncertainty} | uncertainty_limits,
             "ece_10": _without_limits(error_of["ece_10"](table)),
         }
-        if self.plain:  # its formula assumes independent, unweighted rows
+        if self.plain:  # the debiased error assumes independent, unweighted rows
             debiased = calibration.ece_debiased(calibration.bins_uniform(table))
             numbers["ece_10_debiased"] = _without_limits(debiased)
         numbers["bias"] = self.loss(BIAS, name)

@@ -458,8 +458,8 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """Side ("new NAME", "old NAME") that is not compared by a metric -> the reason. label: the
-        metric's.
+        """Side ("new NAME", "old NAME") that a metric does not compare -> the reason. label: of the
+        metric.
         """
         pairs = self.matched[label].values()
         new_compared = {matched.new.system for matched in pairs}
@@ -784,9 +784,10 @@ def partners(
     """New name of a system -> its old name. The pairs that the user names in `pairs` come first,
     then systems of the same name.
 
-    If one system of each report is left, these two are one system with two names, provided that the
-    pairs so far are constant baselines, or that the old one has no name of its own. old, new: the
-    systems of each report. Raises ParameterError for a pair that the reports do not have.
+    If one system of each report is left, these two are taken for one that was renamed, provided
+    that all pairs so far, if any, are constant baselines, or that the old one has no name of its
+    own. old, new: the systems of each report. Raises ParameterError for a pair that the reports do
+    not have.
 
     >>> partners(["a", "b"], ["b", "c"]), partners(["v1"], ["v2"])
     ({'b': 'b'}, {'v2': 'v1'})

@@ -161,8 +161,8 @@ class Significance(shown.Shown, Study):
         """The study of one value per unit, metric and system. Raises ParameterError for parameters
         that the values do not allow.
 
-        Units named as the folds of repeated cross-validations are recognised, unless the user
-        states `test_to_train` or makes a claim about other than such units.
+        Folds of repeated cross-validations are recognised by the names of the units. Names are not
+        looked at if units are clusters, or if the user states `test_to_train` or a claim.
         """
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
@@ -235,8 +235,8 @@ class Significance(shown.Shown, Study):
         return UnitStatistic(chosen, sums, clusters, design)
 
     def units_held(self) -> units.Units:
-        """For the file of units: one value per row, metric and system. An earlier report that was
-        read as input has only differences per unit. Then it is the value of each system that the
+        """For the file of units: one value per row, metric and system. If the input is an earlier
+        report, which has only differences per unit, the file gets the value of each system that the
         report states, in one row for all units together.
         """
         if self.data.known:  # values that an earlier report states
@@ -377,9 +377,9 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def splits(self) -> str:
-        """What a warning calls the units if they seem to be folds or other splits of one table. It
-        is their noun if this says so (fold), else the first of their names if all say so (Fold01).
-        "" for other units.
+        """What a warning calls the units if they seem to be folds or other splits of one table: the
+        noun of the units if it is a word for folds, else the name of the first unit if all names
+        are like Fold01. "" for other units.
         """
         import pyarrow as pa
         import pyarrow.compute as pc

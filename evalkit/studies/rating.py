@@ -163,8 +163,8 @@ def _columns_read(
     `Settings.columns`. parts: of the input, all with the same columns.
 
     If `p` names a reference forecast, only the columns that the input has are read, and the others
-    are computed later. Without a reference, nothing can be computed: raises ParameterError if the
-    input lacks a column of `COMPUTED`.
+    are computed later. Without a reference nothing can be computed: raises ParameterError if the
+    input lacks a column of `COMPUTED` that a metric needs.
     """
     present = set(parts[0].columns)
     if p.reference is not None:
@@ -910,7 +910,7 @@ class Rating(row_study.RowStudy):
             descriptions[name] = distribution_columns.described(roles)
             common_roles = set(roles) if common_roles is None else common_roles & set(roles)
         if distribution_columns.is_stated_by(common_roles or set()):
-            # what all state would suffice, so that the reason not to read them was another one
+            # all state a distribution in the same roles: it was not read for another reason
             return {}
         return descriptions
 
@@ -1137,7 +1137,7 @@ class Rating(row_study.RowStudy):
         """
         target = self.target
         kind = chosen.metric.kind
-        if isinstance(kind, score_kinds.Median):  # of |actual value − forecast|, |−error|
+        if isinstance(kind, score_kinds.Median):  # of the absolute errors
             errors = replace(target, values=target.values - forecast)
             n = float(target.rows.sum())
             return kind.estimate(errors.sizes(), n, weighted=self.weighted).value
@@ -1382,7 +1382,8 @@ def _of_rows(
     system_rows = {}
     for i, name in enumerate(rows.systems):
         system_rows[name] = replace(block.rows(i), unit=unit)
-        if timing is not None and unit is None:  # else units are independent, in no order
+        if timing is not None and unit is None:
+            # without independent units, the order in time is what tells how rows depend
             system_rows[name] = timing.in_order(system_rows[name])
     centre = float(data.actual.mean())
     errors = AbsoluteErrors(len(rows.systems), partial(settings.metrics))

@@ -152,8 +152,8 @@ class UnitFile:
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
         """A metric of a system, computed from its rows with actual values and predictions. None if
-        the file has no such rows, as no metric of the report needs them, or if the rows lack
-        decisions that the metric is computed from. None also for a metric of no catalogue.
+        the file has no such rows, as no metric of the report needs them, if the rows lack decisions
+        that the metric is computed from, or if the metric is in no catalogue.
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
