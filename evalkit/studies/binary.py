@@ -326,8 +326,10 @@ class BinaryStudy(row_study.RowStudy):
         """The number of rows with the same label and scores as another row; None if this is
         unknown.
         """
+        # one system's counts by score tell the number, also in blocks, unless scores are pooled
         if len(self.systems) == 1 and not self.weighted and not self.binned:
-            table = self.table(self.systems[0])  # which has one place for equal scores
+            table = self.table(self.systems[0])
+            # rows with the same label and score are counted at one place
             distinct = np.count_nonzero(table.positive) + np.count_nonzero(table.negative)
             return len(self.account) - int(distinct)
         if self.data is None:
@@ -364,12 +366,14 @@ class BinaryStudy(row_study.RowStudy):
         return all(np.isin(score, (0, 1)).all() for score in self.data.score.values())
 
     def resample(self, system: str) -> list[Counts]:
-        """The counts by score of a system on bootstrap samples: of rows, or of whole units where
-        rows have units or weights; empty if such rows are not in memory.
+        """The counts by score of a system, one table per bootstrap sample. Samples are of rows; if
+        rows have units or weights, of whole units, which must be in memory: the list is empty if
+        they are not.
         """
         rng = self.rng(3)
         resamples = self.settings.limits.bands
-        if self.plain:
+        if self.plain:  # rows are independent and unweighted, so that their counts can be resampled
+            # neighbouring scores are pooled first: fewer counts are drawn
             table = influence.pooled(self.chances(system))
             return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
         if isinstance(self.measured, SummedBinary):
@@ -451,13 +455,15 @@ class BinaryStudy(row_study.RowStudy):
 
         threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
         """
+        # `curves.drawn` marks the points of a line that a picture needs
         is_needed = curves.drawn(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
             is_needed |= curves.drawn(threshold, metrics[metric])
         is_of_system = self.choices["system"] == name
         chosen = np.array([self.thresholds[name], *self.choices["threshold"][is_of_system]])
         chosen = chosen[~np.isnan(chosen)]
-        # the lowest threshold of the table that is not below it decides as the chosen one does
+        # No score lies between a chosen threshold and the next higher or equal one of the table,
+        # which therefore decides alike. The table is descending, searchsorted needs ascending.
         place = np.searchsorted(-threshold, -chosen, side="right") - 1
         is_needed[place] = True
         return is_needed
@@ -633,8 +639,10 @@ class BinaryStudy(row_study.RowStudy):
     def _calibration_numbers(
         self, name: str, table: Counts, error_of: Errors
     ) -> dict[str, dict[str, float]]:
-        """The numbers of `calibration` for one system, by name: value, low, high. table: its counts
-        by score.
+        """The numbers of `calibration` for one system, by name: value, low, high.
+
+        name: of the system. table: its counts by score. error_of: the functions that compute the
+        errors of calibration, by name.
         """
         parts = calibration.decompose(table)
         base_rate = self.number_of(BASE_RATE, name)
@@ -646,7 +654,7 @@ class BinaryStudy(row_study.RowStudy):
             "uncertainty": {"value": parts.uncertainty} | uncertainty_limits,
             "ece_10": _without_limits(error_of["ece_10"](table)),
         }
-        if self.plain:
+        if self.plain:  # the debiased error assumes independent, unweighted rows
             debiased = calibration.ece_debiased(calibration.bins_uniform(table))
             numbers["ece_10_debiased"] = _without_limits(debiased)
         numbers["bias"] = self.loss(BIAS, name)
@@ -657,8 +665,8 @@ class BinaryStudy(row_study.RowStudy):
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
         """A mean loss of a system: value, low, high.
 
-        A loss that is no metric of the report is computed from the table of scores; it has no
-        limits if rows are clustered or weighted.
+        In blocks, only the losses of the report's metrics are added up row by row. Another loss is
+        then computed from the counts by score, and has no limits if rows are clustered or weighted.
         """
         is_in_report = chosen in self.settings.metrics
         if self.data or is_in_report:
@@ -681,11 +689,11 @@ class BinaryStudy(row_study.RowStudy):
         if chosen.uses_decisions:
             return chosen.value_at(table, threshold)
         one_score = Counts(
-            np.array([self.base_rate]),
-            np.array([table.positives]),
-            np.array([table.negatives]),
-            table.positives,
-            table.negatives,
+            threshold=np.array([self.base_rate]),
+            tp=np.array([table.positives]),  # all rows have the one score
+            fp=np.array([table.negatives]),
+            positives=table.positives,
+            negatives=table.negatives,
         )
         return chosen.value_at(one_score)
 
@@ -695,8 +703,9 @@ class BinaryStudy(row_study.RowStudy):
         """
         first_system = self.systems[0]
         if self.data is None:
-            # An order within units: a constant score ties all rows of a unit. The rows themselves
-            # are not held, so that the metric of the system says whether it is defined.
+            # In blocks, only metrics of the order within units need rows. A constant score ties all
+            # rows of a unit: each unit with both classes has the value ½. There is such a unit if
+            # the metric of a system is defined.
             is_defined = np.isfinite(self.measure(chosen, first_system).value)
             return 0.5 if is_defined else np.nan
         rows = self.own_rows[first_system]
@@ -769,10 +778,11 @@ class CheckedParameters:
 def checked_parameters(
     systems: tuple[str, ...], outside: str, p: ClassificationParameters, limits: Limits
 ) -> CheckedParameters:
-    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there
-    is none.
+    """The parameters, checked. Raises ParameterError for a metric that the table cannot have.
+
+    outside: describes a score outside 0..1 and its place, "" if there is none.
     """
-    lacks = {}
+    lacks = {}  # what metrics may need and the table lacks -> what the error says that they need
     if outside:
         lacks["probabilities"] = f"probabilities, {outside}"
     if not p.unit:
@@ -781,6 +791,7 @@ def checked_parameters(
     settings = row_study.classification_settings(p, chosen, systems, limits)
     threshold = p.threshold
     if threshold is None:
+        # ½ means something for probabilities only
         threshold = BestF1() if outside else 0.5
     rule = rule_of(threshold)
     costs = rule.costs or p.costs or EqualCosts()
@@ -794,24 +805,27 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     """
     checked = checked_parameters(data.rows.systems, data.outside, p, limits)
     arguments = row_study.arguments_from_rows(data, checked.settings, p)
-    precision = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
+    # the float type in which each system's scores are stored, to which its threshold is rounded
+    score_types = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
+    # of all systems or of none
     decisions = data.decision if p.threshold is None else {}
     thresholds = {}
     rows_at_threshold = {}
     for name, score in data.score.items():
         rows = Rows(data.actual, score, decision=decisions.get(name), **arguments.rows)
-        thresholds[name] = checked.rule.threshold_of(rows.counts, precision[name])
+        thresholds[name] = checked.rule.threshold_of(rows.counts, score_types[name])
+        # a threshold that decides is chosen again on samples; decisions of a column stay
         redraw = None if decisions else checked.redraw(rows)
         rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decisions else ""
     unused = data.unused_decisions
-    if data.decision and not decisions:
+    if data.decision and not decisions:  # the threshold that is set takes their place
         unused = unused or (data.rows.columns["predicted"],)
     fields = arguments.study | {
         "decision_column": decision_column,
         "unused_decisions": unused,
         "measured": RowsInMemory(rows_at_threshold, lambda: data.rows.id),
-        "precision": precision,
+        "precision": score_types,
         "thresholds": thresholds,
     }
     is_positive = data.actual == 1
@@ -829,8 +843,9 @@ def _study(
     """The study.
 
     fields: the arguments that differ between rows in memory and blocks, by name. names: of the
-    negative and the positive class. positives: the number of positive rows. odd: by system the
-    numbers of scores that are no probabilities, or wrong ones of 0 or 1.
+    negative and the positive class. positives: the number of positive rows. odd: for each system
+    the number of scores outside 0..1, and the number of scores of 0 or 1 whose row is of the other
+    class.
     """
     return BinaryStudy(
         **fields,
@@ -850,14 +865,15 @@ def of_blocks(
     """The study of a table that is read in blocks: once to count the scores, and again where
     numbers need the influence of rows, which depends on all scores.
 
-    Raises ParameterError for a metric that needs all rows in memory, and for one of units with more
-    than `UNITS` of them.
+    Raises ParameterError for a metric that needs all rows in memory, for a metric within units if
+    there are more than `UNITS` units, and for a loss that is not finite on some rows.
     """
     table = data.table
     checked = checked_parameters(table.systems, data.outside, p, limits)
     settings = checked.settings
     unit_metrics = [chosen for chosen in settings.metrics if chosen in UNIT_METRICS]
     for chosen in settings.metrics:
+        # a metric comes from the counts by score (the table of a score), or from each unit's rows
         if not (chosen.base.metric.needs_table_only or chosen in unit_metrics):
             columns = " and ".join(chosen.metric.columns)
             raise ParameterError(
@@ -875,13 +891,13 @@ def of_blocks(
                 f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
                 f"{UNITS:,} at most, got {units:,}"
             )
-    precision = {name: data.precision(name)[0] for name in table.systems}
+    score_types = {name: data.precision(name)[0] for name in table.systems}
     measured = SummedBinary(
         systems=table.systems,
         first=first,
         summary=summary,
         layout=statistic.layout_of(units=table.schema.unit, weights=data.scale is not None),
-        threshold_of=lambda name, counts: checked.rule.threshold_of(counts, precision[name]),
+        threshold_of=lambda name, counts: checked.rule.threshold_of(counts, score_types[name]),
         choice=checked.choice,
     )
     measured.refuse_partial_losses()
@@ -894,7 +910,7 @@ def of_blocks(
     )
     fields |= {
         "measured": measured,
-        "precision": precision,
+        "precision": score_types,
         "thresholds": measured.thresholds,
         "unused_decisions": named_as_decisions(table.unused_columns),
     }
@@ -909,11 +925,12 @@ def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
     the predictions of all systems.
     """
     table = row_study.nameless(table)
-    if table.paired:  # rows of the same id are still to be joined
+    if table.paired:  # each row has one system: the rows of an id are joined in every reading
         return table
     schema = replace(table.schema, id=None)
     if second.candidates:
-        # each row goes to a part of the sample: by its number, or else by the hash of the row
+        # Samples choose the threshold. Each row goes to a random part of the samples: by its
+        # number, or by the hash of the row if the engine does not number rows.
         numbered = table.engine.dialect.row_number is not None
         schema = replace(schema, numbered=numbered, drawn=not numbered)
     return replace(table, schema=schema)
@@ -925,14 +942,14 @@ def _first_reading(
     unit_metrics: Sequence[MetricAtK],
     limits: Limits,
 ) -> BinaryFirstReading:
-    """What is counted and added up at the first reading. unit_metrics: those of the metrics that
-    rank rows within units.
+    """What is counted and added up at the first reading. unit_metrics: the metrics of the report
+    that rank rows within units.
     """
     systems = data.table.systems
     metrics = checked.settings.metrics
     primary = metrics[0]
     max_units = row_study.max_single_units(data.table, limits)
-    losses = []
+    losses = []  # the metrics that are means of a loss of each score, such as the Brier score
     for chosen in metrics:
         is_mean_loss = isinstance(chosen.base.metric.kind, TermsKind)
         if is_mean_loss and chosen not in unit_metrics and not chosen.uses_decisions:
@@ -942,8 +959,9 @@ def _first_reading(
     if checked.rule.fixed is not None:
         exact_thresholds = []
         for name in systems:
-            precision = data.precision(name)[0]
-            exact_thresholds.append(checked.rule.threshold_of(NO_ROWS, precision))
+            score_type = data.precision(name)[0]
+            # a fixed threshold is the same for any counts; it is only rounded as the scores are
+            exact_thresholds.append(checked.rule.threshold_of(NO_ROWS, score_type))
     return BinaryFirstReading(
         counting=class_cells.CellCounter(
             classes=2,
@@ -957,6 +975,7 @@ def _first_reading(
         max_ids=data.table.ids_held,
         exact_thresholds=exact_thresholds,
         unit_metrics=unit_metrics,
+        # slices have the primary metric alone
         slices_losses=primary.base in unique_losses,
         unit_metrics_in_slices=primary in unit_metrics,
     )
@@ -966,12 +985,15 @@ def _second_reading(
     data: scores.Predictions, checked: CheckedParameters, measured: SummedBinary
 ) -> SecondReading | None:
     """What a second reading of the table adds up: the influence of rows on metrics of scores, and
-    decisions at thresholds that only the first reading tells. None if nothing is needed, as for one
-    system on independent, unweighted rows, for which the counts by score suffice.
+    decisions at thresholds that only the first reading tells. None if nothing is needed.
+
+    One system on independent, unweighted rows needs none: its counts by score tell how rows vary.
+    Counts of several systems do not tell how each row moves their difference.
     """
     if measured.plain and checked.is_single:
         return None
-    choice = checked.choice  # of thresholds on samples, for all rows alone
+    # how samples choose the threshold again, for all rows alone; None if it is fixed
+    choice = checked.choice
     means = dict[GroupMetric, MeanInfluence]()
     decision_groups = []
     for group in sorted(measured.groups):
@@ -983,7 +1005,7 @@ def _second_reading(
         if read_again or (choice and is_all_rows):
             decision_groups.append(group)
         for chosen in read_again:
-            if not chosen.uses_decisions:
+            if not chosen.uses_decisions:  # decisions are counted instead
                 means[GroupMetric(group, chosen.label)] = _influence(chosen, group, measured)
     if not decision_groups:
         return None
@@ -996,6 +1018,7 @@ def _second_reading(
     )
     if choice is None:
         return second
+    # the rows go to random parts, each of which a sample takes as a whole
     candidates = _candidates(choice, data, measured)
     return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
 
@@ -1014,10 +1037,11 @@ def _influence(chosen: MetricAtK, group: int, measured: SummedBinary) -> MeanInf
 def _candidates(
     choice: bootstrap.ThresholdChoice, data: scores.Predictions, measured: SummedBinary
 ) -> list[Floats]:
-    """For each system the candidates: the thresholds among which the rule chooses on bootstrap
-    samples, highest first.
+    """For each system the thresholds among which the rule chooses on bootstrap samples, highest
+    first: few enough to add up the rows of each part at every candidate.
     """
-    units = data.table.schema.units or measured.summary.rows  # each row is a unit by default
+    # 0 units: there are none, or too many to hold, and the number of rows is taken
+    units = data.table.schema.units or measured.summary.rows
     candidates = []
     for i in range(len(measured.systems)):
         table = measured.scores(ALL_ROWS_GROUP, i, classes.ONLY_PROBLEM).counts

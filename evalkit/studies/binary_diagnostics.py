@@ -141,17 +141,20 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> RepeatedRows:
-    """How many rows repeat another one, and whether they may be duplicates."""
+    """How many rows repeat another one, and whether they may be duplicates. Rows with few distinct
+    scores repeat each other by ties, without being duplicates.
+    """
     rows = len(study.account)
     distinct = 0  # the largest number of distinct scores of a system
     for name in study.order:
-        # pooled scores are so many that no ties are likely
+        # None for pooled scores, which are so many that no ties are likely
         distinct = max(distinct, distinct_scores(study, name) or rows)
-    if distinct * TIED >= rows:
+    ties_are_likely = distinct * TIED < rows
+    repeats = study.repeated or 0  # None if it is unknown
+    may_be_duplicates = repeats > MANY_REPEATS * rows and not ties_are_likely
+    if not ties_are_likely:
         distinct = 0
-    repeats = study.repeated or 0
-    may_be_duplicates = repeats > MANY_REPEATS * rows and not distinct
-    if repeats <= NOTED_REPEATS * rows:
+    if repeats <= NOTED_REPEATS * rows:  # too few to mention
         repeats = 0
     return RepeatedRows(repeats, distinct, may_be_duplicates)
 

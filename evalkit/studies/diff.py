@@ -182,7 +182,11 @@ class Diff(Shown, Study):
 
     @classmethod
     def from_files(cls, read: ReadUnits, p: reports.DiffParameters, limits: Limits) -> "Diff":
-        """The study of files; raises InputError where they have no metric of a system in common."""
+        """The study of files. Raises InputError for reports of different kinds, and if the old and
+        the new one have no metric of a system in common.
+
+        read: the files of the earlier reports, then of the old and the new one.
+        """
         old, new = read.files[-2:]
         for file in read.files:
             if file.about["report"] != new.about["report"]:
@@ -195,9 +199,10 @@ class Diff(Shown, Study):
         if not matched:
             _refuse_unshared(old, new, partner)
         metrics = [new.metric_at_k(label) for label in matched]
-        systems: list[str] = []
+        systems: list[str] = []  # the new and the old side of each system
         for new_name, old_name in partner.items():
             systems += side_pair(new_name, old_name)
+        # every comparison is with the old report; a diff has no file of units of its own
         settings = study.settings(
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
@@ -245,26 +250,29 @@ class Diff(Shown, Study):
         return largest
 
     def _relative_loss(self, row: Row) -> float:
-        """The size of a loss, a row of `comparisons`, as a share of the old value; infinite if that
-        is 0.
+        """The size of a loss as a share of the old value; infinite if the old value is 0. row: of
+        `comparisons`, whose second system is the old side.
         """
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
-        old = abs(self.estimate(metrics[row["metric"]], row["second"]).value)
+        old_side = row["second"]
+        old = abs(self.estimate(metrics[row["metric"]], old_side).value)
         if not old:
             return float("inf")
         loss = float(abs(row["difference"]))
         return loss / old
 
     def spoken(self, system: str) -> str:
-        """A side by the name of its system, with "new" or "old" if both have the same name."""
+        """What a sentence calls a side: the name of its system; "the new NAME" or "the old NAME" if
+        both sides have the same name. A system without a name is the new or the old model.
+        """
         prefix = NEW if system.startswith(NEW) else OLD
         name = system.removeprefix(prefix)
-        is_renamed = (name, name) not in self.partner.items()
+        has_same_name_in_both = (name, name) in self.partner.items()
         if name == UNNAMED:
             name = "model"
-        if is_renamed and name != "model":
-            return name
-        return f"the {prefix}{name}"
+        if has_same_name_in_both or name == "model":
+            return f"the {prefix}{name}"
+        return name
 
     @property
     def family_size(self) -> int:
@@ -450,8 +458,8 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The sides of a metric that are not compared, each with the reason. A system that only the
-        old report has is listed by its new side, which is missing. label: of the metric.
+        """Side ("new NAME", "old NAME") that a metric does not compare -> the reason. label: of the
+        metric.
         """
         pairs = self.matched[label].values()
         new_compared = {matched.new.system for matched in pairs}
@@ -463,6 +471,7 @@ class Diff(Shown, Study):
                 reasons[f"{NEW}{name}"] = _lack(name, self.partner, new_names, missing_in="old")
         for name in self.old.systems_of(label):
             if name not in old_compared:
+                # without a system of this name in the new report, its new side is what is missing
                 prefix = OLD if name in self.new.words["system"] else NEW
                 reasons[f"{prefix}{name}"] = _lack(name, new_names, self.partner, missing_in="new")
         return reasons
@@ -525,8 +534,8 @@ class Diff(Shown, Study):
 
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) −
         M_old(all). came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
-        change_low, change_high: limits of the change of independent samples, NaN with common units,
-        whose change has none.
+        change_low, change_high: limits of the change if no unit is common, as of independent
+        samples; else NaN. verdict: "" for a metric without a direction.
         """
         verdicts = {
             (row["metric"], row["first"]): diagnostics.verdict_of(row)
@@ -547,10 +556,12 @@ class Diff(Shown, Study):
         column for: segment, slice, system, old, new, p, old_all, new_all, difference,
         difference_low, difference_high, mix, within, common, only_old, only_new, adjusted.
 
-        old, new: on the common units, as the difference is; on all if none is common. old_all,
-        new_all: on all units of each report. mix, within: what the changes of the slice's share and
-        of its value on all units add to the change of the whole, each at the mean of the other
-        (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
+        segment, slice: the column, and the value that the units of the slice have there. old, new:
+        on the common units, as the difference is; on all if none is common. old_all, new_all: on
+        all units of each report. mix, within: what the slice adds to the change of the metric over
+        all units by the change of its share, at its mean value, and by the change of its value, at
+        its mean share (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless the metric is
+        a mean or a ratio.
         """
         rows = []
         for division in self.divisions():
@@ -566,14 +577,15 @@ class Diff(Shown, Study):
             yield row | {"adjusted": p}
 
     def _slice_row(self, matched: MatchedMetric, in_slice: MatchedMetric) -> Row:
-        """The row of `segments` of a system in a slice, without the names of the slice and the
-        adjusted p. matched: the metric on all units.
+        """The row of `segments` of a system in a slice, but for the columns segment, slice and
+        adjusted. matched: the metric on all units. in_slice: on the units of the slice.
         """
-        if in_slice.common.size > 1:
+        if in_slice.common.size > 1:  # a test needs two units; without it p and limits are NaN
             comparison = self._compare_reports(in_slice)
         else:
             options = self.inference_options(2)
             comparison = inference.undefined(options.level, options.unit)
+        # the units that `comparison` is about
         compared = in_slice.on_common_units if in_slice.common.size else in_slice
         row = {
             "system": matched.new.system,
@@ -601,9 +613,9 @@ class Diff(Shown, Study):
         first: unit, system, old, new, difference, of ranked lists entered and left, and the slice
         by each segment column.
 
-        entered, left: of ranked lists the items that the first ranks gained and lost.
-        difference: new − old of a mean; of any other metric how far the unit moves the difference,
-        to first order.
+        entered, left: the items that the first ranks of a list gained and lost, only for ranked
+        lists. difference: new − old if the metric is a mean of values of units; else how far the
+        unit moves the difference of the metric, to first order.
         """
         frames = [
             self._unit_changes(matched.on_common_units)
@@ -617,8 +629,8 @@ class Diff(Shown, Study):
             yield from rows.iloc[largest].to_dict("records")
 
     def _unit_changes(self, matched: MatchedMetric) -> pd.DataFrame:
-        """The columns of `moved` for every common unit of a system. matched: the metric on these
-        units.
+        """The columns of `moved` for every common unit of a system. matched: the metric on the
+        common units, which old and new have in the same order.
         """
         old = matched.old
         new = matched.new
@@ -633,8 +645,9 @@ class Diff(Shown, Study):
             "new": new.unit_values,
             "difference": difference,
         }
-        _, first_row = np.unique(new.unit, return_index=True)  # of each unit
-        places = new.places[first_row]
+        # the lists and the slices of a unit are those of its first row in the new report
+        _, first_row = np.unique(new.unit, return_index=True)
+        places = new.places[first_row]  # in the new file
         ids = self.new.row[places].tolist()
         old_lists = old.file.lists(old.system)
         new_lists = new.file.lists(new.system)
@@ -677,10 +690,10 @@ class Diff(Shown, Study):
 
     @cached_property
     def not_compared(self) -> list[str]:
-        """The metrics and systems that are not compared, as one report lacks them or its units do
-        not tell them: first metrics, if the user names none, then systems.
+        """The metrics, then the systems that are not compared, because a report lacks them or its
+        units lack what they are computed from. Metrics are left out if the user names some.
         """
-        compared = set(self.matched)
+        compared = set(self.matched)  # labels of metrics, then also names of systems
         for pairs in self.matched.values():
             for matched in pairs.values():
                 compared |= {matched.old.system, matched.new.system}
@@ -726,14 +739,18 @@ class Diff(Shown, Study):
 def _matched(
     old: UnitFile, new: UnitFile, partner: Mapping[str, str], metrics: Sequence[str]
 ) -> dict[str, dict[SystemPair, MatchedMetric]]:
-    """Each metric that both reports store of a system in the same form, by its label and the two
-    sides; see `Diff`. metrics: the names of those that the user wants, all if empty.
+    """Label of a metric -> (new side, old side) of a system -> the metric of this system in both
+    reports. Only if both store it in the same form, as terms or as rows.
+
+    partner: the name of a system in the new report -> its name in the old one. metrics: the names
+    that the user wants, empty for all. Raises ParameterError for a name that not both reports have.
     """
     shared = [label for label in new.metrics if label in old.metrics]
-    if metrics:
-        in_both = [new.metric_at_k(label) for label in shared]
+    if metrics:  # the user may name a metric otherwise than by its label
+        shared_metrics = [new.metric_at_k(label) for label in shared]
         shared = [
-            lookup.label_of("metrics that both reports have", name, in_both) for name in metrics
+            lookup.label_of("metrics that both reports have", name, shared_metrics)
+            for name in metrics
         ]
     matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
     for label in shared:
@@ -764,11 +781,13 @@ def _lack(
 def partners(
     old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """New name of a system -> its old name: as `pairs` says, else the same name, or the only other
-    system of each report where it stands alone.
+    """New name of a system -> its old name. The pairs that the user names in `pairs` come first,
+    then systems of the same name.
 
-    A system stands alone beside nothing but a baseline that the report made, or if the old one has
-    no name of its own. Raises ParameterError for a pair that the reports do not have.
+    If one system of each report is left, these two are taken for one that was renamed, provided
+    that all pairs so far, if any, are constant baselines, or that the old one has no name of its
+    own. old, new: the systems of each report. Raises ParameterError for a pair that the reports do
+    not have.
 
     >>> partners(["a", "b"], ["b", "c"]), partners(["v1"], ["v2"])
     ({'b': 'b'}, {'v2': 'v1'})
@@ -783,8 +802,8 @@ def partners(
     unpaired_new = [name for name in new if name not in partner]
     unpaired_old = [name for name in old if name not in partner.values()]
     baselines = set(usual("systems")["constant"])
-    stands_alone = partner.keys() <= baselines or unpaired_old == [UNNAMED]
-    if len(unpaired_new) == len(unpaired_old) == 1 and stands_alone:
+    is_only_model = partner.keys() <= baselines or unpaired_old == [UNNAMED]
+    if len(unpaired_new) == len(unpaired_old) == 1 and is_only_model:
         partner[unpaired_new[0]] = unpaired_old[0]
     return partner
 

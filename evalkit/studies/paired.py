@@ -158,16 +158,18 @@ class Significance(shown.Shown, Study):
         p: reports.SignificanceParameters,
         limits: Limits,
     ) -> "Significance":
-        """The study of values. Folds of repeated cross-validations are recognised by their names,
-        and the ratio of test and training rows follows. Raises ParameterError for parameters that
-        the values do not allow.
+        """The study of one value per unit, metric and system. Raises ParameterError for parameters
+        that the values do not allow.
+
+        Folds of repeated cross-validations are recognised by the names of the units. Names are not
+        looked at if units are clusters, or if the user states `test_to_train` or a claim.
         """
         refuse_looks(p)
         unit = None if data.cluster is None else data.name
         splits = None
         if p.test_to_train is None and p.claim == reports.SUCH and not unit:
             splits = _splits_named(data)
-        if splits is not None:
+        if splits is not None:  # one fold is tested, all others are trained on
             p = replace(p, test_to_train=1 / (splits.folds - 1))
         shared = settings(p, metrics, unit=unit, limits=limits).checked(data.systems)
         if p.test_to_train and unit:
@@ -179,7 +181,15 @@ class Significance(shown.Shown, Study):
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )
-        return cls(shared, data.systems, {}, p, data.sources, data, splits)
+        return cls(
+            shared,
+            data.systems,
+            attributes={},
+            p=p,
+            sources=data.sources,
+            data=data,
+            splits_named=splits,
+        )
 
     # What the values tell
 
@@ -210,9 +220,12 @@ class Significance(shown.Shown, Study):
     def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> UnitStatistic:
         """A metric of a system with one value per row, and what its intervals and tests need: the
         noise of values that are means of draws, the cluster of each row, or that rows are folds.
+
+        member: a mask or a slice; its third form, the number of a slice, is for tables read in
+        blocks, which these values never are.
         """
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
-        if self.p.claim == reports.THESE:
+        if self.p.claim == reports.THESE:  # only the draws of each question vary, not the questions
             noise = self.data.noise(chosen, system)[member]
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]
@@ -222,16 +235,17 @@ class Significance(shown.Shown, Study):
         return UnitStatistic(chosen, sums, clusters, design)
 
     def units_held(self) -> units.Units:
-        """One value per row; for an earlier report, which holds only differences, the value of each
-        system.
+        """For the file of units: one value per row, metric and system. If the input is an earlier
+        report, which has only differences per unit, the file gets the value of each system that the
+        report states, in one row for all units together.
         """
-        if self.data.known:
+        if self.data.known:  # values that an earlier report states
             blocks = []
             for system in self.systems:
                 for chosen in self.settings.metrics:
                     value = self.estimate(chosen, system).value
                     blocks.append(units.block_of_total(system, chosen, value))
-            return units.Units(1, blocks)
+            return units.Units(1, blocks)  # one unit, the whole report
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
         return replace(units.units_with_terms(self, names), named=self.data.id is not None)
 
@@ -335,7 +349,8 @@ class Significance(shown.Shown, Study):
 
     def _bootstrap(self, differences: list["UnitDifferences"]) -> list[float]:
         """The p-values of the bootstrap test of several pairs. differences: those of each pair."""
-        # of each pair a table with a row per unit: its difference, of clusters also its rows
+        # For each pair a table with a row per unit. Its first column is the unit's mean difference.
+        # Clusters may differ in size: they have the sum of the differences, and the number of rows.
         tables = []
         for of_pair in differences:
             if self.unit is None:
@@ -344,7 +359,7 @@ class Significance(shown.Shown, Study):
             else:
                 tables.append(np.column_stack([of_pair.total, of_pair.rows]))
         sums_of_samples = resampled_each(tables, rng=lambda: self.rng(5), resamples=RESAMPLES)
-        rng = self.rng(5)
+        rng = self.rng(5)  # not used by the test, whose samples have been drawn
         p_values = []
         for table, sums in zip(tables, sums_of_samples, strict=True):
             counts = None if self.unit is None else table[:, 1]
@@ -362,7 +377,10 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def splits(self) -> str:
-        """What the units are called if they are folds or other splits of one table, else ""."""
+        """What a warning calls the units if they seem to be folds or other splits of one table: the
+        noun of the units if it is a word for folds, else the name of the first unit if all names
+        are like Fold01. "" for other units.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -371,12 +389,14 @@ class Significance(shown.Shown, Study):
         if self.unit is not None or self.data.id is None:
             return ""
         names = pa.array(self.data.id, pa.string())
-        named = pc.all(pc.match_substring_regex(names, SPLIT)).as_py()
-        return str(names[0]) if named else ""
+        all_are_splits = pc.all(pc.match_substring_regex(names, SPLIT)).as_py()
+        return str(names[0]) if all_are_splits else ""
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The tasks, if they are not the units, by the headline's difference, the largest first."""
+        """The tasks, the largest headline difference first. Empty if there are no tasks, if
+        tasks are the units (`by_task`), or if units are no sample.
+        """
         tasks = self.data.tasks
         if tasks is None or self.data.by_task or not self.units_vary:
             return []
@@ -444,8 +464,8 @@ class Significance(shown.Shown, Study):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
-        """The comparison. With interim analyses, the interval keeps the requested level over all
-        planned ones.
+        """The comparison. With interim analyses (looks), p-value and interval are valid over all
+        planned ones: the interval keeps the requested level.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989,
         doi:10.1111/j.2517-6161.1989.tb01432.x.
@@ -455,12 +475,13 @@ class Significance(shown.Shown, Study):
             return comparison
         # the limits are at the level of one look (`interval_level`); over all, they have this level
         p = _over_looks(comparison.p_value, self.p.looks)
+        # two one-sided tests at α = 1 − level are one interval at 1 − 2 α = 2 · level − 1
         equivalence_level = round(2 * self.settings.test_level - 1, 12)
         return replace(
             comparison,
             difference=replace(comparison.difference, level=self.settings.level),
             p_value=p,
-            adjusted=p,
+            adjusted=p,  # of one comparison; Holm's adjustment over all of them comes later
             method=f"{comparison.method}, at one of {self.p.looks} looks",
             equivalence=replace(comparison.equivalence, level=equivalence_level),
         )
@@ -495,8 +516,9 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def families(self) -> list[list[PairTest]]:
-        """One family of all comparisons, adjusted together; of logs without those of pairs that
-        share no question with the metric. Empty without comparisons.
+        """One family of all comparisons, adjusted together; empty without comparisons. Systems of
+        evaluation logs may share no question: a pair is compared on the metrics that at least one
+        question has of both.
         """
         family = []
         for chosen in self.directed:
@@ -571,6 +593,7 @@ class Significance(shown.Shown, Study):
         chosen = chosen or self.primary
         pair = pair or self.opponents
         in_both = self.pair_values(chosen, pair).in_both
+        # names in the order of `unit_differences`: of clusters by their number
         if self.data.cluster is None:
             names = np.asarray(self.data.ids, object)[in_both]
         else:
@@ -611,8 +634,9 @@ class Significance(shown.Shown, Study):
         if self.has_many_units:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
-            sums = signflip.enumerated(total)
-            return np.concatenate([sums, -sums]) / n
+            sums = signflip.enumerated(total)  # with + for the first unit
+            return np.concatenate([sums, -sums]) / n  # then with − for it
+        # one column of differences, so that there is one line of sums
         sums_of_columns = signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)
         return np.asarray(sums_of_columns[0] / n)
 
@@ -632,14 +656,16 @@ class Significance(shown.Shown, Study):
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each null hypothesis that the headline's mean difference is one of
-        `means`: by sign flips, with very many units by a t-test.
+        `means`: by sign flips, with very many units by a t-test. Shape (means,) in and out.
         """
         if self.has_many_units:
             observed = self.paired(self.primary, self.opponents)
+            # a mean of m is tested as a mean of 0 of the differences less m
             tests = [replace(observed, value=observed.value - mean) for mean in means]
             return np.array([self.asked_p(test.p_value, test.tails) for test in tests])
         differences = self.unit_differences(self.opponents, self.primary)
         ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
+        # of draws exactly as extreme as the data: the mid-p counts half of them
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
         difference = float(self.headline.iloc[0]["difference"])
         p = np.empty(len(means))
@@ -684,6 +710,7 @@ def _over_looks(p: float, looks: int) -> float:
     if not 1e-5 < p < 1:  # below, the integral has too few digits
         return bonferroni
     rate = multiplicity.false_positive_rate(looks, level=1 - p)
+    # between the p-value of one look and Bonferroni's bound, whatever the error of the integral
     return float(min(bonferroni, max(p, rate)))
 
 
@@ -721,8 +748,8 @@ def effects(study: Significance) -> Iterator[Row]:
 @framed
 def other_tests(study: Significance) -> Iterator[Row]:
     """Yield the p-values of every pair by every other test, including tests that are not about a
-    mean: metric, first, second, t, bh (Benjamini and Hochberg), bootstrap, tukey, wilcoxon, sign.
-    Only bh and tukey are adjusted.
+    mean: metric, first, second, t, bh, bootstrap, tukey, wilcoxon, sign. Only two are adjusted: bh,
+    the p-value of t by Benjamini and Hochberg over the pairs of the metric, and tukey.
 
     Empty for ratios of sums and folds, which none of them fits.
     """
@@ -754,7 +781,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             sorted_means = np.sort(differences.means, kind="stable")
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
-            tails_of_bootstrap = by_t.tails
+            tails_of_bootstrap = by_t.tails  # both 1 if every difference is 0
             if by_t.exact_error != 0:
                 tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
             row: Row = {
@@ -784,6 +811,7 @@ def _tukey(study: Significance, chosen: MetricAtK) -> dict[SystemPair, float]:
     values = _complete(study, chosen)
     if len(values) < 2:
         return {}
+    # systems that differ by a constant have a standard error of 0
     with np.errstate(invalid="ignore", divide="ignore"):
         p = multiplicity.blocked_tukey(values)
     p_values = {}
@@ -852,8 +880,8 @@ def headline_difference(study: Significance) -> methods.PairedDifference | None:
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """Yield the power of a paired t-test by true difference, for this number of units, a quarter of
-    it and four times it: units, difference, power. Differences go from 0 to a little more than the
-    fewest units detect.
+    it (at least 3) and four times it: units, difference, power. There are `points` differences,
+    from 0 to a little more than the fewest units detect. Empty if no t-test fits the headline.
     """
     difference = headline_difference(study)
     if difference is None:
@@ -900,7 +928,7 @@ def needed(study: Significance) -> Iterator[Row]:
         return
     level = study.detecting_level
     observed = float(study.headline.iloc[0]["difference"])
-    # no number of units shows an observed difference in the direction that does not count
+    # False if a one-sided question asks for the other direction, which no number of units shows
     is_in_direction = study.settings.alternative.evidence(observed) > 0
     detectable = difference.detectable(level)
     differences = {
@@ -911,7 +939,7 @@ def needed(study: Significance) -> Iterator[Row]:
         "half of that": detectable / 2,
     }
     for name, true_difference in differences.items():
-        if not true_difference > 0:
+        if not true_difference > 0:  # without a margin, or an observed difference of 0
             continue
         is_detectable = is_in_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
         row: Row = {"which": name, "difference": true_difference}
@@ -954,8 +982,9 @@ class HeadlineMeans(NamedTuple):
 
 
 def other_means(study: Significance) -> HeadlineMeans | None:
-    """The headline's difference over common units and between the values of the systems, if they
-    are not equal; else None.
+    """The mean of the headline's differences over common units, and the difference of the systems'
+    values; None if they are equal. They differ if the values are means over rows or ratios of sums,
+    or include units that only one system has.
     """
     first, second = (study.estimate(study.primary, name).value for name in study.opponents)
     of_differences = study.distribution().mean
@@ -1019,6 +1048,7 @@ def disagreements(study: Significance) -> Disagreements | None:
     is_significant = joined["p"] < alpha(study)
     disagree = {}
     for name in ("t", *RANK_TESTS):
+        # over all interim analyses, as the reported p-value is
         p = study.over_looks(joined[name].to_numpy(float))
         joined[name] = p
         disagree[name] = (p < alpha(study)) != is_significant
@@ -1046,6 +1076,8 @@ def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
     margin = study.settings.margin or 0.0
     low = row["equivalence_low"]
     high = row["equivalence_high"]
+    # the advantage of the first system is the difference where high is best, else its negative; for
+    # a metric without a better direction the last two tests are not shown
     least_advantage = low
     largest_advantage = high
     if study.primary.metric.best != "high":

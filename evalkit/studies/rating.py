@@ -150,7 +150,8 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
-            if engine is not None:  # else the rows, which are counted now, fit into memory
+            # None if the rows, which have been counted by now, fit into memory after all
+            if engine is not None:
                 return _read_in_blocks(engine, forecasts, settings, p)
     return _read_in_memory(forecasts, settings, p)
 
@@ -158,13 +159,16 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
 def _columns_read(
     settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
 ) -> dict[str, str]:
-    """The columns of numbers that metrics need and that are to be read -> the parameter that names
-    each, as in `Settings.columns`. If `p` names a reference forecast, the others are computed from
-    it; if not, a column that would have to be raises ParameterError.
+    """The columns of numbers to read for metrics -> the parameter that names each, as in
+    `Settings.columns`. parts: of the input, all with the same columns.
+
+    If `p` names a reference forecast, only the columns that the input has are read, and the others
+    are computed later. Without a reference nothing can be computed: raises ParameterError if the
+    input lacks a column of `COMPUTED` that a metric needs.
     """
     present = set(parts[0].columns)
     if p.reference is not None:
-        present.discard(REFERENCE)
+        present.discard(REFERENCE)  # the forecast that `p` names takes the place of the column
         return {name: use for name, use in settings.columns.items() if name in present}
     for name, metric_named in settings.columns.items():
         if name in COMPUTED and name not in present:
@@ -176,7 +180,9 @@ def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
     """The study of a table that fits into memory. With times, rows are put in order by series and
-    time, and a reference forecast is computed. Raises ParameterError for slices of a time series.
+    time, and a reference forecast is computed. Forecasts of several horizons (steps ahead) get a
+    segment for each, unless the user names segments. Raises ParameterError for slices of a time
+    series.
     """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
@@ -184,6 +190,7 @@ def _read_in_memory(
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)
     if timing is not None:
         settings = replace(settings, unit=p.unit or timing.unit)
+        # `study_of` knows a column of horizons; here also those counted from a cutoff are known
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
             settings = replace(settings, segments=(timing.horizon,))
     is_series = timing is not None and timing.ordered is not None and settings.unit is None
@@ -201,8 +208,9 @@ def _read_in_blocks(
     settings: study.Settings,
     p: reports.RatingParameters,
 ) -> "Rating":
-    """The study of a table that is too large for memory. Raises InputError for draws without a
-    point forecast, and ParameterError for a reference forecast that has no column.
+    """The study of a table that is too large for memory. Its rows are not put in the order of time.
+    Raises ParameterError for slices and for a reference forecast to compute, which need all rows,
+    and InputError for draws without a point forecast.
     """
     first = forecasts.parts[0]
     if p.slices:
@@ -220,8 +228,9 @@ def _read_in_blocks(
     settings.checked(table.systems)
     timing = None
     if forecasts.time_columns is not None:
-        added_up = Unordered("added_up", forecasts.time_columns.time)
-        timing = Timing(forecasts.time_columns, added_up)
+        # the page says, with this finding, that rows are treated as independent
+        unordered = Unordered("added_up", forecasts.time_columns.time)
+        timing = Timing(forecasts.time_columns, unordered)
     return _of_blocks(table.grouped(settings.segments, p.unit), settings, p, timing)
 
 
@@ -328,13 +337,13 @@ class AbsoluteErrors:
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The errors on the rows of a block, shape (`width`, rows), line by line as the class
-        describes.
+        """The errors on the rows of a block, unweighted, shape (`width`, rows): a line for each
+        system, then for each partial metric the line of 0 and 1 and again a line for each system.
         """
         error = np.abs(block.predictions - block.truth)  # (systems, rows)
         lines = [error]
         for undefined in self.undefined(block):
-            has_value = ~undefined.any(axis=0)
+            has_value = ~undefined.any(axis=0)  # of all systems, shape (rows,)
             lines += [np.atleast_2d(has_value), error * has_value]
         return np.concatenate(lines)
 
@@ -345,10 +354,10 @@ class AbsoluteErrors:
         errors: the lines of `from_block`, added up by unit, shape (`width`, units).
         """
         errors_of_metric = {"": errors[: self.systems]}  # (systems, units)
-        start = self.systems  # the first line of a partial metric
+        start = self.systems  # the line of 0 and 1 of the next partial metric
         for chosen in self.partial:
-            has_value = errors[start] > 0
-            end = start + 1 + self.systems
+            has_value = errors[start] > 0  # units with a row that counts
+            end = start + 1 + self.systems  # after the lines of its systems
             errors_of_metric[chosen.label] = errors[start + 1 : end, has_value]
             start = end
         wins = {}
@@ -380,7 +389,7 @@ class RatingSummariser:
         crossings = []
         crossed_rows = []
         for i, distance in enumerate(distances):
-            drop = drops_of(block.rows(i))
+            drop = drops_of(block.rows(i))  # by how much the quantiles of each row cross
             far.append(Extremes.from_block(block, distance, i, EXAMPLES))
             crossings.append(Extremes.from_block(block, drop, i, 1))
             crossed_rows.append(float(np.count_nonzero(drop)))
@@ -388,9 +397,11 @@ class RatingSummariser:
         weight = [] if block.weight is None else [block.weight]
         ids = np.empty(0) if block.id is None else block.id
         forecasts = () if self.holds_table else self.forecasts(block)
+        # if rows of a unit are in other blocks too, its errors are compared after all are added up
         wins = {} if block.units_split else self._wins(block)
         return RatingSummary(
             terms=self.terms.sums(block, self.limits),
+            # the centres of all systems have the same actual value, that of system 0 serves
             actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
             actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
             forecasts=forecasts,
@@ -411,11 +422,14 @@ class RatingSummariser:
         return self.errors.wins(errors)
 
     def forecasts(self, block: Block) -> tuple[ValueCounts, ...]:
-        """The rows of a block by each system's forecast, with the columns of `ForecastSums`."""
+        """For each system the rows of a block by its forecast, with the columns of `ForecastSums`.
+        A centre near the errors is subtracted from them, so that their squares and cubes keep more
+        digits.
+        """
         counts = []
         for i, forecast in enumerate(block.predictions):
-            error = forecast - block.truth - self.centre(i)
-            columns = ForecastSums.columns(forecast, error, block.weight)
+            centred_error = forecast - block.truth - self.centre(i)
+            columns = ForecastSums.columns(forecast, centred_error, block.weight)
             counts.append(ValueCounts.from_values(forecast, columns, self.limits.bins))
         return tuple(counts)
 
@@ -452,12 +466,14 @@ class ForecastSums:
     cubed_error: Floats
 
     @staticmethod
-    def columns(forecast: Floats, error: Floats, weight: Floats | None) -> list[Floats]:
-        """The numbers of each row whose sums by forecast `from_counts` needs, in the order of the
-        fields; of unweighted rows those that differ from each other.
+    def columns(forecast: Floats, centred_error: Floats, weight: Floats | None) -> list[Floats]:
+        """The numbers per row whose sums by forecast `from_counts` needs, each of shape (rows,).
+
+        Weighted rows: w, w f, w d, w², w² d and w² d², in the order of the fields. Unweighted rows:
+        f, d, d² and d³ alone, as all sums of weights are numbers of rows. centred_error: d.
         """
         f = forecast
-        d = error
+        d = centred_error
         w = weight
         if w is None:
             return [f, d, d * d, d * d * d]
@@ -472,7 +488,16 @@ class ForecastSums:
             sums.append(np.zeros(len(rows)))  # of cubes
             return cls(rows, *sums)
         forecast, error, square, cube = sums
-        return cls(rows, rows, forecast, error, rows, error, square, cube)
+        return cls(
+            rows,
+            weight=rows,  # each row weighs 1, so that w = w² = 1
+            forecast=forecast,
+            error=error,
+            squared_weight=rows,
+            squared_weight_error=error,
+            squared_error=square,
+            cubed_error=cube,
+        )
 
     def pooled(self, group: Ints, groups: int) -> Self:
         """The sums of each of so many groups. group: the number of the group of each forecast."""
@@ -750,11 +775,14 @@ class Rating(row_study.RowStudy):
         return self._cells(self.leader, error, forecast_edges, error_edges)
 
     def _cells(self, system: str, y: Floats, x_edges: Floats, y_edges: Floats) -> pd.DataFrame:
-        """The cells of a system's forecast and y, a number of each sampled row, as in `cells`; each
-        row for as many as it stands for.
+        """The cells of a system's forecast and y, with the columns of `cells` but the system.
+
+        y: a number of each sampled row. x_edges, y_edges: of the cells, evenly spaced.
         """
         sample = self.table_summary.sample
         forecast = sample.rows.predictions[self.systems.index(system)]
+        # A sampled row weighs as much as the rows of the table that it represents: `times` are the
+        # equal rows that it replaces, `stands_for` is the table's rows by the sample's.
         weight = sample.stands_for * sample.times * sample.rows.weights
         rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
         i, j = np.nonzero(rows)
@@ -813,8 +841,9 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def examples(self) -> distributions.ExampleForecasts:
-        """The intervals of some rows of the leader: of a series the last ones, those of the first
-        series and the shortest horizon; else evenly spaced in their order.
+        """The intervals of some rows of the leader. If rows are in the order of time, they are the
+        last rows of the first series at the shortest horizon; else they are evenly spaced over the
+        rows.
         """
         rows = self.table_summary.sample.rows
         if self.timing is not None and self.timing.ordered is not None:
@@ -881,7 +910,8 @@ class Rating(row_study.RowStudy):
             descriptions[name] = distribution_columns.described(roles)
             common_roles = set(roles) if common_roles is None else common_roles & set(roles)
         if distribution_columns.is_stated_by(common_roles or set()):
-            return {}  # they were not read for another reason
+            # all state a distribution in the same roles: it was not read for another reason
+            return {}
         return descriptions
 
     @property
@@ -905,8 +935,9 @@ class Rating(row_study.RowStudy):
         return list(filter(distribution_columns.states_no_level, columns))
 
     def row_name(self, name: object) -> str:
-        """The id of a row, or its number, from how a block calls it; of rows in time order without
-        ids the series and the time.
+        """What a page calls a row: its id or number; its series and time if rows without ids are in
+        the order of time. name: the row in `Block.names`, which is its position if the table is in
+        memory, else already its id or number.
         """
         if self.data is None:
             return str(name)
@@ -924,7 +955,7 @@ class Rating(row_study.RowStudy):
         """The row, or the time if several rows share it, or the series if these are the units, or
         the unit that the user named.
         """
-        if self.settings.unit and not self.p.unit:
+        if self.settings.unit and not self.p.unit:  # the only unit that no user names
             return "series"
         if self.timing is not None and self.in_time_order:
             order = self.timing.ordered
@@ -935,10 +966,10 @@ class Rating(row_study.RowStudy):
     # Beside the metrics
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """The columns wins, ties and losses: the units on which the first system has the smaller
-        absolute error, the same, and the larger one, of those that the metric does not leave out;
-        and detectable. For metrics of distributions, which may differ where errors do not, the
-        units are not counted: NaN.
+        """The columns wins, ties and losses: the numbers of units on which the first system has the
+        smaller absolute error, the same, and the larger one. Units that the metric leaves out do
+        not count. Metrics of distributions may differ where errors do not: their numbers are NaN.
+        Also the columns of any study, such as detectable.
         """
         kind = chosen.base.metric.kind
         if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
@@ -949,7 +980,7 @@ class Rating(row_study.RowStudy):
         j = self.systems.index(second)
         label = chosen.label if chosen in self.summariser.errors.partial else ""
         wins = self._wins[ErrorPair(label, min(i, j), max(i, j))]
-        if i > j:
+        if i > j:  # counted for the other order of the two
             wins = Wins(wins.losses, wins.ties, wins.wins)
         counted = {"wins": wins.wins, "ties": wins.ties, "losses": wins.losses}
         return counted | super().comparison_extras(chosen, pair)
@@ -999,9 +1030,12 @@ class Rating(row_study.RowStudy):
 
     @property
     def rows_without_reference(self) -> int | None:
-        """The number of rows that have no reference forecast; None if no metric uses one."""
+        """The number of rows for which the named reference (`p.reference`) has no forecast; None if
+        none is named, or if no metric uses it.
+        """
         if self.p.reference is None:
             return None
+        # systems share the column, so that the rows of any one tell it
         columns = self._leader_rows.columns
         if REFERENCE not in columns:
             return None
@@ -1052,20 +1086,21 @@ class Rating(row_study.RowStudy):
     @cached_property
     def autocorrelation(self) -> Autocorrelation | None:
         """The autocorrelation of the differences in the metric that decides, or of its values for
-        one system, at the first lag that intervals and tests leave out; None if rows are in no time
-        order or too few.
+        one system, at the first lag that intervals and tests leave out. None if rows are in no time
+        order, if the times are at most twice the lag, or if every influence is 0.
         """
         if not self.in_time_order:
             return None
-        assert isinstance(self.measured, RowsInMemory)  # what is in time order is
+        assert isinstance(self.measured, RowsInMemory)  # only rows in memory are put in order
         rows = self.measured.rows
         compared = row_study.compared(self)
-        # of each row on the metric, or on the difference of two systems
+        # of each row, on the metric or on the difference of two systems
         influence = self.primary.base.effects(rows[compared[0]]).influence
         if len(compared) > 1:
             influence = influence - self.primary.base.effects(rows[compared[1]]).influence
         leader_rows = rows[self.leader]
-        lag = leader_rows.lags + 1
+        lag = leader_rows.lags + 1  # intervals and tests use the autocovariances up to `lags`
+        # a unit is a time: the rows at one time are added up
         has_weight = sum_by_unit(leader_rows.weights, leader_rows.unit) > 0
         values = sum_by_unit(influence, leader_rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
@@ -1083,7 +1118,7 @@ class Rating(row_study.RowStudy):
         None if neither is.
         """
         chosen = self.primary
-        # smaller is better of sign · metric; of a metric without a direction nothing is
+        # a better value has a smaller sign · metric; NaN without a direction: no constant is better
         sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
         constants = [
             Constant(MEAN, self.constant(chosen)),
@@ -1096,22 +1131,24 @@ class Rating(row_study.RowStudy):
 
     @cached
     def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
-        """The value of a metric if every row had this forecast; for a metric that needs a further
-        column, of the sampled rows.
+        """The value of a metric if every row had this forecast. It comes from the counts of rows by
+        actual value, which are of the whole table; a metric that needs a further column, which the
+        counts do not have, is computed on the sampled rows.
         """
         target = self.target
         kind = chosen.metric.kind
-        if isinstance(kind, score_kinds.Median):
+        if isinstance(kind, score_kinds.Median):  # of the absolute errors
             errors = replace(target, values=target.values - forecast)
             n = float(target.rows.sum())
             return kind.estimate(errors.sizes(), n, weighted=self.weighted).value
         if not chosen.metric.columns:
+            # each actual value is one row here, with the weight of all its rows
             forecasts = np.full(len(target.values), forecast)
             return chosen.value(Rows(target.values, forecasts, weight=target.weight))
         sample = self.table_summary.sample
         rows = sample.rows
         forecasts = np.full(len(rows), forecast)
-        weight = rows.weights * sample.times
+        weight = rows.weights * sample.times  # `times`: how many equal rows each represents
         columns = rows.shared_columns
         return chosen.value(Rows(rows.truth, forecasts, weight=weight, columns=columns))
 
@@ -1136,6 +1173,7 @@ class Rating(row_study.RowStudy):
         i = self.systems.index(system)
         forecasts = self.forecasts[system]
         levels = np.arange(1, TENTHS) / TENTHS
+        # the lower ends of all tenths but the first; fewer if quantiles are equal
         edges = np.unique(forecasts.quantiles(levels.tolist()))
         tenth_of_forecast = np.searchsorted(edges, forecasts.values, side="right")
         sums = self.forecast_sums(i).pooled(tenth_of_forecast, len(edges) + 1)
@@ -1150,9 +1188,9 @@ class Rating(row_study.RowStudy):
         self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
     ) -> Statistic:
         """The mean error of system number i in a tenth: from its rows if all are in the sample,
-        else from sums, where the sample tells how units vary.
+        else from sums. Sums tell how rows vary; how units of several rows vary, the sample tells.
 
-        sums: with one entry per tenth. number: of the tenth among these. is_in_tenth: a mask of the
+        sums: with one entry per tenth. number: of the tenth in `sums`. is_in_tenth: a mask of the
         sampled rows.
         """
         sample = self.table_summary.sample
@@ -1164,13 +1202,15 @@ class Rating(row_study.RowStudy):
             return RowStatistic(MEAN_NUMBER, all_rows.take(is_in_tenth))
         mean = self.summariser.centre(i) + float(sums.mean_error[number])
         square = float(sums.influence_square[number])
-        freedom = float(sums.equal_rows[number]) - 1
+        freedom = float(sums.equal_rows[number]) - 1  # Kish's number of rows, less 1
         skew = 0.0
         uncertainty = 0.0
-        if self.settings.unit:  # sums tell how rows vary; how units do, a sample of them tells
+        if self.settings.unit:
             weights = rows.weights * is_in_tenth
             weight = float(sums.weight[number])
+            # the influence of a row on the mean error is w (error − mean) / Σ w
             square, uncertainty = sample.influence_square(weights * (errors - mean) / weight)
+            # Kish's number of units, (Σ w)² / Σ (the weight of a unit)², less 1
             freedom = float(ratio(weight**2, sample.influence_square(weights).value)) - 1
         elif not self.weighted:
             skew = float(sums.skewness[number])
@@ -1204,6 +1244,7 @@ class Rating(row_study.RowStudy):
         statistics: list[Any] = []  # of classes with `error_uncertainty`
         for chosen in self.medians:
             statistics += [self.measure(chosen, name) for name in self.systems]
+        # the leader's tenths alone, which the page lists
         statistics += [tenth.bias for tenth in self._tenths(self.leader)]
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
@@ -1214,12 +1255,13 @@ class Rating(row_study.RowStudy):
 
     def _mean_reliability(self, system: str) -> reliability.MeanReliability:
         """The mean of the actual values by forecast of a system, with the decomposition of its
-        squared error.
+        squared error. Forecasts whose rows weigh nothing are left out.
         """
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
         has_weight = sums.weight > 0
         centre = self.summariser.centre(i)
+        # Σ w (forecast − error) / Σ w, where the error of `sums` is forecast − actual − centre
         mean_actual = ratio(sums.forecast - sums.error, sums.weight) - centre
         table = calibration.Means(
             forecast=sums.mean_forecast[has_weight],
@@ -1227,6 +1269,8 @@ class Rating(row_study.RowStudy):
             mean=mean_actual[has_weight],
             index=np.empty(0, np.int64),  # of rows, which are not here
         )
+        # all systems have the same rows; sums are of the actual values less their centre, which
+        # does not change the variance
         actual = self.table_summary.actual_sums
         mean = actual.weighted_total / actual.weight
         variance = actual.weighted_square / actual.weight - mean**2
@@ -1235,23 +1279,23 @@ class Rating(row_study.RowStudy):
 
     def _mean_band(self, i: int, table: calibration.Means, has_weight: Bools) -> Band | None:
         """The consistency band of the means of the actual values by forecast, of system number i.
+        None for units of several rows of which not all are in the sample.
 
-        Of independent rows it comes from sums over the rows of each forecast. Of units with several
-        rows it needs the rows themselves: None if not all of them are in the sample of rows that is
-        kept. table: the means, only of forecasts whose rows have any weight. has_weight: these, as
-        a mask of all forecasts.
+        table: the means, only of forecasts whose rows have any weight. has_weight: a mask of all
+        forecasts, True for the forecasts in `table`.
         """
         rng = self.rng(5)  # the stream of random numbers of these bands
         draws = self.settings.limits.bands
         level = self.settings.level
-        if not self.settings.unit:
+        if not self.settings.unit:  # independent rows: sums over the rows of each forecast do
+            # the squares of the errors themselves: the band assumes calibration, a mean error of 0
             squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))
             return consistency.band_of_independent(
                 table, squares[has_weight], rng=rng, draws=draws, level=level
             )
         if not self.banded:
             return None
-        rows = self.table_summary.sample.rows.rows(i)
+        rows = self.table_summary.sample.rows.rows(i)  # whole units vary, which sums do not tell
         return consistency.band_of_means(
             rows, calibration.means(rows), rng=rng, draws=draws, level=level
         )
@@ -1267,7 +1311,7 @@ class Rating(row_study.RowStudy):
         for name, mean in self.means.items():
             decomposition = mean.decomposition
             gain = decomposition.discrimination - decomposition.miscalibration
-            mse = max(decomposition.uncertainty - gain, 0.0)
+            mse = max(decomposition.uncertainty - gain, 0.0)  # below 0 only by rounding
             skill = float(ratio(gain, decomposition.uncertainty))
             yield {"system": name, "mse": mse} | asdict(decomposition) | {"skill": skill}
 
@@ -1283,6 +1327,7 @@ def edges(columns: Sequence[Distribution], bins: int) -> Floats:
         return np.linspace(low, high, bins + 1)
     numbers_per_bin = np.ceil((high - low + 1) / bins)
     width = max(numbers_per_bin, 1.0)
+    # edges lie halfway between whole numbers
     return np.arange(low - 0.5, high + width, width)
 
 
@@ -1306,6 +1351,8 @@ def _of_rows(
 ) -> Rating:
     """The study of a table that fits into memory. It is summarised as a single block, whose sums
     are exact and whose sample has all rows; metrics are computed from the rows themselves.
+
+    timing: of the same rows; None without columns of time.
     """
     rows = data.rows
     n = len(rows)
@@ -1315,6 +1362,7 @@ def _of_rows(
         unit, _ = codes(arguments.rows["unit"])
     is_clustered = unit is not None
     number = np.arange(n)
+    # rows with the same key are one unit
     key = number if unit is None else unit
     system_columns = {}
     for role in rows.layout.predictions:
@@ -1326,7 +1374,7 @@ def _of_rows(
         data.weight,
         key.view(np.uint64),
         clustered=is_clustered,
-        units_split=is_clustered,
+        units_split=is_clustered,  # rows are in the order of the input, units not side by side
         shared_columns=arguments.rows["columns"],
         system_columns=system_columns,
         names=number,
@@ -1335,6 +1383,7 @@ def _of_rows(
     for i, name in enumerate(rows.systems):
         system_rows[name] = replace(block.rows(i), unit=unit)
         if timing is not None and unit is None:
+            # without independent units, the order in time is what tells how rows depend
             system_rows[name] = timing.in_order(system_rows[name])
     centre = float(data.actual.mean())
     errors = AbsoluteErrors(len(rows.systems), partial(settings.metrics))
@@ -1343,6 +1392,7 @@ def _of_rows(
         centres=[kinds.Centre(centre, centre)] * len(rows.systems),
         offsets={},
         max_units=0,
+        # added up by unit, they tell on how many units a system has the smaller error
         extra_columns=errors.from_block,
         extra_width=errors.width,
     )
@@ -1362,15 +1412,19 @@ def _of_rows(
 def _of_blocks(
     table: blocks.Blocks, settings: Settings, p: reports.RatingParameters, timing: Timing | None
 ) -> Rating:
-    """The study of a table that is read once. Raises ParameterError for a metric that needs the
-    rows themselves, InputError for rows that do not pair, or values that no study is about.
+    """The study of a table that is read once, in blocks.
+
+    timing: why the rows are in no order of time; None without columns of time. Raises
+    ParameterError for a metric that needs the rows themselves. Raises InputError for rows that do
+    not pair, weights that are all 0, and the values that `_refuse_odd_values` refuses.
     """
     roles = [role for role in table.schema.predictions if is_role(role)]
     stated = distributions.StatedDistributions(roles)
     wanted = [chosen.base for chosen in settings.metrics]
+    # what figures of the page show beside the metrics
     wanted.append(BIAS)
     wanted += stated.drawn_metrics
-    metrics = list(dict.fromkeys(wanted))
+    metrics = list(dict.fromkeys(wanted))  # each once
     refuse_unsummed(metrics, table.rows)
     errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
     terms = TermAdder.from_heads(
@@ -1384,7 +1438,7 @@ def _of_blocks(
     summary = table.total(summariser.summarise)
     rows = summary.actual_sums.rows
     row_study.check_ids(table, rows, summary.ids)
-    weight = table.schema.shared.get(schema.WEIGHT)
+    weight = table.schema.shared.get(schema.WEIGHT)  # the column of weights, None without one
     if weight is not None and not summary.actual_sums.weight:
         raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
     layout = layout_of(units=bool(settings.unit), weights=weight is not None)
@@ -1404,10 +1458,10 @@ def _of_blocks(
 
 
 def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
-    """Raise InputError for a value that stands for a missing one, and for actual values that are
-    two classes.
+    """Raise InputError for a number such as -999 that stands for a missing value, and for actual
+    values that are two classes. rating: of the table, whose counts by value have been added up.
     """
-    first_part = table.pieces[0].part
+    first_part = table.pieces[0].part  # counts do not tell which part has a value
     columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
     for name, distribution in columns.items():
         outcomes.refuse_missing(distribution.values, distribution.rows, name, first_part.name)

@@ -151,9 +151,9 @@ class UnitFile:
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
-        """A metric of a system computed from its rows with actual values and predictions, which the
-        file has if a metric needs them; None if it has none, or not what the metric is computed
-        from.
+        """A metric of a system, computed from its rows with actual values and predictions. None if
+        the file has no such rows, as no metric of the report needs them, if the rows lack decisions
+        that the metric is computed from, or if the metric is in no catalogue.
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
@@ -194,15 +194,18 @@ class UnitFile:
     def _stored_rows(
         self, metric: MetricAtK, system: str, places: Ints, structure: str
     ) -> StoredRows:
-        """The rows of a system in the order of their ids. places: where the file has them, which
-        is once per row, or once per row and class or label. structure: of the metric's table, such
-        as labels or forecasts.
+        """The rows of a system in the order of their ids, for a metric. structure: of the metric's
+        table, such as labels or forecasts.
+
+        places: the indices in the file of the system's rows. The file has each row once, or once
+        for each of its classes or labels.
         """
         columns = {name: column[places] for name, column in self.numeric.items()}
+        # a column without any number is one that this system does not have
         columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
         class_of_place = self.code["class"][places]
         classes = len(self.words["class"])
-        if class_of_place[0] == NO_NAME:
+        if class_of_place[0] == NO_NAME:  # each row once
             outcomes = _single_outcomes(columns, structure)
         elif "score" not in columns:
             outcomes = _predicted_classes(columns, class_of_place)
@@ -211,8 +214,8 @@ class UnitFile:
             outcomes = _scored_labels(columns, classes)
         else:
             outcomes = _scored_classes(columns, classes)
-        places = places[outcomes.first]
-        unit = None
+        places = places[outcomes.first]  # one for each row from here on
+        unit = None  # each row is a unit
         is_repeated = np.unique(self.unit[places]).size < places.size
         if is_repeated or self.clustered[places].any():
             unit = self.unit[places]
@@ -257,14 +260,17 @@ def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOut
 
 
 def _predicted_classes(columns: Mapping[str, Floats], class_of_place: Ints) -> StoredOutcomes:
-    """The outcomes of rows without scores, which the file has once for each class that is actual or
-    predicted. class_of_place: the class, by number, of each row of the file.
+    """The outcomes of rows without scores. The file has such a row once for its actual class, and
+    once for its predicted class if this is another one.
+
+    columns: by name (actual, predicted), 1 if the class is that of the row, else 0. Arrays of
+    columns and `class_of_place`, the number of the class, have one entry per row of the file.
     """
     is_actual = columns["actual"] == 1
     predicted = None
     if "predicted" in columns:
         predicted = class_of_place[columns["predicted"] == 1]
-    actual = class_of_place[is_actual]
+    actual = class_of_place[is_actual]  # one per row, in the order of the rows, as `predicted`
     return StoredOutcomes(np.flatnonzero(is_actual), actual, score=None, predicted=predicted)
 
 
@@ -281,7 +287,8 @@ def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcom
 
 def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes:
     """The outcomes of rows which the file has once for each label in turn, with 1 for each true
-    one; arrays of shape (rows, labels). labels: their number.
+    one; arrays of shape (rows, labels). labels: their number. columns: by name (actual, score and
+    perhaps predicted), one value per row of the file.
     """
     tables = {name: column.reshape(-1, labels) for name, column in columns.items()}
     predicted = None
@@ -308,8 +315,8 @@ def described_metric(metadata: Metadata, parameters: Parameters) -> MetricAtK:
     try:
         if metadata["structure"] in lookup.TABLES:
             return lookup.find_metric(metadata["metric"], metadata["structure"])
-    except ParameterError:  # of another version
-        pass
+    except ParameterError:
+        pass  # another version of evalkit knew this metric: it is known by its name alone
     best = lookup.recorded(metadata, metadata["metric"], parameters)
     low = _extreme(metadata, "low", -np.inf)
     high = _extreme(metadata, "high", np.inf)
@@ -468,8 +475,11 @@ class StoredTerms(FileRows):
         return self.unit_terms.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Statistic:
-        """The metric as a statistic over units, with the intervals and tests of a mean of values of
-        units (`mean`) or of a ratio of sums; without units a share of successes.
+        """The metric as a statistic over units, with the intervals and tests of a mean or a ratio
+        of sums; a share of successes if there are no units.
+
+        mean: True for a mean of the units' values. design: the layout of the units, for example
+        that the other system has other ones; a share of successes has a layout of its own.
         """
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
@@ -480,6 +490,7 @@ class StoredTerms(FileRows):
             metric = self._metric_of_kind(Ratio)
             return UnitStatistic(metric, Sums(numerator, denominator), design=design)
         metric = self._metric_of_kind(PerUnit)
+        # values from repeated draws often tie, and have a test for that if they are not clustered
         repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
         if repeated and not self.file.clustered[self.places].any():
             return RepeatedUnitStatistic(metric, Sums(numerator), design=design)
@@ -630,6 +641,7 @@ class MatchedMetric:
     def in_files(cls, old: StoredMetric, new: StoredMetric) -> MatchedMetric:
         """A metric that both files store in the same form: terms or rows."""
         label = new.metric_at_k.label
+        # units pair by their names
         named = old.file.has_names(label) and new.file.has_names(label)
         # identical files have the same units, also without names
         named = named or old.file.table.equals(new.file.table)
@@ -673,15 +685,16 @@ class MatchedMetric:
 
     @cached_property
     def statistics(self) -> NewAndOld:
-        """The statistics of both reports on the common units; if there are none, of independent
-        samples. If both have the same rows, they are statistics of these, as one report on both
-        systems would compare them, also where the files have terms.
+        """The statistics of both reports on the common units. If there are none, the statistics of
+        all units of each report, as of two independent samples.
         """
         compared: MatchedMetric | MatchedRows = self
         design = Layout.INDEPENDENT
         if self.common.size:
             compared = self.on_common_units
             design = Layout.PLAIN
+            # Terms are only a mean or a ratio. The rows, if both reports have the same, keep the
+            # metric's own kind, and are compared as two systems of one report are.
             if self.has_terms and self.same_rows and compared.rows is not None:
                 compared = compared.rows
         return NewAndOld(
@@ -707,9 +720,11 @@ class MatchedMetric:
         return comparison
 
     def _compared(self, options: methods.Options) -> significance.Comparison:
-        """New − old, as `comparison` returns it. Terms, and the same rows in both reports, are
-        compared as two systems of one report are. Other rows are compared by the influence of the
-        units on both values, unless their metric has no test or one of its own.
+        """New − old with interval and test, also if no unit differs; NaN if a value is undefined.
+
+        Terms, and the same rows in both reports, are compared as two systems of one report are. If
+        the rows differ, the influence of the units on both values tells the standard error, unless
+        the metric has no test or one of its own.
         """
         new, old = self.statistics
         if np.isnan(new.value - old.value):
@@ -723,7 +738,9 @@ class MatchedMetric:
         assert isinstance(old, RowStatistic)
         metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
+            # its classes vary with the rows, which the influence, of fixed classes, leaves out
             return inference.compare_by_mover(new, old, options, n=new.n)
+        # few positives skew metrics such as average precision, so that t would reject too often
         is_plain = Layout.PLAIN in (new.layout, old.layout)
         is_biased = isinstance(metric.kind, Order) and metric.kind.biased
         if is_biased and is_plain and not self.common.size:
@@ -735,10 +752,14 @@ class MatchedMetric:
     def _difference_by_influence(
         self, new: RowStatistic, old: RowStatistic
     ) -> significance.DifferenceByT:
-        """The difference new − old with its standard error to first order: each unit adds its
-        influence on both values. If no unit is common, both are independent (Welch's t).
+        """The difference new − old with its standard error to first order: a common unit moves the
+        difference by its influence on the new value less that on the old one. If no unit is common,
+        both values are independent (Welch's t).
+
+        new, old: the statistics on the common units, or on all units if none is common.
         """
         value = new.value - old.value
+        # t has at least 1 degree of freedom
         new_freedom = max(new.freedom, 1.0)
         old_freedom = max(old.freedom, 1.0)
         if not self.common.size:
@@ -749,12 +770,15 @@ class MatchedMetric:
             )
         matched = self.on_common_units
         spread = Spread.from_influence(matched.new.influence - matched.old.influence)
+        # as many as the influence values allow, and no more than either value has
+        freedom = min(spread.kurtosis_freedom(spread.n - 1), new_freedom, old_freedom)
         return significance.DifferenceByT(
             value,
             spread.error,
             self.common.size,
-            min(spread.kurtosis_freedom(spread.n - 1), new_freedom, old_freedom),
+            freedom,
             "influence of units, t",
+            # a metric far below 1 has a small standard error that is no rounding error
             scale=min(1.0, max(abs(new.value), abs(old.value))),
         )
 
@@ -843,7 +867,7 @@ class Recomputed(study.Study):
     @classmethod
     def from_results(cls, file: UnitFile, results: Results, table: str) -> Recomputed:
         """The study of a table of a report, with the metrics that its file describes. results: the
-        JSON of the report. table: as in the class.
+        whole JSON of the report. table: its name, "" if the report has only one.
         """
         of_table = results[table] if table else results
         metrics = [
@@ -853,6 +877,7 @@ class Recomputed(study.Study):
         ]
         systems = tuple(dict.fromkeys(row["system"] for row in of_table["estimates"]))
         stored = results["parameters"]
+        # of all parameters only those on which intervals and tests depend
         parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
         parameters["baseline"] = _baseline(of_table, systems, stored)
         p = reports.Compared.from_raw(parameters)
@@ -900,8 +925,10 @@ class Recomputed(study.Study):
         if isinstance(stored, StoredRows):
             return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        # the metric of values that do not count once each is a ratio, whatever its kind
+        # values of units that do not count once each (their denominators are not all 1) are not
+        # averaged: their metric is a ratio of sums
         is_ratio = isinstance(chosen.metric.kind, PerUnit) and stored.terms.denominator is not None
+        # other kinds need rows that the file lacks; their terms tell a mean or a ratio
         needs_terms_only = isinstance(chosen.metric.kind, KINDS_OF_TERMS)
         if stored.without_units or is_ratio or not needs_terms_only:
             return stored.statistic(design, mean=stored.averaged)
@@ -962,9 +989,11 @@ class Recomputed(study.Study):
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
-        """Why the limits of a rule cannot be made again: the mean of the folds decides, which the
-        units do not tell, or at the level of the report they are not those that it has; "" if they
-        can. second: "" for a system alone.
+        """Why the limits of a rule cannot be recomputed; "" if they can. The report may decide by
+        the mean of the folds, which the units do not tell. Or the limits recomputed at the level of
+        the report differ from its own.
+
+        second: the system that is compared with, "" for a system alone.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
@@ -973,7 +1002,7 @@ class Recomputed(study.Study):
             recomputed = self.compare(chosen, (system, second)).difference
         else:
             recomputed = self.estimate(chosen, system)
-        # random draws may move a limit by this share of its distance from the value
+        # random draws may move a limit by the share `DRAWS` of the width of the interval
         tolerance = DRAWS * float(np.nansum(_finite(reported.reach)))
         if np.allclose(
             _value_and_limits(recomputed),
@@ -997,6 +1026,7 @@ class Recomputed(study.Study):
             subject = StoredSubject(row["metric"], row["system"], second="")
             reported[subject] = _estimate_from_json(row, "value")
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
+        # NaN, which is null in the JSON, can be turned, None cannot
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
             for comparison in (row, diagnostics.turned(row)):
                 subject = StoredSubject(
@@ -1011,13 +1041,16 @@ class Recomputed(study.Study):
 
 
 def _baseline(results: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
-    """The system with which a report compares the others: the parameter, the control arm of an
-    experiment, or the second of all comparisons with a one-sided question or a null value; None if
-    pairs have no direction. results: as in `Recomputed`.
+    """The system with which a report compares the others: the parameter `baseline`, or the control
+    arm of an experiment. Without either, a one-sided question or a null value gives pairs a
+    direction: then it is the second system of all comparisons. None if pairs have no direction.
+
+    results: the part of the JSON about the table. parameters: of the report.
     """
     baseline = parameters.get("baseline")
+    is_experiment = "sample_ratio" in results
     if baseline not in systems:
-        baseline = control_of(systems) if "sample_ratio" in results else None
+        baseline = control_of(systems) if is_experiment else None
     question = Alternative(parameters.get("alternative") or Alternative.TWO_SIDED)
     has_direction = question.one_sided or parameters.get("null") is not None
     if baseline is None and has_direction:
