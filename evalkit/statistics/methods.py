@@ -690,8 +690,8 @@ def two_areas(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 
 def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """Compare by t, with the variance of `welch` and (rows − 1) degrees of freedom: with Welch's, a
-    test of few positives never rejects.
+    """Compare by t, with the variance of `welch` and (rows − 1) degrees of freedom. With few
+    positives Welch's would be so few that the test would never reject.
     """
     classes = variance_by_class(first, second)
     error = float(np.sqrt(classes.variance.sum()))
@@ -703,8 +703,8 @@ def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The score test of two precisions (positive predictive values) on the same rows, some of which
-    both systems may predict positive. The variance allows for some more rows on which the decisions
-    differ (`added_variance`).
+    both systems may predict positive. The variance allows for some more rows, of either class, on
+    which the decisions differ (`added_variance`).
     """
     added = added_variance(first, second).sum()
     return proportions.predictive_values(
@@ -785,7 +785,8 @@ def two_drawn(
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
     """Compare the means of two independent arms by Welch's t, or by the studentised permutation
-    test if the arms are skewed and too different for Welch's t.
+    test if their difference is too skewed for t and the units are few enough to permute
+    (`needs_permutation`).
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
@@ -823,7 +824,9 @@ ShareStatistic = UnitStatistic | SuccessShare  # of zeros and ones
 def two_proportions(
     first: ShareStatistic, second: ShareStatistic | KnownValue, options: Options
 ) -> Comparison:
-    """The score test of two proportions, or the exact binomial test against a known one."""
+    """The score test of two independent proportions, or the exact binomial test of the first
+    against a known one.
+    """
     hits, n = first.hits()
     if isinstance(second, KnownValue):
         return proportions.binomial_test(
@@ -839,7 +842,8 @@ def two_proportions(
 
 
 def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The relative difference of the means of two independent arms, with Fieller's interval.
+    """The relative difference of the means of two independent arms, first / second − 1, with
+    Fieller's interval.
 
     Where `two_means` uses the studentised permutation test, test and interval are by permutation
     here too, but only if no value is negative, which `permuted_lift` asks for.
@@ -857,19 +861,25 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
 
 
 def lift_of_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The relative difference of two independent ratios of sums, with Fieller's interval."""
+    """The relative difference of two independent ratios of sums, first / second − 1, with Fieller's
+    interval.
+    """
     return independent.lift(_ratio_arm(first), _ratio_arm(second), level=options.level)
 
 
 def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Options) -> Comparison:
-    """The relative difference of two independent shares, with Koopman's interval of their ratio."""
+    """The relative difference of two independent shares, first / second − 1, with Koopman's
+    interval of their ratio.
+    """
     hits, n = first.hits()
     control_hits, control_n = second.hits()
     return independent.share_lift(hits, n, control_hits, control_n, level=options.level)
 
 
 def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
-    """Raise TypeError: systems on the same units are compared by their difference."""
+    """Raise TypeError: systems on the same units are compared by their difference. second, options:
+    not used; every method of a lift takes them.
+    """
     raise TypeError(f"{first.metric_at_k.label}: a lift needs other units in each system")
 
 
@@ -880,7 +890,8 @@ def detectable_by_width(
     first: Statistic, second: Statistic, comparison: Comparison, level: float
 ) -> float:
     """The detectable difference, z(level) + z(80% power) standard errors, with the standard error
-    from the width of the interval; of a one-sided interval from its limit.
+    from the width of the interval; of a one-sided interval from its limit. first, second: not used;
+    every rule for a detectable difference takes them.
     """
     difference = comparison.difference
     two_sided_level = comparison.alternative.two_sided_level(difference.level)
@@ -892,7 +903,9 @@ def detectable_by_width(
 def detectable_by_pairs(
     first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the paired values of the units."""
+    """The detectable difference from the paired values of the units (`PairedDifference`).
+    comparison: not used; every rule for a detectable difference takes one.
+    """
     return paired(first, second).detectable(level)
 
 

@@ -135,8 +135,8 @@ def two_proportions(
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
-    """The difference of two independent proportions: pooled score test, and the interval that
-    inverts it (Mee).
+    """The difference a − b of two independent proportions: pooled score test, and Mee's interval,
+    which inverts the score test of each difference.
 
     Raises InputError if an arm has no data.
 
