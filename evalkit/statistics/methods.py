@@ -290,9 +290,10 @@ class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
     growth: how the variance of the units' differences grows with the true difference.
-    exactness_margin: what is added to the detectable difference of t because the test by sign flips
-    is conservative. Their means tie with the observed one if all units that differ do so by one
-    amount; the margin is then half the distance of two neighbouring possible means, otherwise 0.
+    exactness_margin: how much larger the smallest difference is that sign flips detect than that of
+    t. Sign flips are conservative if other signs often give the observed mean, as where all units
+    that differ do so by one amount. The margin is then half the distance of two neighbouring
+    possible means, otherwise 0.
     """
 
     growth: VarianceGrowth = NO_GROWTH
@@ -442,8 +443,8 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
 def _growth_of_equal_units(
     differences: Floats, deviation: Floats, other_deviation: Floats
 ) -> float:
-    """By how much the variance of the differences grows, divided by the growth of the true
-    difference, because units with equal values come to differ.
+    """The slope of the variance of the differences over the true difference, as far as it comes
+    from units with equal values, some of which differ once the systems do.
 
     It is taken as correlation of the systems · (share of equal units)² · root mean square of the
     differences that are not 0: a heuristic, chosen by simulation. The more the systems are alike,
@@ -598,10 +599,9 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     that the first system alone predicts positive, and as many that the second alone does.
     """
     variance = np.zeros(2)
-    # A row's influence on the difference is its influence on the first metric less that on the
-    # second. One system, whose turn it is here, predicts the row positive, the other one negative.
-    # Both metrics are taken to be alike, so that one table has both influences. The variance is
-    # the sum of the squared influence of the rows.
+    # The variance is a sum over rows of the squared influence on the difference: that on the metric
+    # of one system less that on the other's. The system of this turn predicts the row positive, the
+    # other one negative. Both metrics are taken to be alike, so that one table has both influences.
     for statistic in (first, second):
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
@@ -937,9 +937,10 @@ def detectable_by_shares(
     """The detectable difference of two independent shares, from the second share, on which the
     variance depends, and both sample sizes.
 
-    An adjustment (by a covariate) lowers the standard error as more units would: so many units are
-    taken (`informative_units`), with the share of the values before the adjustment. comparison: not
-    used; every rule for a detectable difference takes one.
+    An adjustment by a covariate lowers the standard error as more units would. So the share is that
+    of the values before an adjustment, and each sample size the number of units that would give the
+    same standard error without one. comparison: not used; every rule for a detectable difference
+    takes one.
     """
     return power.detectable_share(
         base=second.unadjusted().value,

@@ -73,7 +73,7 @@ class NestedDraws:
         value = inner_mean - excess_factor * excess
         mean_square = float(np.mean([fold.square for fold in self.folds]))
         squared_error = (self.k - 1) / self.k * mean_square
-        # each `square` is less a variance, so that their mean may be below 0
+        # a variance was subtracted in each `square`, so that their mean may be below 0
         error = np.sqrt(max(squared_error, 0.0))
         error_of_independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
         largest_error = np.sqrt(self.k) * error_of_independent
@@ -87,8 +87,9 @@ CONSERVATIVE = "conservative z"
 def conservative_z(
     values: Floats, first: Floats, second: Floats, *, n: int, level: float = 0.95
 ) -> Estimate:
-    """The mean of a metric over random holdouts of n rows, with a variance from disjoint halves of
-    the rows, whose means are independent. Nadeau and Bengio 2003, doi:10.1023/A:1024068626366.
+    """The mean of a metric over random holdouts drawn from n rows, with a variance from disjoint
+    halves of the rows, whose means are independent. Nadeau and Bengio 2003,
+    doi:10.1023/A:1024068626366.
 
     values: the metric on each holdout, (holdouts,). first, second: the rows were split into halves
     several times; the metric's mean over holdouts within the first half of each split, and within
