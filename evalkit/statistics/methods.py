@@ -106,19 +106,19 @@ def sign_flips_of(
     difference: Sums, unit: np.ndarray | None, options: Options, *, mid_p: bool = False
 ) -> Comparison:
     """The sign-flip test of a difference of means or of ratios of sums, Σ numerators / Σ
-    denominators over the rows; rows where it is undefined are left out.
+    denominators over the rows. Rows without a difference are left out.
 
     difference: the numerator of the difference on each row, with the denominator that both systems
-    share. unit: the key of each row's unit, whose rows are flipped together; None if each row is
-    one. mid_p: as for `sign_flip`.
+    share. unit: the key of each row's unit, whose rows are flipped together; None if each row is a
+    unit. mid_p: as for `sign_flip`.
     """
     unit_sums = difference.summed_by_unit(difference.defined, unit)
     numerator = unit_sums.numerator
     denominator = None  # of a mean over units, each of which counts once
     if unit is not None or difference.denominator is not None:
-        counts = unit_sums.size > 0  # a mask: a unit with a denominator of 0 has no difference
-        numerator = numerator[counts]
-        denominator = unit_sums.size[counts]
+        has_value = unit_sums.size > 0  # a unit with a denominator of 0 has no difference
+        numerator = numerator[has_value]
+        denominator = unit_sums.size[has_value]
     return sign_flip(
         numerator,
         denominator,
@@ -138,18 +138,18 @@ def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) ->
 
 
 def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """The test of two mean losses: sign flips or t or, if some rows have a probability of 0 or 1
-    from one system alone, by MOVER.
+    """The test of two mean losses: `flips_or_t`, or MOVER if one system alone predicts a
+    probability of 0 or 1 on some rows.
 
-    One error of such a certain prediction costs far more than all other rows may show: MOVER allows
-    for errors that the data do not have.
+    A wrong prediction of 0 or 1 has by far the largest loss (`worst` of the kind). It may be so
+    rare that the data have none; MOVER's limits allow for it nevertheless.
     """
     defined = defined_in_both(first.sums, second.sums)
     kind = first.kind
     assert isinstance(kind, kinds.Loss)
     first_losses = first.sums.numerator[defined]
     second_losses = second.sums.numerator[defined]
-    # for each system masks of the rows on which it alone predicts 0 or 1
+    # `sure`, for each system, is a mask of the rows on which it alone predicts 0 or 1
     first_certain, second_certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
     if not first_certain.sure.any() and not second_certain.sure.any():
         return flips_or_t(first, second, options)
@@ -177,6 +177,10 @@ def t_of_shared_units(
 ) -> Comparison:
     """Compare by t, with the standard error of the influence on the difference, over the rows or
     units that have values of both.
+
+    The degrees of freedom, Kish's number of units less 1, are those of the first system, whose
+    units are the second's too. They are at least 1: Kish's number is near 1 if one unit has nearly
+    all the weight.
     """
     difference = first.shared_difference(second)
     by_t = DifferenceByT(
@@ -191,13 +195,17 @@ def t_of_shared_units(
 
 
 def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """The sign-flip test (or t) if two ratios of sums have the same denominator in every unit,
-    otherwise t by the jackknife.
+    """Compare two ratios of sums: by `flips_or_t` if both systems have the same denominator in
+    every row, otherwise by t with the jackknife's error.
+
+    The difference of two ratios with one denominator is a ratio too, whose numerators can be
+    flipped. With different denominators it is none.
     """
     difference = first.term_differences(second)
     unit_terms = difference.summed_by_unit(difference.defined, first.unit)
     same_denominators = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
-    # sign flips leave out units with the denominator 0: there the numerators must be equal too
+    # Sign flips leave out units with the denominator 0, but the ratio of all sums counts their
+    # numerators: nothing is lost only if both systems have the same ones there.
     is_left_out = unit_terms.size == 0
     if same_denominators and not unit_terms.numerator[is_left_out].any():
         return flips_or_t(first, second, options)
@@ -231,8 +239,8 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
     """Compare rows in time order by Diebold and Mariano's test, with Harvey's correction; see
     `Spread.from_series`.
 
-    A mean or another ratio of sums is compared over the rows with both values; any other metric by
-    its influence values, over all rows.
+    A mean or another ratio of sums is compared over the rows with both values. Any other metric is
+    not made of terms of single rows, and is compared by its influence values on all rows.
     """
     if isinstance(first.kind, kinds.RatioOfSums):
         difference = first.shared_difference(second)
@@ -283,8 +291,9 @@ class PairedDifference(DifferenceByT):
 
     growth: how the variance of the units' differences grows with the true difference.
     exactness_margin: how much larger the smallest difference is that sign flips detect than that of
-    t, as ties make them conservative: half the distance of two neighbouring possible means if all
-    units that differ do so by one amount, else 0.
+    t. Sign flips are conservative if other signs often give the observed mean, as where all units
+    that differ do so by one amount. The margin is then half the distance of two neighbouring
+    possible means, otherwise 0.
     """
 
     growth: VarianceGrowth = NO_GROWTH
@@ -305,14 +314,15 @@ class PairedDifference(DifferenceByT):
         return float(np.sqrt(max(variance, 0.0)))
 
     def detectable(self, level: float) -> float:
-        """The smallest true difference that a test of this many units detects with 80% power; NaN
-        if sign flips of so few units have no p of at most 1 − level.
+        """The smallest true difference that a test of this many units detects with 80% power: that
+        of the t-test, plus `exactness_margin`. NaN if sign flips of so few units have no p of at
+        most 1 − level.
         """
         smallest_p = 2.0 ** (1 - self.n)  # two of the 2ⁿ sign vectors, if all signs are equal
         if smallest_p > 1 - level:
             return np.nan
         by_t = power.minimum_detectable(
-            self.spread_at(0.0),
+            self.spread_at(0.0),  # from which `growth` leads to the spread at each true difference
             self.n,
             level=level,
             power=POWER,
@@ -333,13 +343,13 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     unit = first.unit  # both systems have the same rows in the same units
     first_ratio = independent.ratio_of(first.sums.summed_by_unit(defined, unit))
     second_ratio = independent.ratio_of(second.sums.summed_by_unit(defined, unit))
-    # n times the jackknife's influence of each of the n units, of which `standard_error` takes a
-    # mean
-    influence = first_ratio.scaled_influence - second_ratio.scaled_influence
+    # `standard_error` takes deviations of the units from a mean. For a ratio the jackknife's
+    # influence of each unit, times the number of units, has their place.
+    scaled_influence = first_ratio.scaled_influence - second_ratio.scaled_influence
     return PairedDifference(
         value=first_ratio.value - second_ratio.value,
-        error=standard_error(influence),
-        n=influence.size,
+        error=standard_error(scaled_influence),
+        n=scaled_influence.size,
         freedom=min(first_ratio.freedom, second_ratio.freedom),
         method=JACKKNIFE,
     )
@@ -348,8 +358,10 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
 def _paired_means(
     first: TermStatistic, second: TermStatistic, defined: np.ndarray
 ) -> PairedDifference:
-    """The difference of two means of independent units, for Student's paired t, with what the
-    smallest detectable difference needs besides. defined: mask of the units with both values.
+    """The difference of two means of independent units, for Student's paired t, with the growth of
+    its variance and the margin that the detectable difference needs (`PairedDifference`).
+
+    defined: mask of the units with both values, at least one.
     """
     first_values = first.sums.numerator[defined]
     second_values = second.sums.numerator[defined]
@@ -361,11 +373,12 @@ def _paired_means(
     is_usual_size = (sizes == 0) | (sizes == largest)
     have_one_size = bool(is_usual_size.all())
     exactness_margin = 0.0
-    # Then few means are possible, and often the flipped mean is just the observed one. Sign flips
-    # that count such ties fully are conservative, as if the difference had to be larger by half
-    # the distance of two possible means; the mid-p, which counts them half, is not.
+    # If all units that differ do so by one size, only few means are possible: with other signs the
+    # mean often ties with the observed one. A p-value that counts a tie fully is conservative, as
+    # if the difference had to be larger by half the distance of two possible means. The mid-p
+    # counts a tie half, and is not.
     if have_one_size and not first.mid_p:
-        # a flipped sign changes the mean by 2 · largest / n, of which this is half
+        # another sign of one unit changes the mean by 2 · largest / n, of which this is half
         exactness_margin = largest / n
     return PairedDifference(
         value=value,
@@ -373,7 +386,7 @@ def _paired_means(
         n=n,
         freedom=n - 1,
         method="paired t",
-        scale=largest,  # relative to it an error may be a rounding error
+        scale=largest,  # an error that is tiny beside the largest difference is a rounding error
         growth=_variance_growth(first_values, second_values, first.metric),
         exactness_margin=exactness_margin,
     )
@@ -381,14 +394,21 @@ def _paired_means(
 
 def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceGrowth:
     """How the variance of the units' differences grows with the true mean difference d of two
-    systems: Var(d) = Var(0) + linear · |d| + quadratic · d².
+    systems: Var(d) = Var(0) + linear · |d| + quadratic · d². A heuristic, checked by simulation.
 
-    first, second: the values of the two systems, one per unit. Two things change the variance.
-    Units that are equal now come to differ (`_growth_of_equal_units`, in `linear`). And the
-    variance of a system grows with its mean: if the metric has a range, the variance of the first
-    system that the second does not share is taken as proportional to (mean − low) (high − mean),
-    which changes by slope · d − d² if the mean does by d. Without a range the squared differences
-    of the units keep their sum, so that d² is subtracted for the share of equal units.
+    first, second: the values of the two systems, one per unit. Two things change the variance:
+
+    1. Units that are equal now come to differ: `_growth_of_equal_units`, a part of `linear`.
+    2. In a metric with a finite range, low to high, the variance of a system changes with its mean.
+       The part of the first system's variance that the second does not share is taken as
+       proportional to (mean − low) (high − mean). At d = 0 both systems have the second's mean;
+       when the first's mean moves away by d, the product changes by slope · d − d². The slope has
+       the other sign if the first becomes worse, for which there is `linear_if_worse`.
+
+    Without a finite range there is no second part, and d² is subtracted in proportion to the share
+    of equal units. The variance is the mean square less d²: if only units that were equal come to
+    differ, d² is subtracted in full; if every unit's difference grows by d, the mean square grows
+    by d² too, and nothing is.
     """
     differences = first - second
     equal_share = float((differences == 0).mean())
@@ -407,11 +427,12 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     covariance = float(deviation @ other_deviation) / n
     unshared_variance = float(deviation @ deviation) / n - covariance
     largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
-    # of a mean at an end of the range, where nothing varies, the share is 0
+    # 0 if the mean is at an end of the range, where nothing varies
     unshared_share = unshared_variance / (largest_variance or np.inf)
-    # the derivative of (mean − low) (high − mean), towards the better end of the range
-    second_mean = float(second.mean())
-    slope = metric.sign * (low + high - 2 * second_mean)
+    # the derivative of (mean − low) (high − mean) at d = 0, where both systems have the second's
+    # mean, towards the better end of the range
+    mean_at_0 = float(second.mean())
+    slope = metric.sign * (low + high - 2 * mean_at_0)
     return VarianceGrowth(
         linear=by_equal_units + unshared_share * slope,
         quadratic=-unshared_share,
@@ -422,13 +443,15 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
 def _growth_of_equal_units(
     differences: Floats, deviation: Floats, other_deviation: Floats
 ) -> float:
-    """The growth of the variance of the differences per unit of the true difference, as far as it
-    comes from units with equal values, some of which differ once the systems do: correlation of the
-    systems · (share of equal units)² · root mean square of the differences that are not 0.
+    """The slope of the variance of the differences over the true difference, as far as it comes
+    from units with equal values, some of which differ once the systems do.
 
-    differences: one per unit, not all 0. deviation, other_deviation: of each system's values from
-    their mean. The more the systems are alike, the more surely equal units come to differ:
-    unrelated systems are equal by coincidence. This is a heuristic, which was chosen by simulation.
+    It is taken as correlation of the systems · (share of equal units)² · root mean square of the
+    differences that are not 0: a heuristic, chosen by simulation. The more the systems are alike,
+    the more surely equal units come to differ; unrelated systems are equal by coincidence.
+
+    differences: one per unit, not all 0. deviation, other_deviation: each system's values less
+    their mean, one per unit.
     """
     n = differences.size
     equal_share = float((differences == 0).mean())
@@ -436,7 +459,7 @@ def _growth_of_equal_units(
     variance = float(deviation @ deviation) / n
     other_variance = float(other_deviation @ other_deviation) / n
     sd_product = (variance * other_variance) ** 0.5 or np.inf
-    # 0 if a system is constant, or if the correlation is negative
+    # taken as 0 if a system is constant, or if it is negative
     correlation = max(covariance / sd_product, 0.0)
     mean_square = differences @ differences / np.count_nonzero(differences)
     typical_size = float(np.sqrt(mean_square))
@@ -456,7 +479,7 @@ def _by_t(
     method: str,
 ) -> Comparison:
     """The difference of two values by t with this standard error and these degrees of freedom.
-    method: the name of the result's method.
+    method: its name in the result.
     """
     by_t = DifferenceByT(
         value=first.value - second.value,
@@ -488,12 +511,14 @@ def influence(first: SpreadStatistic, second: SpreadStatistic, options: Options)
 def at_rechosen_threshold(
     first: RowStatistic, second: RowStatistic, options: Options
 ) -> Comparison:
-    """Compare by t, with the standard error over bootstrap samples, on each of which the thresholds
-    of both systems are chosen again; it is at least that at the fixed thresholds.
+    """Compare by t, with the standard deviation of the difference over bootstrap samples as
+    standard error, or that at the fixed thresholds if it is larger. On each sample the thresholds
+    of both systems are chosen again.
     """
     error_at_fixed = first.difference_spread(second).error
+    # element by element: both systems are measured on the same samples
     error_by_samples = np.nanstd(first.bootstrap_values - second.bootstrap_values)
-    # fmax ignores NaN, the standard deviation if no sample has a value
+    # fmax ignores a NaN, which `error_by_samples` is if no sample has a value
     larger_error = np.fmax(error_at_fixed, error_by_samples)
     # with some more rows on which decisions differ: few or none may differ by chance
     variance = larger_error**2 + added_variance(first, second).sum()
@@ -510,7 +535,9 @@ def at_rechosen_threshold(
 def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """Compare by t with the jackknife's standard error, or with many units by `influence`.
 
-    With few units, influence values of the delta method underestimate the error.
+    With few units, influence values of the delta method underestimate the error; with many both
+    errors agree. The limit is the one of sign flips: a table that is read in blocks keeps the sums
+    of each unit, which the jackknife needs, up to so many units.
     """
     if first.n > options.limits.flipped:
         return influence(first, second, options)
@@ -518,7 +545,8 @@ def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> 
     # without some unit the metric may be undefined
     if differences.size < 2 or not np.isfinite(differences).all():
         return influence(first, second, options)
-    spread = Spread.from_jackknife(differences, kish=first.freedom + 1)
+    kish_number = first.freedom + 1  # the degrees of freedom are Kish's number of units less 1
+    spread = Spread.from_jackknife(differences, kish=kish_number)
     freedom = max(first.freedom, 1.0)
     return _by_t(first, second, options, error=spread.error, freedom=freedom, method=JACKKNIFE)
 
@@ -526,13 +554,14 @@ def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> 
 def welch_or_kurtosis_t(
     first: ScoreStatistic, second: ScoreStatistic, options: Options
 ) -> Comparison:
-    """Compare by t with fewer degrees of freedom, as a few rows, those of a rare class, may carry
-    most of the variance.
+    """Compare by t with fewer degrees of freedom than rows − 1, as a few rows, such as those of a
+    rare class, may carry most of the variance.
 
     The degrees of freedom are Welch's, from the variance of each class, if every class has two rows
-    or more; otherwise they follow from the kurtosis of the influence values.
+    or more. Otherwise they follow from the kurtosis of the influence values, also where there are
+    no classes to tell apart (weighted or clustered rows).
     """
-    # with influence values from leaving out each row, where few positives bias the usual ones
+    # where few positives bias the usual influence values, with those from leaving out each row
     first = first.leave_one_out()
     second = second.leave_one_out()
     classes = variance_by_class(first, second)
@@ -562,23 +591,25 @@ def kurtosis_t_of_decisions(
 
 
 def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
-    """The variance of a difference that some more rows with differing decisions would add: of
-    positive and of negative rows, (2,).
+    """The variance that some imagined rows with differing decisions add to a difference: that of
+    positive rows, then that of negative ones, (2,).
 
-    If few rows differ, their number is uncertain, and if none does, the difference would have a
-    variance of 0. So `ADDED_ROWS` rows of each class are added that the first system alone predicts
-    positive, and as many that the second alone does.
+    If the decisions differ on few rows, the number of these rows is uncertain; if they differ on
+    none, the difference would have a variance of 0. So `ADDED_ROWS` rows of each class are imagined
+    that the first system alone predicts positive, and as many that the second alone does.
     """
     variance = np.zeros(2)
-    # a row that one system alone predicts positive changes the metric of this system
+    # The variance is a sum over rows of the squared influence on the difference: that on the metric
+    # of one system less that on the other's. The system of this turn predicts the row positive, the
+    # other one negative. Both metrics are taken to be alike, so that one table has both influences.
     for statistic in (first, second):
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         decisions = statistic.tables.decision_counts  # counts of the decisions at the threshold
-        # of a positive row, then a negative one (lines), predicted positive or not (columns)
+        # lines: of a positive row, then of a negative one; columns: predicted positive, or not
         influence = kind.influence_table(decisions)
-        if_positive, if_negative = influence.T
-        variance += ADDED_ROWS * (if_negative - if_positive) ** 2
+        if_predicted_positive, if_predicted_negative = influence.T
+        variance += ADDED_ROWS * (if_predicted_negative - if_predicted_positive) ** 2
     return variance
 
 
@@ -608,9 +639,10 @@ def welch(
     method: str = WELCH,
 ) -> Comparison:
     """Compare by Welch's t, with the variance of the rows of each class from their influence on the
-    difference. A normal interval would exceed its nominal error rate.
+    difference. With few rows in a class, a normal interval would exceed its nominal error rate.
 
-    added: what is added to the variance of each class, see `added_variance`.
+    added: what is added to the variance of each class, (classes,), see `added_variance`; None for
+    nothing. method: its name in the result.
     """
     classes = variance_by_class(first, second)
     variance = classes.variance
@@ -632,12 +664,14 @@ def welch_of_decisions(
 def two_gaps(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
     """Compare two KS distances, each at its own threshold, by Welch's t.
 
-    After Agresti and Min, doi:10.1002/sim.1781, half a row of each class is added that the first
-    system alone predicts positive, and half a row that the second alone does; otherwise a few rows
-    on which both systems agree would have a variance of 0.
+    A KS distance is the true positive rate less the false positive rate. If both systems decide
+    alike on the few rows of a class, that class would add no variance. So, after Agresti and Min,
+    doi:10.1002/sim.1781, half a row of each class is imagined that the first system alone predicts
+    positive, and half a row that the second alone does.
     """
     classes = variance_by_class(first, second)
-    # of both half rows of a class, 2 · ½ · l² with the influence l = 1 / the rows of the class
+    # A row that one system alone predicts positive has the influence 1 / (rows of its class) on the
+    # difference, up to the sign. Both half rows of a class add up to one squared influence.
     added = 1.0 / np.maximum(classes.rows, 1) ** 2
     difference = welch_t(
         first.value - second.value,
@@ -656,8 +690,8 @@ def two_areas(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 
 def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -> Comparison:
-    """Compare by t, with the variance of `welch` and (rows − 1) degrees of freedom: with Welch's, a
-    test of few positives never rejects.
+    """Compare by t, with the variance of `welch` and (rows − 1) degrees of freedom. With few
+    positives Welch's would be so few that the test would never reject.
     """
     classes = variance_by_class(first, second)
     error = float(np.sqrt(classes.variance.sum()))
@@ -669,8 +703,8 @@ def t_of_rows(first: ScoreStatistic, second: ScoreStatistic, options: Options) -
 
 def predictive_values(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
     """The score test of two precisions (positive predictive values) on the same rows, some of which
-    both systems may predict positive. The variance allows for some more rows on which the decisions
-    differ (`added_variance`).
+    both systems may predict positive. The variance allows for some more rows, of either class, on
+    which the decisions differ (`added_variance`).
     """
     added = added_variance(first, second).sum()
     return proportions.predictive_values(
@@ -685,12 +719,12 @@ def predictive_values(first: RowStatistic, second: RowStatistic, options: Option
 
 
 def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Comparison:
-    """The test of two lifts: that of the precisions, which are the lifts times the same base rate.
-    The difference and its limits are divided by the base rate.
+    """The test of two lifts: that of the precisions. A lift is a precision divided by the base
+    rate, the same for both systems, by which the difference and its limits are divided.
     """
     kind = first.kind
     assert isinstance(kind, score_kinds.Lift)
-    assert kind.share is not None
+    assert kind.share is not None  # only a lift outside the catalogue could lack its precision
     precision = MetricAtK(kind.share)
     first_precision = replace(first, metric_at_k=precision)
     second_precision = replace(second, metric_at_k=precision)
@@ -698,7 +732,9 @@ def two_lifts(first: RowStatistic, second: RowStatistic, options: Options) -> Co
     decisions = first.tables.decision_counts  # counts of the decisions at the threshold
 
     def divided_by_base_rate(difference: Estimate) -> Estimate:
-        """The difference of the lifts, from that of the precisions; the base rate is estimated."""
+        """The difference of the lifts, from that of the precisions. Its limits also allow for the
+        error of the base rate, which is estimated from the same rows.
+        """
         base_rate = intervals.wilson(decisions.positives, decisions.total, level=difference.level)
         return closed_forms.divided(difference, base_rate)
 
@@ -728,8 +764,11 @@ def two_folds(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
 def two_drawn(
     first: NoisyUnitStatistic, second: NoisyUnitStatistic, options: Options
 ) -> Comparison:
-    """Compare by t over the units that have both values. Units are the same in every sample, so
-    that the variance is that of the random draws alone.
+    """Compare two means by t over the units that have both values. Units are the same in every
+    sample, so that the variance is that of the random draws alone.
+
+    The draws of both systems are taken as independent: their variances add up, and so do their
+    degrees of freedom, as in Student's t of two samples.
     """
     defined = defined_in_both(first.sums, second.sums)
     differences = (first.sums.numerator - second.sums.numerator)[defined]
@@ -746,7 +785,8 @@ def two_drawn(
 
 def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
     """Compare the means of two independent arms by Welch's t, or by the studentised permutation
-    test if the arms are skewed and too different for Welch's t.
+    test if their difference is too skewed for t and the units are few enough to permute
+    (`needs_permutation`).
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
@@ -784,7 +824,9 @@ ShareStatistic = UnitStatistic | SuccessShare  # of zeros and ones
 def two_proportions(
     first: ShareStatistic, second: ShareStatistic | KnownValue, options: Options
 ) -> Comparison:
-    """The score test of two proportions, or the exact binomial test against a known one."""
+    """The score test of two independent proportions, or the exact binomial test of the first
+    against a known one.
+    """
     hits, n = first.hits()
     if isinstance(second, KnownValue):
         return proportions.binomial_test(
@@ -800,8 +842,11 @@ def two_proportions(
 
 
 def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The relative difference of the means of two independent arms, with Fieller's interval; that
-    of the studentised permutation test where `two_means` uses it and no value is negative.
+    """The relative difference of the means of two independent arms, first / second − 1, with
+    Fieller's interval.
+
+    Where `two_means` uses the studentised permutation test, test and interval are by permutation
+    here too, but only if no value is negative, which `permuted_lift` asks for.
     """
     treatment = first.sums.numerator
     control = second.sums.numerator
@@ -816,19 +861,25 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
 
 
 def lift_of_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
-    """The relative difference of two independent ratios of sums, with Fieller's interval."""
+    """The relative difference of two independent ratios of sums, first / second − 1, with Fieller's
+    interval.
+    """
     return independent.lift(_ratio_arm(first), _ratio_arm(second), level=options.level)
 
 
 def lift_of_shares(first: ShareStatistic, second: ShareStatistic, options: Options) -> Comparison:
-    """The relative difference of two independent shares, with Koopman's interval of their ratio."""
+    """The relative difference of two independent shares, first / second − 1, with Koopman's
+    interval of their ratio.
+    """
     hits, n = first.hits()
     control_hits, control_n = second.hits()
     return independent.share_lift(hits, n, control_hits, control_n, level=options.level)
 
 
 def no_lift(first: Statistic, second: Statistic, options: Options) -> Comparison:
-    """Raise TypeError: systems on the same units are compared by their difference."""
+    """Raise TypeError: systems on the same units are compared by their difference. second, options:
+    not used; every method of a lift takes them.
+    """
     raise TypeError(f"{first.metric_at_k.label}: a lift needs other units in each system")
 
 
@@ -839,7 +890,8 @@ def detectable_by_width(
     first: Statistic, second: Statistic, comparison: Comparison, level: float
 ) -> float:
     """The detectable difference, z(level) + z(80% power) standard errors, with the standard error
-    from the width of the interval; of a one-sided interval from its limit.
+    from the width of the interval; of a one-sided interval from its limit. first, second: not used;
+    every rule for a detectable difference takes them.
     """
     difference = comparison.difference
     two_sided_level = comparison.alternative.two_sided_level(difference.level)
@@ -851,29 +903,32 @@ def detectable_by_width(
 def detectable_by_pairs(
     first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference from the paired values of the units."""
+    """The detectable difference from the paired values of the units (`PairedDifference`).
+    comparison: not used; every rule for a detectable difference takes one.
+    """
     return paired(first, second).detectable(level)
 
 
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference of two shares of hits, from the rows on which one system alone has
-    a hit.
+    """The detectable difference of two shares of hits, from the discordant rows: those on which one
+    system alone has a hit.
 
-    The share of these rows is the mean square of the rows' differences of −1, 0 and 1, which is
-    taken as their variance: less by d², for a true difference of d, it would be a little smaller.
-    It grows with d: rows that differ go on differing, and of the rows that agree a share d comes to
-    differ. So it is (share at d = 0) + growth · d, where growth is the observed share of rows that
-    agree. The observed share of these rows is that at the observed difference, from which the one
-    at d = 0 follows. comparison: not used; every rule for a detectable difference takes one.
+    The rows' differences are −1, 0 and 1, so that their mean square is the share of discordant
+    rows. It is taken as their variance, which is smaller by d² for a true difference of d. The
+    share grows with d: a discordant row stays so, and of the concordant rows a share d becomes
+    discordant. So Var(d) = Var(0) + (share of concordant rows) · d. The observed share of
+    discordant rows is Var at the observed difference, from which Var(0) follows.
+
+    comparison: not used; every rule for a detectable difference takes one.
     """
     rows = first.discordant(second)
     observed_difference = ratio(abs(rows.first_only - rows.second_only), rows.n)
-    growth = 1 - rows.share
-    variance_at_0 = rows.share - growth * float(observed_difference)
+    concordant = 1 - rows.share
+    variance_at_0 = rows.share - concordant * float(observed_difference)
     sd_at_0 = np.sqrt(variance_at_0)
-    return power.minimum_detectable(sd_at_0, rows.n, level=level, power=POWER, grows=growth)
+    return power.minimum_detectable(sd_at_0, rows.n, level=level, power=POWER, grows=concordant)
 
 
 def detectable_by_shares(
@@ -882,7 +937,10 @@ def detectable_by_shares(
     """The detectable difference of two independent shares, from the second share, on which the
     variance depends, and both sample sizes.
 
-    The share is that of the raw values; an adjustment counts as so many more units.
+    An adjustment by a covariate lowers the standard error as more units would. So the share is that
+    of the values before an adjustment, and each sample size the number of units that would give the
+    same standard error without one. comparison: not used; every rule for a detectable difference
+    takes one.
     """
     return power.detectable_share(
         base=second.unadjusted().value,
@@ -899,11 +957,13 @@ def detectable_by_means(
     """The detectable difference of the means of two independent arms, from their spread, their
     sizes and the mean that the difference starts from.
 
-    That mean is the second one or, if the arms do not differ significantly, that of both arms. The
-    effect is taken to multiply all values, so that the standard deviation is a fixed multiple of
-    the mean, which is estimated from both arms. Where values are negative, a mean is not above 0 or
-    an arm has one unit, it is `detectable_by_width`.
+    The difference starts from the second mean or, if the arms do not differ significantly, from the
+    mean of both arms. The effect is taken to multiply all values by one factor, so that standard
+    deviation / mean stays the same; both arms give its estimate. `detectable_by_width` is returned
+    if a value before an adjustment is negative, if a mean is not above 0, or if an arm has a single
+    unit.
     """
+    # an adjustment may turn values negative that a factor can multiply all the same
     raw_arms = (first.unadjusted(), second.unadjusted())
     lowest = min(arm.sums.numerator.min() for arm in raw_arms)
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:

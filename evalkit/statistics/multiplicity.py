@@ -58,7 +58,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
         """Benjamini and Hochberg's p-values of ascending ones."""
         rank = np.arange(1, p.size + 1)
         scaled = p * p.size / rank
-        # the smallest of each p-value and the larger ones
+        # the minimum over each scaled p-value and those after it
         return np.minimum.accumulate(scaled[::-1])[::-1]
 
     return _stepwise(p_values, step_up)
@@ -70,9 +70,9 @@ def unadjusted(p_values: ArrayLike) -> Floats:
 
 
 def _stepwise(p_values: ArrayLike, adjust: Callable[[Floats], Floats]) -> Floats:
-    """The adjusted p-values, in the order of the given ones; NaN stays.
+    """The adjusted p-values, in the order of the given ones; NaN stays, and is not counted.
 
-    adjust: ascending p-values -> the adjusted ones, which are cut to at most 1.
+    adjust: ascending p-values -> the adjusted ones, which may exceed 1 and are cut to at most 1.
     """
     p = np.asarray(p_values, float)
     defined = np.flatnonzero(~np.isnan(p))

@@ -26,7 +26,9 @@ class NestedFold:
 
     @property
     def square(self) -> float:
-        """The squared difference of both means, less the variance of the mean of the fold."""
+        """The squared difference of the means of `inner` and `outer`, less the variance of the mean
+        of `outer`: an estimate of the squared error of the inner mean, which may be below 0.
+        """
         difference = float(self.inner.mean() - self.outer.mean())
         variance_of_mean = float(self.outer.var(ddof=1)) / self.outer.size
         return difference**2 - variance_of_mean
@@ -50,12 +52,13 @@ class NestedDraws:
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The expected value of a row, such as its loss, for the models of a learner, with the
-        interval of nested cross-validation.
+        interval of nested cross-validation (Bates, Hastie and Tibshirani, see the module).
 
-        The value is the mean of the inner values, less (1 + (k − 2) / k) times its excess over the
-        mean of the outer ones, as inner models have fewer training rows. The squared error is
-        (k − 1) / k times the mean of the folds' `square`; it is kept between the squared error of n
-        independent rows and k times that.
+        The value is the mean of the inner values, corrected for the fewer training rows of inner
+        models: by (1 + (k − 2) / k) times the excess of this mean over that of the outer values.
+        The squared error is (k − 1) / k times the mean of the folds' `square`
+        (`NestedFold.square`). It is clipped to at least the squared error of n independent rows,
+        and at most k times as much.
 
         >>> fold = NestedFold(outer=np.array([0.0, 1.0]), inner=np.array([0.0, 1.0, 1.0, 1.0]))
         >>> e = NestedDraws([fold] * 3, k=3, n=6).estimate()
@@ -70,7 +73,7 @@ class NestedDraws:
         value = inner_mean - excess_factor * excess
         mean_square = float(np.mean([fold.square for fold in self.folds]))
         squared_error = (self.k - 1) / self.k * mean_square
-        # a mean of squares less variances may be below 0
+        # a variance was subtracted in each `square`, so that their mean may be below 0
         error = np.sqrt(max(squared_error, 0.0))
         error_of_independent = float(inner.std(ddof=1)) / np.sqrt(self.n)
         largest_error = np.sqrt(self.k) * error_of_independent
@@ -84,13 +87,18 @@ CONSERVATIVE = "conservative z"
 def conservative_z(
     values: Floats, first: Floats, second: Floats, *, n: int, level: float = 0.95
 ) -> Estimate:
-    """The mean of a metric over random holdouts of n rows, whose variance is seen on disjoint
-    halves of the rows.
+    """The mean of a metric over random holdouts drawn from n rows, with a variance from disjoint
+    halves of the rows, whose means are independent. Nadeau and Bengio 2003,
+    doi:10.1023/A:1024068626366.
 
-    values: of each holdout. first, second: of each split into halves the mean over as many holdouts
-    in each half, with as many test rows and fewer training rows. The variance is half the mean
-    squared difference of both, which is larger than that of all rows. Raises InputError without a
-    holdout or a split. Nadeau and Bengio 2003, doi:10.1023/A:1024068626366.
+    values: the metric on each holdout, (holdouts,). first, second: the rows were split into halves
+    several times; the metric's mean over holdouts within the first half of each split, and within
+    the second, (splits,). Holdouts within a half have as many test rows as the others, but fewer
+    training rows. n: the number of all rows.
+
+    The variance is half the mean of (first − second)². It is conservative, as a mean over holdouts
+    within half of the rows varies more than one within all rows. Raises InputError without a
+    holdout or a split.
 
     >>> e = conservative_z(np.array([0.6, 0.8]), np.array([0.6, 0.7]), np.array([0.8, 0.7]), n=100)
     >>> round(e.value, 4), round((e.high - e.value) / 1.959964, 4)  # √(0.2² / 4)

@@ -54,8 +54,8 @@ def minimum_detectable(
     """The smallest true difference that a paired t-test of n units detects with this power.
 
     sd: the standard deviation (n − 1) of the paired differences if the true difference is 0. grows,
-    bends: at a true difference d their variance is sd² + `grows` · d + `bends` · d². NaN below two
-    units, or if no difference is detectable; 0 if sd and `grows` are 0.
+    bends: at a true difference d > 0 their variance is sd² + `grows` · d + `bends` · d². NaN below
+    two units, or if no difference is detectable; 0 if sd and `grows` are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -64,8 +64,8 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)  # in standard deviations
-    # The difference d is effect · its own standard deviation, √(sd² + grows d + bends d²); squared,
-    # it is the larger root of lead d² − 2 half d − last = 0.
+    # The difference d is effect · the standard deviation at d, √(sd² + grows d + bends d²). Both
+    # sides squared, d is the larger root of lead d² − 2 half d − last = 0.
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2
@@ -94,9 +94,9 @@ def detectable_share(
     """The smallest true difference of two shares, `base` in an arm of m units and base + difference
     in one of n, that the score test detects with this power.
 
-    The direction is that towards ½, where the variance is larger, so that the result holds for
-    both; NaN if even the largest difference would not be detected. Fleiss, Levin, Paik 2003,
-    section 4.2, without continuity correction, for n.
+    The difference is taken towards ½, where the variance is larger: one in the other direction is
+    then detected too. NaN if even the largest difference would not be detected. Fleiss, Levin, Paik
+    2003, section 4.2, solve the same equation for n, without continuity correction.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -109,7 +109,7 @@ def detectable_share(
     if not min(n, m) > 0 or np.isnan(base):
         return np.nan
 
-    def beyond_detectable(difference: float) -> float:
+    def excess(difference: float) -> float:
         """Difference − (z · error under the null + z_power · error under the alternative): 0 if the
         test detects the difference with just this power, above 0 if with more.
         """
@@ -121,9 +121,9 @@ def detectable_share(
         return float(difference - detectable)
 
     largest_difference = 1 - base
-    if beyond_detectable(largest_difference) < 0:  # not even this one is detected
+    if excess(largest_difference) < 0:  # not even this one is detected
         return np.nan
-    return _root(beyond_detectable, low=0.0, high=largest_difference)
+    return _root(excess, low=0.0, high=largest_difference)
 
 
 def detectable_lift(
@@ -171,8 +171,11 @@ def required_n_independent(
 def _required(
     power_of: Callable[..., float], difference: float, sd: float, level: float, power: float
 ) -> float:
-    """The number of units from which on a test has this power. power_of: the power of the test as a
-    function of (difference, sd, n, level).
+    """The number of units, not rounded and at least 2, from which on a test has this power.
+
+    power_of: the power of the test as a function of (difference, sd, n, level). difference: the
+    true one. sd: the standard deviation, as `power_of` takes it. Raises ParameterError for a
+    difference of 0, which no number of units detects, or one that is not finite.
     """
     if difference == 0 or not np.isfinite(difference):
         raise ParameterError(f"difference must be finite and not 0, got {difference}")
@@ -187,15 +190,17 @@ def _required(
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
     """The power of a two-sided t-test, without rejections of the wrong sign: the upper tail of the
-    noncentral t beyond the critical value. sd: √n times the standard error of the difference. NaN
-    for n below 2.
+    noncentral t beyond the critical value.
+
+    difference: the true one. sd: √n times its standard error, so that n is the number of units of
+    one group. freedom: the degrees of freedom of the test. NaN for n below 2.
     """
     from scipy.special import nctdtr
 
     check_level(level)
     if not n >= 2:
         return np.nan
-    noncentrality = LARGEST_NONCENTRALITY  # if sd is 0, with which any difference is found
+    noncentrality = LARGEST_NONCENTRALITY  # without a spread any difference is found
     if sd > 0:
         effect = abs(difference) / sd
         noncentrality = min(effect * np.sqrt(n), LARGEST_NONCENTRALITY)

@@ -68,7 +68,7 @@ def mcnemar_asymptotic(
 
 
 def mcnemar_p(first_only: int, second_only: int) -> float:
-    """The p-value of `mcnemar_asymptotic`; 1 if the two never differ.
+    """The p-value of `mcnemar_asymptotic`, with the same numbers; 1 if the two never differ.
 
     >>> round(mcnemar_p(1, 7), 7)
     0.0338949
@@ -135,8 +135,8 @@ def two_proportions(
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
-    """The difference of two independent proportions: pooled score test, and the interval that
-    inverts it (Mee).
+    """The difference a − b of two independent proportions: pooled score test, and Mee's interval,
+    which inverts the score test of each difference.
 
     Raises InputError if an arm has no data.
 
@@ -312,23 +312,22 @@ def _p_of_no_likelier(
     """The two-sided exact p-value: the probability of those outcomes that are no more likely than
     the observed one. outcomes: all possible ones. mode: the most likely one.
     """
-    # the tails and the sum over all outcomes are relative to the probability of the mode, which
-    # cancels; an outcome as likely as the observed one but for rounding error counts too
+    # an outcome that is as likely as the observed one but for rounding error counts too
     bound = float(log_probability(observed)) + 1e-7
     # Probabilities rise from the first outcome to the mode and, backwards, from the last to the
     # mode, so that bisection finds how many outcomes at each end have at most the bound.
     key = _as_float_function(log_probability)
     first, last = outcomes
-    lower_tail = bisect_right(range(first, mode + 1), bound, key=key)
-    upper_tail = bisect_right(range(last, mode, -1), bound, key=key)
-    lower_end = first + lower_tail - 1
-    upper_start = last - upper_tail + 1
+    lower_outcomes = bisect_right(range(first, mode + 1), bound, key=key)
+    upper_outcomes = bisect_right(range(last, mode, -1), bound, key=key)
+    lower_end = first + lower_outcomes - 1
+    upper_start = last - upper_outcomes + 1
     if lower_end == mode:  # the observed outcome is as likely as the mode
         return 1.0
-    tails = 0.0
-    if lower_tail:
+    tails = 0.0  # relative to the probability of the mode, as the sum over all outcomes
+    if lower_outcomes:
         tails += _lower_tail(log_probability, first, lower_end, mode=mode)
-    if upper_tail:
+    if upper_outcomes:
         tails += _upper_tail(log_probability, upper_start, last, mode=mode)
     return min(1.0, tails / _all_outcomes(log_probability, outcomes, mode=mode))
 
@@ -339,17 +338,18 @@ def _tails(
     """The one-sided p-values: the probability of at most, and of at least, the observed outcome.
     outcomes: all possible ones. mode: the most likely one.
 
-    The tail away from the mode is added up. The other one follows from it: both add up to 1 and the
+    The tail away from the mode is added up. The other tail follows: the two add up to 1 plus the
     probability of the observed outcome, which is in both.
     """
-    total = _all_outcomes(log_probability, outcomes, mode=mode)
-    of_observed = _relative_probability(log_probability, observed, observed, mode=mode) / total
+    total = _all_outcomes(log_probability, outcomes, mode=mode)  # relative to the mode, as a tail
+    # of the observed outcome alone: a range of outcomes that starts and ends with it
+    point = _relative_probability(log_probability, observed, observed, mode=mode) / total
     if observed <= mode:
         lower = _lower_tail(log_probability, outcomes.first, observed, mode=mode) / total
-        upper = 1 - lower + of_observed
+        upper = 1 - lower + point
     else:
         upper = _upper_tail(log_probability, observed, outcomes.last, mode=mode) / total
-        lower = 1 - upper + of_observed
+        lower = 1 - upper + point
     return Tails(lower=min(lower, 1.0), upper=min(upper, 1.0))
 
 
@@ -415,10 +415,12 @@ def _last_likely(log_probability: LogProbability, first: int, high: int) -> int:
 def _binomial(
     hits: int, n: int, p: float, *, null: float, level: float, unit: str, method: str
 ) -> Comparison:
-    """hits / n − null with this p and the Clopper–Pearson interval."""
+    """The comparison of a share, hits / n, with a known one, `null`: the difference hits / n − null
+    with this p and the Clopper–Pearson interval. method: its name in the result.
+    """
 
     def interval(level_of_limits: float) -> Estimate:
-        """hits / n − null with the limits of Clopper and Pearson, less the null."""
+        """hits / n − null, with the limits of Clopper and Pearson less the null."""
         share = clopper_pearson(hits, n, level=level_of_limits)
         return replace(
             share, value=share.value - null, low=share.low - null, high=share.high - null
@@ -534,7 +536,7 @@ def _score_limits(
     # that is not rejected (inside) and one that is, or that is the largest possible (outside)
     inside = np.stack([observed, observed])
     outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # of arms without units, which give NaN
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
             rejects = rejected(middle)
@@ -605,7 +607,9 @@ class Proportions(NamedTuple):
 def _likeliest_of_ratio(
     successes_a: float, n_a: float, successes_b: float, n_b: float, true_ratio: float
 ) -> Proportions:
-    """The maximum-likelihood proportions a and b under the hypothesis a = true_ratio · b."""
+    """The maximum-likelihood proportions a and b under the hypothesis a = true_ratio · b (Koopman,
+    see `ratio_score`).
+    """
     # b solves the score equation: quadratic b² − linear b + last = 0
     quadratic = (n_a + n_b) * true_ratio
     linear = n_a * true_ratio + successes_a + n_b + successes_b * true_ratio
@@ -617,19 +621,19 @@ def _likeliest_of_ratio(
 
 
 def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Floats) -> Floats:
-    """The maximum-likelihood proportion p of the first arm under the hypothesis that the second is
-    `difference` smaller, one per element: a root of a cubic, in closed form.
+    """The maximum-likelihood proportion p of the first arm under the hypothesis that the second
+    arm's is p − difference, one per element: a root of a cubic, in closed form.
 
-    a, b: the observed proportions. Farrington and Manning 1990, doi:10.1002/sim.4780091208,
-    appendix 1, whose θ, u and v have the same names here.
+    a, b: the observed proportions. n_a, n_b: the units of the arms; NaN results where one is 0. All
+    arrays have one shape. Farrington and Manning 1990, doi:10.1002/sim.4780091208, appendix 1,
+    whose θ, u and v have the same names here.
     """
     theta = n_b / n_a
     d = difference
     # the score equation in p: lead p³ + square p² + linear p + last = 0
     lead = 1 + theta
-    coefficient_of_d = 2 * a + theta + 1
     square = -(1 + theta + a + theta * b + d * (theta + 2))
-    linear = d**2 + d * coefficient_of_d + a + theta * b
+    linear = d**2 + d * (2 * a + theta + 1) + a + theta * b
     last = -a * d * (1 + d)
     # Its three real roots are 2 u cos(angle) − shift for three angles (Viète); this angle gives the
     # one between 0 and 1. u has the sign of v.
@@ -638,7 +642,9 @@ def _likeliest(a: Floats, n_a: Floats, b: Floats, n_b: Floats, difference: Float
     v = shift**3 - cross_term + last / (2 * lead)
     u_squared = shift**2 - linear / (3 * lead)
     u = np.copysign(np.sqrt(np.maximum(u_squared, 0.0)), v)
+    # rounding may leave the quotient out of the range of a cosine
     cosine = np.minimum(np.maximum(v / u**3, -1.0), 1.0)
+    # with u = 0 the three roots are one, −shift, whatever the angle: 0 in place of the NaN of 0 / 0
     cosine = np.where(u == 0, 0.0, cosine)
     angle = (np.pi + np.arccos(cosine)) / 3
     p = 2 * u * np.cos(angle) - shift

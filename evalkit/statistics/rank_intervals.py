@@ -35,10 +35,11 @@ def ranks(
 
     All pairs are tested by step-down max-T with joint sign flips; a true rank lies in [1 + number
     of systems that are significantly better, m − number that are significantly worse], for all
-    systems simultaneously with probability at least `level`. If signs are drawn, a pair is
-    significant only if more draws would hardly change that. The true rank of equally good systems
-    is any of those that they share. Mogstad, Romano, Shaikh and Wilhelm 2024,
-    doi:10.1093/restud/rdad006. Raises InputError for a value that is not finite.
+    systems simultaneously with probability at least `level`. Equally good systems share several
+    ranks, each of which counts as their true rank. draws: of signs, with so many units that not
+    all signs are tried; a pair is then significant only if more draws would hardly change that.
+    Mogstad, Romano, Shaikh and Wilhelm 2024, doi:10.1093/restud/rdad006. Raises InputError for a
+    value that is not finite.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.normal(size=(80, 3)) + [1.0, 0.0, 0.05]
@@ -52,7 +53,7 @@ def ranks(
     first, second = np.triu_indices(m, 1)  # the numbers of the systems of each pair
     p_values = adjusted(ColumnPairs.from_table(table, first, second), rng=rng, draws=draws)
     signs_are_drawn = len(table) > signflip.MAX_ENUMERATED_UNITS
-    if signs_are_drawn:
+    if signs_are_drawn:  # the upper confidence limit of each p-value takes its place
         variance_of_drawing = p_values * (1 - p_values) / draws
         p_values += BEYOND_DRAWING * np.sqrt(variance_of_drawing)
     first_is_better = means[first] > means[second]

@@ -50,7 +50,7 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     nonzero = values[values != 0]
     if nonzero.size == 0:
         return 1.0
-    # the method follows from the number of all units
+    # the number of units that decides on the method includes zeros, as in scipy
     if MAX_FLIPPED_UNITS < values.size <= MAX_SCIPY_UNITS:
         from scipy import stats
 
@@ -63,9 +63,11 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     if values.size > MAX_SCIPY_UNITS:
         # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
         z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
+        # `evidence` is how far z lies in a direction that counts; one or both directions do
         one_sided_p = ndtr(-alternative.evidence(z))
         return float(len(alternative.signs) * one_sided_p)
-    # the sums of half of the sign vectors; the other half are their opposites
+    # the exact p: the share of all sign vectors whose sum is at least as far. `enumerated` has the
+    # sums of one half of them; the other half has the opposite sums.
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
     observed_evidence = alternative.evidence(signed_ranks.sum())
@@ -96,7 +98,7 @@ def ranked(values: ArrayLike) -> MeanRanks:
     divisor = n * (k - 1) - chi_square  # of F
     if divisor <= 0:
         # Every unit ranks the systems in the same order: F is infinite. p is the exact probability
-        # that n − 1 units repeat the order of the first, one of k! orders, by chance.
+        # that n − 1 units by chance repeat the order of the first, one of k! (without ties).
         iman_davenport = float(factorial(k)) ** (1 - n)
     else:
         f = (n - 1) * chi_square / divisor
@@ -121,7 +123,9 @@ class RankSums(NamedTuple):
 
 
 def _rank_sums(table: Floats) -> RankSums:
-    """The sums of the ranks in each unit, 1 for the largest value, of tied systems their mean.
+    """The sum of each system's ranks over the units, and the variation of ranks within units. In
+    each unit the largest value has rank 1; tied systems have the mean of their ranks.
+
     table: the values, (units, systems).
     """
     import pandas as pd
@@ -162,10 +166,12 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
 
 def blocked_tukey(values: ArrayLike) -> Floats:
     """Tukey's p-values of all pairs of k systems on the same n units, adjusted for all pairs:
-    (n, k) in, a symmetric (k, k) matrix out.
+    (n, k) in, a symmetric (k, k) matrix out, with ones on the diagonal.
 
-    The residuals are those of a two-way table, without the mean of each unit; with it (one-way) the
-    test misses most paired differences. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    The residuals are those of a two-way table: values less the mean of their system and of their
+    unit. If the means of units stayed in them (one-way), the test would miss most paired
+    differences. If all residuals are 0, p is 0 for systems that differ and NaN for equal ones, with
+    numpy's warning of the division. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
     table = _unit_table(values)
     n, k = table.shape
@@ -227,8 +233,8 @@ def studentised_range_beyond(q: Floats, k: int, freedom: int) -> Floats:
 
 
 def _range_within(widths: Floats, k: int) -> Floats:
-    """The probability that the range of k standard normal variables is at most each width, the same
-    shape (widths,).
+    """The probability that the range of k independent standard normal variables, largest less
+    smallest, is at most each width: shape (widths,) in and out.
     """
     from scipy.special import ndtr
 

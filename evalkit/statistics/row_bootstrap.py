@@ -98,11 +98,11 @@ def test(first: RowStatistic, second: RowStatistic, options: Options) -> Compari
 
 
 def _values(statistic: RowStatistic, options: Options) -> Floats:
-    """The metric on bootstrap samples, the same ones for all systems, shape (samples,); NaN where
-    it raises, as many do on a sample with a single class.
+    """The metric on bootstrap samples, shape (samples,); NaN where it raises, as many metrics do on
+    a sample with a single class. The seed makes the samples the same for all systems.
 
-    The values are stored in the rows of the statistic, for other pairs of systems: a user's
-    function may take milliseconds.
+    A user's function may take milliseconds on each sample. So the values are stored in the rows of
+    the statistic, where the comparisons of this system with other ones find them.
     """
     rows = statistic.rows
     stored = vars(rows).setdefault("_values_on_samples", {})
@@ -125,8 +125,10 @@ def _value(statistic: RowStatistic, sample: Rows) -> float:
 
 def _why_no_limits(value: float, values: Floats) -> str:
     """Why the values on bootstrap samples give no limits: too many are undefined, or the metric
-    hangs on a few rows. The reason is the name of a method, "" if they give limits. value: that of
-    the data.
+    hangs on a few rows. "" if they give limits. The text stands in the result in place of the name
+    of a method.
+
+    value: the metric on the data. values: on the samples, (samples,), NaN where it is undefined.
     """
     numbers = defined(values)
     if numbers.size < (1 - MAX_UNDEFINED_SHARE) * values.size:

@@ -66,8 +66,9 @@ class Sensitivity:
         return [0.0, *self.limit_distances, *below]
 
     def probability(self, regression: float, growth: float = 1.0) -> float:
-        """The probability that the rule fails at a true regression, with `growth` times as many
-        units; NaN without a standard error, or if the metric does not allow the regression.
+        """The probability that the rule fails at a true regression, in a sample of `growth` times
+        as many units as the data have. NaN without a standard error, or if the range of the metric
+        does not allow the regression.
         """
         from scipy.special import ndtr
 
@@ -79,9 +80,10 @@ class Sensitivity:
         expected = self.expected_estimate + self.worse_sign * regression
         if error == 0:  # at an end of the range: every sample has this estimate
             return float(self.fails(expected, error))
-        # The rule's result changes only where the estimate or a limit crosses a critical number.
-        # Between two such estimates (edges) it is constant, so that the rule is asked once, in the
-        # middle.
+        # The rule compares the estimate and its limits, each so many standard errors (`positions`)
+        # from the estimate, with the critical numbers. Its result changes only at an edge: an
+        # estimate at which one of them equals a critical number. Between two edges the rule is
+        # asked once, in the middle.
         crossings = set[float]()
         for number in self.critical_numbers:
             crossings.update(number + position * error for position in self.positions)
@@ -101,33 +103,34 @@ class Sensitivity:
 
     @cached_property
     def caught(self) -> float:
-        """The smallest true regression at which the rule fails with a probability of 80%: 0 if it
-        does for an unchanged model, NaN if none does.
+        """The smallest true regression at which the rule fails with a probability of 80%. 0 if an
+        unchanged model fails so often, NaN if no regression does or the standard error is unknown.
         """
 
         def is_caught(regression: float) -> bool:
             """True if the rule fails with a probability of 80%."""
             return self.probability(regression) >= POWER
 
-        # The search starts at `scale` and ends at `FARTHEST_FACTOR` times that: twice the distance
-        # to each critical number, also where the data hardly vary and the error is far smaller.
+        # The search starts at `scale`, a standard error, and ends at `FARTHEST_FACTOR` times it.
+        # Where the data hardly vary that would end too early: it must reach twice the distance to
+        # the farthest critical number, where the rule fails if it ever does.
         distances = np.abs(np.array(self.critical_numbers) - self.expected_estimate)
         farthest = 2 * float(distances.max(initial=0.0))
-        scale = max(self.error(0.0), farthest / FARTHEST_FACTOR)  # NaN stays, as the first one
+        scale = max(self.error(0.0), farthest / FARTHEST_FACTOR)  # max keeps a NaN in first place
         return _smallest(is_caught, scale=scale, largest=self.largest)
 
     def growth(self, regression: float) -> float:
-        """The smallest factor for the number of units with which the rule fails with a probability
-        of at least 80% at a regression and of at most 20% for an unchanged model, with this and any
-        larger factor; NaN if there is none.
+        """By which factor the number of units must grow for the rule to tell a regression from an
+        unchanged model: it fails the one with a probability of at least 80% and the other with at
+        most 20%, with this and any larger factor. NaN if there is no such factor.
         """
 
-        def separates(growth: float) -> bool:
-            """True if the rule catches the regression, and passes an unchanged model, with so many
+        def separates(factor: float) -> bool:
+            """True if the rule catches the regression, and passes an unchanged model, with `factor`
             times the units.
             """
-            catches = self.probability(regression, growth) >= POWER
-            return catches and self.probability(0.0, growth) <= 1 - POWER
+            catches = self.probability(regression, factor) >= POWER
+            return catches and self.probability(0.0, factor) <= 1 - POWER
 
         # A regression within the rule's margin may fail it by chance with few units, but passes
         # with many: then no factor separates.
@@ -138,7 +141,9 @@ class Sensitivity:
 
 def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.inf) -> float:
     """The smallest number from 0 to `largest` for which a condition holds that holds from some
-    number on; NaN if it holds for none. scale: where the search begins, by doubling.
+    number on. NaN if it holds for none, or unless `scale` is finite and above 0.
+
+    scale: where the search begins; doubled until the condition holds.
     """
     if not 0 < scale < np.inf:
         return np.nan
@@ -173,12 +178,14 @@ def detectable_by_normal(level: float) -> float:
 
 def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a normal test detects; a function that returns NaN if that is 0 or infinite.
+    a normal test at `level` detects. The function returns NaN if the test detects no difference or,
+    as nothing varies, even a difference of 0.
 
     detectable: level -> the difference that the test detects with 80% power. A normal test detects
-    a fixed number of standard errors, so that the difference divided by this number is the error.
-    Asked at `level` and at LOWER_LEVEL it gives the variance at two differences; on the line
-    through both lies the variance at any other, which is constant if the second is unknown.
+    a fixed number of standard errors, so that the detected difference / this number is the error if
+    the difference is true. At LOWER_LEVEL the test detects a smaller difference, which gives a
+    second error. The variance at any other difference is taken to lie on the line through both
+    squared errors. It is constant if nothing is known at LOWER_LEVEL.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -187,13 +194,14 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
     """
     difference = detectable(level)
     lower_difference = detectable(LOWER_LEVEL)
-    if not 0 < difference < np.inf:  # 0 if nothing varies, infinite if the test has no limits
+    if not 0 < difference < np.inf:  # infinite if the test has no limits
         return lambda true_difference: np.nan
     variance = (difference / detectable_by_normal(level)) ** 2
     lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
-    # of the line through both variances; 0 if the second is unknown
+    # of the line through both variances; NaN, which becomes 0, if the second is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    # the line stays above this share of the variance at a true difference of 0
+    # with a steeper line the variance at a true difference of 0 would be less than LEAST_VARIANCE
+    # times this one
     largest_slope = (1 - LEAST_VARIANCE) * variance / difference
     slope = min(np.nan_to_num(slope), largest_slope)
 
@@ -210,16 +218,18 @@ def error_of_pairs(
     first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
 ) -> ErrorOf:
     """The standard error of a difference of paired means as a function of the true difference, for
-    a t-test at a level; see `_error_of_units`.
+    a t-test at `level`; see `_error_of_units`.
 
     The variance depends on the direction of the difference: near an end of the metric's range a
-    system that is worse may vary more than one that is as much better.
+    system that is worse may vary more than one that is as much better. comparison: of the two
+    systems, whose p-value decides at which true difference the variance was observed.
     """
     difference = methods.paired(first, second)
     growth = difference.growth
-    sign = first.metric.sign  # with it, differences above 0 are improvements
-    assumed = _significant_difference(comparison)  # the true difference
-    variance_at_0 = difference.spread**2 - growth.added(sign * assumed)
+    sign = first.metric.sign  # sign · difference is above 0 if the first system is better
+    # the observed variance, less what `growth` adds from a true difference of 0 to that of the data
+    assumed_difference = _significant_difference(comparison)
+    variance_at_0 = difference.spread**2 - growth.added(sign * assumed_difference)
 
     def variance(true_difference: float) -> float:
         """The variance of the units' differences at a true difference."""
@@ -232,18 +242,23 @@ def error_of_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> ErrorOf:
     """The standard error of a difference of two shares of hits as a function of the true
-    difference. The variance of a row's difference is the share of rows on which the decisions
-    disagree, which grows with the true difference, see `methods.detectable_by_decisions`.
+    difference, for a test at `level`; see `_error_of_units`.
+
+    The variance of a row's difference is the share of rows on which the decisions disagree. It
+    grows with the true difference, by the share of agreeing rows times the difference, see
+    `methods.detectable_by_decisions`. comparison: of the two systems, whose p-value decides at
+    which true difference the variance was observed.
     """
     rows = first.discordant(second)
     disagreeing = rows.share
-    growth = 1 - disagreeing
-    assumed = _significant_difference(comparison)  # the true difference
-    variance_at_0 = disagreeing - growth * abs(assumed)
+    agreeing = 1 - disagreeing
+    # the observed variance, less its growth from a true difference of 0 to that of the data
+    assumed_difference = _significant_difference(comparison)
+    variance_at_0 = disagreeing - agreeing * abs(assumed_difference)
 
     def variance(true_difference: float) -> float:
         """The variance of the rows' differences at a true difference."""
-        return variance_at_0 + growth * abs(true_difference)
+        return variance_at_0 + agreeing * abs(true_difference)
 
     detectable = methods.detectable_by_decisions(first, second, comparison, level)
     return _error_of_units(variance, rows.n, detectable, level)
@@ -252,14 +267,16 @@ def error_of_decisions(
 def stretch_of_decisions(
     first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
 ) -> float:
-    """How many times further Tango's lower limit of a difference of two shares lies from the
-    estimate than the normal limit does, the factor by which to stretch the latter. 1 if the two
-    decisions are equal on all rows.
+    """The factor by which normal limits of a difference of two shares are stretched to become
+    Tango's: the distance of Tango's lower limit from the estimate / that of the normal limit. 1 if
+    the two decisions are equal on all rows.
 
-    It is taken for a planned sample of `n` rows in which the decisions disagree as often as here,
-    and whose normal limit is −margin, `margin` being that of non-inferiority. Tango's limit lies
-    further away: it is the difference that a score test just does not reject, and the test takes
-    the variance at that difference, at which more rows disagree than at the estimate.
+    Tango's limit lies further away: it is the difference that a score test just does not reject,
+    and the test takes the variance at that difference, at which more rows disagree than at the
+    estimate.
+
+    margin: of non-inferiority. The factor is that of a sample whose normal lower limit is −margin,
+    and in which the decisions disagree as often as here. n: its number of rows, as planned.
     """
     rows = first.discordant(second)
     disagreeing = rows.share
@@ -267,7 +284,7 @@ def stretch_of_decisions(
     normal_distance = normal_quantile(level) * normal_error
     if not normal_distance > 0:
         return 1.0
-    estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
+    estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))  # its normal limit is −margin
     disagreeing = max(disagreeing, abs(estimate))  # at least the rows that make the difference
     first_only = n * (disagreeing + estimate) / 2
     second_only = n * (disagreeing - estimate) / 2
@@ -289,17 +306,18 @@ def _significant_difference(comparison: Comparison) -> float:
 def _error_of_units(
     variance: Callable[[float], float], n: int, detectable: float, level: float
 ) -> ErrorOf:
-    """The standard error of the mean difference of n units as a function of the true difference. It
-    is enlarged so that with it a normal test at this level has the power of the t-test. The
-    function returns NaN if the test detects no difference.
+    """The standard error of the mean difference of n units as a function of the true difference,
+    enlarged so that with it a normal test at this level has the power of the t-test. The function
+    returns NaN if the t-test detects no difference.
 
-    variance: true difference -> variance of the units' differences. detectable: the smallest
-    difference that the t-test detects.
+    variance: true difference -> variance of the units' differences, at least LEAST_VARIANCE of the
+    one at `detectable` here. detectable: the smallest difference that the t-test detects.
     """
     if not detectable > 0:
         return lambda true_difference: np.nan
     least_variance = LEAST_VARIANCE * variance(detectable)
-    # what the t-test detects in standard errors: √n is the standard deviation with which that is 1
+    # With a standard deviation of √n the standard error is 1: what the t-test then detects is a
+    # number of standard errors.
     detectable_in_errors = minimum_detectable(n**0.5, n, level=level, power=POWER)
     enlargement = detectable_in_errors / detectable_by_normal(level)
 
@@ -313,13 +331,13 @@ def _error_of_units(
 
 
 def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
-    """The standard error of an estimate as a function of the true value; at the observed value it
-    is that of the interval's width.
+    """The standard error of an estimate as a function of the true value. At the observed value it
+    follows from the width of the interval. The function returns NaN if the interval has no width.
 
-    ends: the range of the metric. In a finite range the error is proportional to
-    √((value − low) (high − value)), as for a share; with a lowest value alone to the distance from
-    it, as if all values were multiplied by a factor; without bounds it is constant. The function
-    returns NaN if the interval has no width.
+    ends: the range of the metric, low to high, either of which may be infinite. In a finite range
+    the error is proportional to √((value − low) (high − value)), as for a share. If only low is
+    finite, it is proportional to value − low, as if all values were multiplied by one factor.
+    Without a finite low it is constant.
 
     >>> share = Estimate(0.5, 0.402, 0.598, 0.95, 100, "")
     >>> round(error_by_value(share, Interval(0.0, 1.0))(0.2), 3)
@@ -329,7 +347,7 @@ def error_by_value(estimate: Estimate, ends: Interval) -> ErrorOf:
     if not usual_error > 0:
         return lambda value: np.nan
     usual_scale = _error_scale(estimate.value, ends)
-    if usual_scale == 0:  # at an end of the range there is no factor: taken as constant
+    if usual_scale == 0:  # the estimate lies at an end of the range: the error is taken as constant
         return lambda value: usual_error
 
     def error(value: float) -> float:
