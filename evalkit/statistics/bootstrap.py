@@ -71,7 +71,8 @@ def resampled_each(
         rows = np.asarray(columns, float)
         distinct = _distinct(rows)
         is_repeated = MEAN_REPEATS * len(distinct.rows) < len(rows)
-        # faster than weights of all rows, see `FEW_DISTINCT`
+        # if it is faster to draw how often each distinct row is in a sample than a weight of each
+        # row, see `FEW_DISTINCT`
         counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
             sums[number] = _sums_of_repeated(distinct.rows, distinct.counts, rng(), resamples)
@@ -319,12 +320,14 @@ def _midrank_share(value: float, replicates: Floats) -> float:
 
 
 def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
-    """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to
-    `out`, which has this shape.
+    """How often each of n rows is drawn in samples of n with replacement: (samples, n).
 
-    Independent Poisson counts, given their sum, are multinomial. With many rows they are drawn with
-    a rate just below 1, so that their sum is nearly always a few draws short of n, which are then
-    drawn one by one. Of 700 samples one has a sum above n: all of it is drawn one by one.
+    out: an array of the shape of the result, which it is written to if n is at least POISSON_ROWS.
+
+    Independent Poisson counts, given their sum, are multinomial. With many rows these counts are
+    drawn with a rate just below 1, so that their sum is nearly always a few draws short of n. The
+    missing draws are then made one by one. Of 700 samples one has a sum above n: all its draws are
+    made one by one.
     """
     samples, n = out.shape
     if n < POISSON_ROWS:
@@ -645,13 +648,14 @@ class ThresholdChoice:
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
         """`FINER_CANDIDATES` thresholds of `c`, some perhaps more than once, spread evenly over the
-        range in which the rule chooses on pilot samples, with a margin. None if the rule chooses no
-        threshold on any pilot, or if the choices already spread over `ENOUGH_CANDIDATES` of the
-        candidates that were found so far.
+        range in which the rule chooses on pilot samples, with a margin on both sides. The array is
+        empty if no more are needed, as the choices spread over `ENOUGH_CANDIDATES` of the present
+        candidates, or if the rule chooses no threshold on any pilot.
 
-        table: `c` at these candidates. units: the number of units that the rows of `c` belong to.
+        c: the counts at all thresholds. table: those at the present candidates. units: the number
+        of units that the rows of `c` belong to. rng: draws the pilots.
         """
-        # a pilot has about as many rows as there are units, each with the weight 1
+        # (2 · candidates,): a pilot has about as many rows as there are units, each of weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
         pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOT_SAMPLES, len(sizes)))
@@ -674,12 +678,15 @@ class ThresholdChoice:
 
     def from_rows(self, rows: Rows) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
-        rows at the same threshold, as `from_parts`, for rows in memory. Units are put into at most
-        `MAX_PARTS` parts at random, which are drawn as a whole.
+        rows at the same threshold, as `from_parts`, for rows in memory.
+
+        Units are put into at most `MAX_PARTS` parts at random, which are drawn as a whole: sums by
+        part and candidate then take the place of the rows in every sample.
         """
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
-        candidate = influence.threshold_index(threshold, rows.scores)  # of each row
+        # the number of each row's threshold
+        candidate = influence.threshold_index(threshold, rows.scores)
         parts = min(units.total, MAX_PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts
@@ -728,7 +735,7 @@ class ThresholdChoice:
 
     def _at_choices(self, table: Counts, sizes: Ints | Floats) -> RechosenCounts:
         """The counts of each sample at the threshold chosen on it, and those of `table`, the table
-        of all rows, at the same threshold.
+        of all rows, at the same threshold: NaN for a sample on which the rule chooses none.
 
         sizes: the weights of each sample's cells, of the positives at each threshold and then of
         the negatives: (samples, 2 · thresholds).
@@ -739,9 +746,10 @@ class ThresholdChoice:
             _fields_at(sample, threshold)
             for sample, threshold in zip(samples, thresholds, strict=True)
         ]
-        of_samples = Counts(*np.array(by_sample).T)  # one array per field of `Counts`
-        of_all_rows = Counts(*_fields_at(table, thresholds))
-        return RechosenCounts(of_samples, of_all_rows)
+        # one array per field of `Counts`, with a number per sample
+        sample_counts = Counts(*np.array(by_sample).T)
+        counts_of_all_rows = Counts(*_fields_at(table, thresholds))
+        return RechosenCounts(sample_counts, counts_of_all_rows)
 
 
 def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:

@@ -156,14 +156,17 @@ class GroupEstimates:
         return LimitArrays(low=difference - distance_below, high=difference + distance_above)
 
     def ratio(self, first: int, second: int, level: float) -> Estimate:
-        """MOVER of the ratio of two values that cannot be negative (Donner and Zou 2012,
-        doi:10.1177/0962280210391076), taken as independent; NaN for others.
+        """The ratio of the values of two groups, which are taken as independent, with limits by
+        MOVER (Donner and Zou 2012, doi:10.1177/0962280210391076). Value and limits are NaN if the
+        interval of either value reaches below 0, if the numerator has none, or if the ratio is
+        undefined.
         """
         numerator = self.estimate(first, level)
         denominator = self.estimate(second, level)
         n = numerator.n + denominator.n
         value = float(ratio(numerator.value, denominator.value))
-        if not min(numerator.low, denominator.low) >= 0 or np.isnan(value):
+        numerator_may_be_negative = not numerator.low >= 0  # or has no limits, NaN
+        if numerator_may_be_negative or denominator.low < 0 or np.isnan(value):
             return Estimate.without_limits(np.nan, level, n, "MOVER")
         pair = (numerator.value, denominator.value)
         low = _ratio_limit(*pair, numerator.low, denominator.high, sign=-1)
