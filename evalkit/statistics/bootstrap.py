@@ -290,9 +290,10 @@ def defined(replicates: ArrayLike) -> Floats:
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
     """The bias correction and the acceleration of a BCa interval.
 
-    value: the statistic. replicates: its values on bootstrap samples. effect: the influence l of
-    each unit on it. The bias correction is the normal quantile of the share of replicates below the
-    value, 0 without replicates. The acceleration is Σ l³ / (6 (Σ l²)^1.5), 0 if all l are 0.
+    value: the statistic. replicates: its values on bootstrap samples; NaN ones are left out.
+    effect: the influence l of each unit on the statistic. The bias correction is the normal
+    quantile of the share of replicates below the value, 0 without replicates. The acceleration is
+    Σ l³ / (6 (Σ l²)^1.5), 0 if all l are 0.
     """
     from statistics import NormalDist
 

@@ -911,7 +911,7 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
     # as searchsorted needs ascending values
     entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entry, kind="stable")
-    # the rows that enter at one threshold are neighbours in `order`: where each threshold's end
+    # the rows that enter at a threshold are neighbours in `order`, and end at the number in `ends`
     following = np.arange(1, len(threshold) + 1)
     ends = np.searchsorted(entry[order], following)
     for entering in np.split(order, ends[:-1]):

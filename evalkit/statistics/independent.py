@@ -430,7 +430,8 @@ def _difference_limit(
     polynomials: PermutationPolynomials, observed: float, level: float, side: LimitSide
 ) -> float:
     """The limit of the interval on one side: the difference farthest from the observed one that the
-    test at this level does not reject. polynomials: as for `_difference_interval`.
+    test at this level does not reject; infinite if it rejects none. polynomials: t of each
+    permutation for any tested difference.
     """
 
     def not_rejected(distance: float) -> bool:
@@ -877,9 +878,11 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
 
 
 def _farthest(holds: Callable[[float], bool], step: float, max_distance: float = np.inf) -> float:
-    """The largest distance at which a condition holds that holds at 0 and fails from some distance
-    on, which is searched by doubling `step`. Infinite if the condition still holds above
-    `max_distance`, or after DOUBLINGS doublings.
+    """The largest distance at which a condition holds; infinite if it still holds above
+    `max_distance`, or after DOUBLINGS doublings of `step`.
+
+    holds: distance -> the condition, which is true at 0 and false from some distance on. step: the
+    first distance that is tried; it is doubled until the condition fails.
     """
     for _ in range(DOUBLINGS):
         if not holds(step):
