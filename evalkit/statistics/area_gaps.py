@@ -51,8 +51,8 @@ class GroupAreas(GroupEstimates):
     Where two groups both have fewer than `FEW_ROWS` positive or negative rows, the limits of their
     difference are the ends of all differences θ₁ − θ₂ with (g₁(A₁) − g₁(θ₁))² + (g₂(A₂) − g₂(θ₂))²
     ≤ z², A being the observed areas and g the scale of each group. Limits by MOVER would be too
-    wide: they add the far limit of the one group, which lies where its variance is largest. All
-    other pairs have limits by MOVER.
+    wide: they add the limit of a group that lies farthest from its area, where its variance is
+    largest. All other pairs of groups have limits by MOVER.
 
     areas, positives, negatives: (groups,). slope: of the linear function, 2 for Gini.
     """

@@ -311,8 +311,8 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
 
 
 def _midrank_share(value: float, replicates: Floats) -> float:
-    """The share of replicates below the value, where equal ones count half. It is at least half a
-    replicate away from 0 and 1, whose normal quantiles are infinite.
+    """The share of replicates below the value, where replicates equal to the value count half. The
+    share is at least half a replicate away from 0 and 1, whose normal quantiles are infinite.
     """
     below = np.sum(replicates < value)
     ties = np.sum(replicates == value)
@@ -385,8 +385,9 @@ def _poisson(n: int) -> PoissonCodes:
     """The codes of Poisson counts whose rate is 1 − 3/√n: the sum of n counts lies three of its
     standard deviations below n.
 
-    A count of the probability p should have CODES · p codes. It has the whole part of this number;
-    the fractions that remain, divided by their sum, are the distribution for all other codes.
+    n: the number of rows in a sample. A count of the probability p should have CODES · p codes. The
+    count gets the whole part of this number of codes. The fractions that remain of all counts,
+    divided by their sum, are the distribution of the counts for all other codes.
     """
     count = np.arange(25)  # a larger one has a probability below 1e-25
     rate = 1 - 3 / np.sqrt(n)
@@ -447,12 +448,12 @@ def largest_rise(
     share: float,
     resamples: int,
 ) -> float:
-    """The quantile at `share`, over resamples, of how far sign · (TPR − FPR) rises above that of
-    the whole table, at the threshold where it rises most.
+    """The quantile, over resamples, of the largest rise: how far sign · (TPR − FPR) lies above its
+    value in the whole table, at the threshold where it does most.
 
-    It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
-    FPR − TPR. positives, negatives: the numbers of rows of each resample, which need not be those
-    of the table.
+    This bounds by how much chance raises a Kolmogorov–Smirnov distance whose threshold is chosen.
+    sign: 1, or −1 for FPR − TPR. positives, negatives: the numbers of rows of each resample, which
+    may differ from the table's. share: of the quantile, such as 0.975.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
@@ -471,11 +472,11 @@ def largest_rise(
 def _rate_errors(
     weight: Ints | Floats, size: int, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """The rate of one class (TPR of the positives, FPR of the negatives) in resamples, less that of
-    the table: (resamples, thresholds).
+    """The rate of one class (TPR of the positives, FPR of the negatives) in resamples, less the
+    rate in the table: (resamples, thresholds).
 
-    weight: the rows of the class with the score of each threshold, highest first. size: those in a
-    resample.
+    weight: the number of rows of the class with the score of each threshold, highest first. size:
+    the number of rows of the class in a resample.
     """
     share_at_threshold = weight / weight.sum()
     resampled_rows = rng.multinomial(size, share_at_threshold, size=resamples)
@@ -493,7 +494,7 @@ def band(
     """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
     bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
-    tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
+    tables: of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
     heights = np.array([curve(table) for table in tables])  # tables × abscissas
     is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
@@ -526,8 +527,8 @@ def resampled_units(
 class PooledRows(NamedTuple):
     """The rows of a table whose neighbouring thresholds are pooled, by cell.
 
-    threshold: the pooled ones, highest first. cell_of_row: the number of each row's cell, that of
-    its threshold for a positive; for a negative the number of thresholds is added.
+    threshold: the pooled thresholds, highest first. cell_of_row: the number of each row's cell: for
+    a positive the number of its threshold, for a negative this plus the number of thresholds.
     """
 
     threshold: Floats
@@ -584,9 +585,10 @@ def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: 
 
 
 def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Counts:
-    """The table of these numbers of rows, without thresholds that no row has.
+    """The table of the sizes of cells, without thresholds that no row has.
 
-    sizes: those of the positives at each threshold, then of the negatives, shape (2 · thresholds,).
+    sizes: the number or weight of the positives at each threshold, then of the negatives, shape
+    (2 · thresholds,).
     """
     by_class = sizes.reshape(2, -1)
     has_rows = by_class.sum(axis=0) > 0

@@ -170,7 +170,7 @@ class CellStatistic(RowStatistic):
     system: int
     square_weights: Floats
 
-    # not those of `RowStatistic`, which look at single rows: a cell does not know its rows
+    # the methods of `RowStatistic` look at single rows, which a cell does not know
     dominated = SpreadStatistic.dominated
     shared_difference = SpreadStatistic.shared_difference
 
@@ -203,8 +203,8 @@ class CellStatistic(RowStatistic):
         return ratio(self.effects.influence, self.rows.weights)
 
     def with_metric(self, metric_at_k: metric.MetricAtK, rows: Rows) -> CellStatistic:
-        """Another metric of the same cells. rows: one per cell, whose classes may be other ones,
-        such as one class against the rest.
+        """The statistic of another metric on the same cells. rows: one per cell, perhaps with other
+        classes than before, such as one class against the rest.
         """
         return replace(self, metric_at_k=metric_at_k, rows=rows)
 
@@ -528,7 +528,7 @@ class ClassMeanStatistic(InfluenceStatistic):
         return kind.scarce(self.positives)
 
     def leave_one_out(self) -> Self:
-        """Itself: the influence values of a scarce mean were added up as those of leaving out each
+        """Itself: the influence values of a scarce mean were already added up by leaving out each
         row.
         """
         return self

@@ -346,7 +346,8 @@ def precision_of_picked(
 def correlated_difference(first: Estimate, second: Estimate, correlation: float) -> Estimate:
     """first − second of two values of the same rows, with limits from those of both by MOVER.
 
-    correlation: of the two values. n: that of the first value. Zou 2008, doi:10.1093/aje/kwn104.
+    correlation: of the errors of the two values. The result has the `n` of the first value. Zou
+    2008, doi:10.1093/aje/kwn104.
 
     >>> e = correlated_difference(wilson(56, 70), wilson(49, 70), 0.5)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)

@@ -34,8 +34,8 @@ def difference(
     """The treatment's value − the control's, a mean or a ratio of sums each, tested by Welch's t on
     Satterthwaite's degrees of freedom.
 
-    p and limits are NaN if an arm has fewer than two users or neither arm varies.
-    Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    unit, method: what a page calls a user and the test. p and limits are NaN if an arm has fewer
+    than two users or neither arm varies. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
