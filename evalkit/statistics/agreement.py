@@ -124,7 +124,7 @@ def interval_alpha(ratings: Ratings) -> Disagreement:
 
 
 def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expected) -> Disagreement:
-    """The observed and the expected disagreement of two raters where chance pairs any two different
+    """The observed and the expected disagreement of Krippendorff's α: chance pairs any two of all
     ratings, of either rater, so that both raters have the frequencies of all ratings.
 
     observed: the disagreement of each unit. expected: (values, others) -> for each value its mean
@@ -132,7 +132,8 @@ def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expecte
     """
     pooled = np.concatenate([ratings.first, ratings.second])
     first_disagreement, second_disagreement = np.split(expected(pooled, pooled), 2)
-    # `expected` pairs each rating also with itself, with which it agrees: the factor undoes it
+    # `expected` pairs each rating also with itself, with which it agrees. A mean over the other
+    # ratings alone is larger by this factor.
     without_itself = ratio(len(pooled), len(pooled) - 1)
     disagreement_of_unit = without_itself * (first_disagreement + second_disagreement)
     mean = float(disagreement_of_unit.mean() / 2)  # of a rating; a unit has two
@@ -149,17 +150,19 @@ def ac1(ratings: Ratings) -> Disagreement:
     pooled = np.concatenate([ratings.first, ratings.second])
     categories, number = np.unique(pooled, return_inverse=True)
     share = np.bincount(number) / len(number)
-    other_categories = max(len(categories) - 1, 1)  # q − 1, or 1 to divide by
+    # q − 1; with a single category Σ π (1 − π) is 0, whatever it is divided by
+    other_categories = max(len(categories) - 1, 1)
     chance_agreement = share @ (1 - share) / other_categories
     # the derivative of the chance agreement by π of the category of each rating
     derivative = (1 - 2 * share[number]) / other_categories
     derivative_of_first, derivative_of_second = np.split(derivative, 2)
+    # a unit adds the same to π of both its ratings' categories
     unit_derivative = (derivative_of_first + derivative_of_second) / 2
+    influence_on_agreement = unit_derivative - unit_derivative.mean()  # times n
     return Disagreement(
         ratings.unequal,
         expected=float(1 - chance_agreement),
-        # the sign is that of disagreement, 1 − agreement
-        influence_on_expected=unit_derivative.mean() - unit_derivative,
+        influence_on_expected=-influence_on_agreement,
     )
 
 
@@ -167,8 +170,9 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     """A coefficient, 1 − observed / expected disagreement, with its interval by the delta method;
     NaN if no disagreement is to be expected.
 
-    Its standard error has the degrees of freedom that the kurtosis of the units' influence leaves.
-    Without any disagreement the limits are Wilson's.
+    ratings: those that `coefficient` was computed from, whose clusters the error needs. The degrees
+    of freedom of the standard error follow from the kurtosis of the units' influence. Without any
+    observed disagreement the error is 0, and `ranged_t` gives Wilson's limits.
 
     >>> judge, human = np.array([1, 1, 0, 0, 1, 1, 0, 1.0]), np.array([1, 0, 0, 0, 1, 1, 0, 1.0])
     >>> ratings = Ratings(judge, human)
@@ -178,7 +182,7 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     observed, expected, influence_on_expected = coefficient
     n = len(observed)
     quotient = ratio(observed.mean(), expected)
-    # n times the influence of each unit on −quotient, by the delta method
+    # n times the influence of each unit on the coefficient, 1 − quotient, by the delta method
     deviation = observed - observed.mean()
     influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
     spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, ParameterError
 from evalkit.statistics.spread import Interval
 
-LEAST_LEVEL = 0.75  # of one-sided limits: those at 2 · level − 1 and of equivalence must exist
+# of one-sided limits, which are two-sided ones at 2 · level − 1: a comparison needs more than 0.5
+LEAST_LEVEL = 0.75
 
 
 class Tails(NamedTuple):
@@ -24,11 +25,11 @@ class Tails(NamedTuple):
 
     @classmethod
     def symmetric(cls, p: float, value: float, overlap: float = 0.0) -> "Tails":
-        """The tails of a null distribution that is symmetric around 0, from the two-sided p; NaN if
-        this is.
+        """The tails of a null distribution that is symmetric around 0, from the two-sided p; both
+        NaN if p is NaN.
 
         value: the observed difference. overlap: by how much the tails add up to more than 1, the
-        probability of exactly this difference; 0 of a continuous distribution.
+        probability of exactly this difference; 0 for a continuous distribution.
 
         >>> Tails.symmetric(0.25, -1.0, overlap=0.125)  # three of three fair coins
         Tails(lower=0.125, upper=1.0)
@@ -38,7 +39,7 @@ class Tails(NamedTuple):
         if value == 0:
             half = (1 + overlap) / 2
             return cls(half, half)
-        tail_away_from_0 = p / 2  # of at least the observed difference, if that is above 0
+        tail_away_from_0 = p / 2  # the upper tail if the observed difference is above 0
         tail_containing_0 = min(1 - tail_away_from_0 + overlap, 1.0)
         if value > 0:
             return cls(lower=tail_containing_0, upper=tail_away_from_0)

@@ -51,8 +51,8 @@ class GroupAreas(GroupEstimates):
     Where two groups both have fewer than `FEW_ROWS` positive or negative rows, the limits of their
     difference are the ends of all differences θ₁ − θ₂ with (g₁(A₁) − g₁(θ₁))² + (g₂(A₂) − g₂(θ₂))²
     ≤ z², A being the observed areas and g the scale of each group. Limits by MOVER would be too
-    wide: they add the far limit of the one group, which lies where its variance is largest. All
-    other pairs have limits by MOVER.
+    wide: they add the limit of a group that lies farthest from its area, where its variance is
+    largest. All other pairs of groups have limits by MOVER.
 
     areas, positives, negatives: (groups,). slope: of the linear function, 2 for Gini.
     """
@@ -64,9 +64,11 @@ class GroupAreas(GroupEstimates):
 
     @cached_property
     def errors_if_equal(self) -> Floats:
-        """The standard errors if all true areas are equal: of small groups those by Hanley and
-        McNeil at the mean of the observed areas. Their own are smallest where an area happens to be
-        highest, so that equal areas would hardly ever look different enough.
+        """The standard errors if all true areas are equal, (groups,): for a small group that of
+        Hanley and McNeil at the mean of the observed areas, for another group its own.
+
+        The own error of a small group is smallest where its area happens to be highest, so that
+        equal areas would hardly ever look different enough.
         """
         rows = np.array([self._rows_of_a_class(group) for group in range(len(self.areas))])
         known = ~np.isnan(self.areas)
@@ -108,10 +110,12 @@ class GroupAreas(GroupEstimates):
         by_mover = GroupEstimates.differences(self, level)
         small_groups = self._small_groups
         z = normal_quantile(level)
-        # points of the circle of radius z around the groups' scaled areas: (small groups, angles)
-        of_row = self._areas_at(small_groups, z * np.cos(ANGLES))
-        of_column = self._areas_at(small_groups, z * np.sin(ANGLES))
-        differences = self.slope * (of_row[:, None] - of_column)  # (row, column, angles)
+        # On the scales of both groups, the pairs of true areas that are not rejected are a disc of
+        # radius z around the observed pair. Areas rise with the scale, so that their difference is
+        # largest and smallest on the circle: (small groups, angles).
+        row_areas = self._areas_at(small_groups, z * np.cos(ANGLES))
+        column_areas = self._areas_at(small_groups, z * np.sin(ANGLES))
+        differences = self.slope * (row_areas[:, None] - column_areas)  # (row, column, angles)
         low = by_mover.low.copy()
         high = by_mover.high.copy()
         small_pairs = np.ix_(small_groups, small_groups)
@@ -120,13 +124,16 @@ class GroupAreas(GroupEstimates):
         return LimitArrays(low, high)
 
     def _areas_at(self, groups: Ints, distances: Floats) -> Floats:
-        """The areas of some groups at distances from their scaled observed areas, in standard
-        errors: (groups, distances).
+        """The areas of some groups at distances from the observed areas, in standard errors, that
+        is on each group's `AreaScale`: (groups, distances).
+
+        groups: their numbers. distances: the same for all groups, below 0 for smaller areas. An
+        observed area is first shrunk towards ½ by `ADDED_ROWS`.
         """
         areas = np.empty((len(groups), len(distances)))
         for place, group in enumerate(groups):
             scale = AreaScale(self.positives[group], self.negatives[group])
             rows = self._rows_of_a_class(group)
-            shrunk = (self.areas[group] * rows + ADDED_ROWS / 2) / (rows + ADDED_ROWS)
-            areas[place] = scale.to_area(scale.from_area(shrunk) + distances)
+            shrunk_area = (self.areas[group] * rows + ADDED_ROWS / 2) / (rows + ADDED_ROWS)
+            areas[place] = scale.to_area(scale.from_area(shrunk_area) + distances)
         return areas

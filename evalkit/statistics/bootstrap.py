@@ -71,7 +71,8 @@ def resampled_each(
         rows = np.asarray(columns, float)
         distinct = _distinct(rows)
         is_repeated = MEAN_REPEATS * len(distinct.rows) < len(rows)
-        # faster than weights of all rows, see `FEW_DISTINCT`
+        # if it is faster to draw how often each distinct row is in a sample than a weight of each
+        # row, see `FEW_DISTINCT`
         counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
         if is_repeated and counts_are_faster:
             sums[number] = _sums_of_repeated(distinct.rows, distinct.counts, rng(), resamples)
@@ -289,9 +290,10 @@ def defined(replicates: ArrayLike) -> Floats:
 def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTerms:
     """The bias correction and the acceleration of a BCa interval.
 
-    value: the statistic. replicates: its values on bootstrap samples. effect: the influence l of
-    each unit on it. The bias correction is the normal quantile of the share of replicates below the
-    value, 0 without replicates. The acceleration is Σ l³ / (6 (Σ l²)^1.5), 0 if all l are 0.
+    value: the statistic. replicates: its values on bootstrap samples; NaN ones are left out.
+    effect: the influence l of each unit on the statistic. The bias correction is the normal
+    quantile of the share of replicates below the value, 0 without replicates. The acceleration is
+    Σ l³ / (6 (Σ l²)^1.5), 0 if all l are 0.
     """
     from statistics import NormalDist
 
@@ -309,8 +311,8 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> BcaTer
 
 
 def _midrank_share(value: float, replicates: Floats) -> float:
-    """The share of replicates below the value, where equal ones count half. It is at least half a
-    replicate away from 0 and 1, whose normal quantiles are infinite.
+    """The share of replicates below the value, where replicates equal to the value count half. The
+    share is at least half a replicate away from 0 and 1, whose normal quantiles are infinite.
     """
     below = np.sum(replicates < value)
     ties = np.sum(replicates == value)
@@ -319,12 +321,14 @@ def _midrank_share(value: float, replicates: Floats) -> float:
 
 
 def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
-    """How often each of n rows is drawn in samples of n with replacement: (samples, n), written to
-    `out`, which has this shape.
+    """How often each of n rows is drawn in samples of n with replacement: (samples, n).
 
-    Independent Poisson counts, given their sum, are multinomial. With many rows they are drawn with
-    a rate just below 1, so that their sum is nearly always a few draws short of n, which are then
-    drawn one by one. Of 700 samples one has a sum above n: all of it is drawn one by one.
+    out: an array of the shape of the result, which it is written to if n is at least POISSON_ROWS.
+
+    Independent Poisson counts, given their sum, are multinomial. With many rows these counts are
+    drawn with a rate just below 1, so that their sum is nearly always a few draws short of n. The
+    missing draws are then made one by one. Of 700 samples one has a sum above n: all its draws are
+    made one by one.
     """
     samples, n = out.shape
     if n < POISSON_ROWS:
@@ -381,8 +385,9 @@ def _poisson(n: int) -> PoissonCodes:
     """The codes of Poisson counts whose rate is 1 − 3/√n: the sum of n counts lies three of its
     standard deviations below n.
 
-    A count of the probability p should have CODES · p codes. It has the whole part of this number;
-    the fractions that remain, divided by their sum, are the distribution for all other codes.
+    n: the number of rows in a sample. A count of the probability p should have CODES · p codes. The
+    count gets the whole part of this number of codes. The fractions that remain of all counts,
+    divided by their sum, are the distribution of the counts for all other codes.
     """
     count = np.arange(25)  # a larger one has a probability below 1e-25
     rate = 1 - 3 / np.sqrt(n)
@@ -443,12 +448,12 @@ def largest_rise(
     share: float,
     resamples: int,
 ) -> float:
-    """The quantile at `share`, over resamples, of how far sign · (TPR − FPR) rises above that of
-    the whole table, at the threshold where it rises most.
+    """The quantile, over resamples, of the largest rise: how far sign · (TPR − FPR) lies above its
+    value in the whole table, at the threshold where it does most.
 
-    It bounds by how much chance raises a KS distance whose threshold is chosen. sign: 1, or −1 for
-    FPR − TPR. positives, negatives: the numbers of rows of each resample, which need not be those
-    of the table.
+    This bounds by how much chance raises a Kolmogorov–Smirnov distance whose threshold is chosen.
+    sign: 1, or −1 for FPR − TPR. positives, negatives: the numbers of rows of each resample, which
+    may differ from the table's. share: of the quantile, such as 0.975.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
@@ -467,11 +472,11 @@ def largest_rise(
 def _rate_errors(
     weight: Ints | Floats, size: int, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """The rate of one class (TPR of the positives, FPR of the negatives) in resamples, less that of
-    the table: (resamples, thresholds).
+    """The rate of one class (TPR of the positives, FPR of the negatives) in resamples, less the
+    rate in the table: (resamples, thresholds).
 
-    weight: the rows of the class with the score of each threshold, highest first. size: those in a
-    resample.
+    weight: the number of rows of the class with the score of each threshold, highest first. size:
+    the number of rows of the class in a resample.
     """
     share_at_threshold = weight / weight.sum()
     resampled_rows = rng.multinomial(size, share_at_threshold, size=resamples)
@@ -489,7 +494,7 @@ def band(
     """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
     bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
-    tables: those of bootstrap samples. curve: a table -> the heights at fixed abscissas.
+    tables: of bootstrap samples. curve: a table -> the heights at fixed abscissas.
     """
     heights = np.array([curve(table) for table in tables])  # tables × abscissas
     is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
@@ -522,8 +527,8 @@ def resampled_units(
 class PooledRows(NamedTuple):
     """The rows of a table whose neighbouring thresholds are pooled, by cell.
 
-    threshold: the pooled ones, highest first. cell_of_row: the number of each row's cell, that of
-    its threshold for a positive; for a negative the number of thresholds is added.
+    threshold: the pooled thresholds, highest first. cell_of_row: the number of each row's cell: for
+    a positive the number of its threshold, for a negative this plus the number of thresholds.
     """
 
     threshold: Floats
@@ -580,9 +585,10 @@ def _draw_cell_counts(size: Ints | Floats, rng: np.random.Generator, resamples: 
 
 
 def _table_without_empty_cells(threshold: Floats, sizes: Ints | Floats) -> Counts:
-    """The table of these numbers of rows, without thresholds that no row has.
+    """The table of the sizes of cells, without thresholds that no row has.
 
-    sizes: those of the positives at each threshold, then of the negatives, shape (2 · thresholds,).
+    sizes: the number or weight of the positives at each threshold, then of the negatives, shape
+    (2 · thresholds,).
     """
     by_class = sizes.reshape(2, -1)
     has_rows = by_class.sum(axis=0) > 0
@@ -645,13 +651,14 @@ class ThresholdChoice:
         self, c: Counts, table: Counts, units: int, rng: np.random.Generator
     ) -> Floats:
         """`FINER_CANDIDATES` thresholds of `c`, some perhaps more than once, spread evenly over the
-        range in which the rule chooses on pilot samples, with a margin. None if the rule chooses no
-        threshold on any pilot, or if the choices already spread over `ENOUGH_CANDIDATES` of the
-        candidates that were found so far.
+        range in which the rule chooses on pilot samples, with a margin on both sides. The array is
+        empty if no more are needed, as the choices spread over `ENOUGH_CANDIDATES` of the present
+        candidates, or if the rule chooses no threshold on any pilot.
 
-        table: `c` at these candidates. units: the number of units that the rows of `c` belong to.
+        c: the counts at all thresholds. table: those at the present candidates. units: the number
+        of units that the rows of `c` belong to. rng: draws the pilots.
         """
-        # a pilot has about as many rows as there are units, each with the weight 1
+        # (2 · candidates,): a pilot has about as many rows as there are units, each of weight 1
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
         pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOT_SAMPLES, len(sizes)))
@@ -674,12 +681,15 @@ class ThresholdChoice:
 
     def from_rows(self, rows: Rows) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
-        rows at the same threshold, as `from_parts`, for rows in memory. Units are put into at most
-        `MAX_PARTS` parts at random, which are drawn as a whole.
+        rows at the same threshold, as `from_parts`, for rows in memory.
+
+        Units are put into at most `MAX_PARTS` parts at random, which are drawn as a whole: sums by
+        part and candidate then take the place of the rows in every sample.
         """
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
-        candidate = influence.threshold_index(threshold, rows.scores)  # of each row
+        # the number of each row's threshold
+        candidate = influence.threshold_index(threshold, rows.scores)
         parts = min(units.total, MAX_PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts
@@ -728,7 +738,7 @@ class ThresholdChoice:
 
     def _at_choices(self, table: Counts, sizes: Ints | Floats) -> RechosenCounts:
         """The counts of each sample at the threshold chosen on it, and those of `table`, the table
-        of all rows, at the same threshold.
+        of all rows, at the same threshold: NaN for a sample on which the rule chooses none.
 
         sizes: the weights of each sample's cells, of the positives at each threshold and then of
         the negatives: (samples, 2 · thresholds).
@@ -739,9 +749,10 @@ class ThresholdChoice:
             _fields_at(sample, threshold)
             for sample, threshold in zip(samples, thresholds, strict=True)
         ]
-        of_samples = Counts(*np.array(by_sample).T)  # one array per field of `Counts`
-        of_all_rows = Counts(*_fields_at(table, thresholds))
-        return RechosenCounts(of_samples, of_all_rows)
+        # one array per field of `Counts`, with a number per sample
+        sample_counts = Counts(*np.array(by_sample).T)
+        counts_of_all_rows = Counts(*_fields_at(table, thresholds))
+        return RechosenCounts(sample_counts, counts_of_all_rows)
 
 
 def _table_of(threshold: Floats, sizes: Ints | Floats) -> Counts:

@@ -170,7 +170,7 @@ class CellStatistic(RowStatistic):
     system: int
     square_weights: Floats
 
-    # not those of `RowStatistic`, which look at single rows: a cell does not know its rows
+    # the methods of `RowStatistic` look at single rows, which a cell does not know
     dominated = SpreadStatistic.dominated
     shared_difference = SpreadStatistic.shared_difference
 
@@ -203,8 +203,8 @@ class CellStatistic(RowStatistic):
         return ratio(self.effects.influence, self.rows.weights)
 
     def with_metric(self, metric_at_k: metric.MetricAtK, rows: Rows) -> CellStatistic:
-        """Another metric of the same cells. rows: one per cell, whose classes may be other ones,
-        such as one class against the rest.
+        """The statistic of another metric on the same cells. rows: one per cell, perhaps with other
+        classes than before, such as one class against the rest.
         """
         return replace(self, metric_at_k=metric_at_k, rows=rows)
 
@@ -235,6 +235,7 @@ class CellStatistic(RowStatistic):
         if moments is None:
             joint = self.on_joint_rows(second)
             difference = joint.first.row_influence - joint.second.row_influence
+            # of either statistic: both have the same joint cells
             return self._spread_of(difference, statistic=joint.first)
         return combined_spread(
             moments,
@@ -294,16 +295,18 @@ class CellStatistic(RowStatistic):
         return np.array_equal(self.sums.size, other.sums.size)
 
     def _spread_of(self, influence: Floats, statistic: RowStatistic) -> Spread:
-        """The spread of the influence of independent rows, from that of a row of weight 1 in each
-        cell of `statistic`: (cells,).
+        """The spread of the influence values of independent rows.
+
+        influence: of a row of weight 1 in each cell, (cells,); a row has its weight times this.
+        statistic: whose cells these are, a `CellStatistic`: this one, or one with joint cells.
         """
         assert isinstance(statistic, CellStatistic)
-        # a row's influence is its weight times that of weight 1, so that its square has weight²
-        square = float(statistic.square_weights @ influence**2)
+        square = float(statistic.square_weights @ influence**2)  # Σ (weight · influence)²
+        # for skewness and kurtosis a row counts as `weight` rows of weight 1
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
-            max(square, 0.0),
+            square,
             kish=self.freedom + 1,
             standardised_power=by_frequency.standardised_power,
         )
@@ -331,20 +334,23 @@ class CellStatistic(RowStatistic):
         return xy_is_same and np.allclose(yy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
 
     def on_joint_rows(self, second: Self) -> JointRows:
-        """Both statistics with the same rows: one per joint cell, whose rows have the same actual
-        class and the same two predictions, so that a row of it has one influence on each metric.
+        """Both statistics with the same rows, one per joint cell. All rows of a joint cell have the
+        same actual class and the same two predictions, and so the same influence on each metric.
         """
         lower = min(self.system, second.system)
         higher = max(self.system, second.system)
         joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
-        # joint cells have the predictions of the system with the lower number first
-        own_rows = joint_cells.rows(system=int(self.system != lower), classes=classes)
-        other_rows = joint_cells.rows(system=int(second.system != lower), classes=classes)
-        squares = joint_cells.squares
+        # the place of each system's predictions in the joint cells, in which the lower number is
+        # first: 0 or 1
+        own_place = int(self.system != lower)
+        second_place = int(second.system != lower)
+        own_rows = joint_cells.rows(own_place, classes)
+        second_rows = joint_cells.rows(second_place, classes)
+        squares = joint_cells.squares  # Σ weight² of each joint cell
         return JointRows(
             first=replace(self, rows=own_rows, square_weights=squares),
-            second=replace(second, rows=other_rows, square_weights=squares),
+            second=replace(second, rows=second_rows, square_weights=squares),
             square_weight=squares,
         )
 
@@ -442,6 +448,7 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         """True if both have the same counts at each score, and each unit has the same influence on
         both: its influence on their difference has no spread.
         """
+        # a mean over classes has no table, so that equality is not known
         if self.tables is None or other.tables is None:  # type: ignore[redundant-expr]
             return False  # type: ignore[unreachable]
         if self.difference_spread(other).error != 0:
@@ -462,20 +469,21 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
 
     def squares_by_class(self, second: Self) -> ClassSquares:
         """For each class that occurs, Σ squared influence of its rows on the difference, and the
-        number of its rows; no class if rows are weighted or clustered (`powers` is then empty).
+        number of its rows. No class if rows are weighted or clustered (`powers` is then empty), or
+        if a row may have several labels (`rows_per_class` is then empty).
         """
         if not self.powers:
             return NO_CLASSES
         occurs = self.rows_per_class > 0
         squares, _ = self._difference_powers(second).T  # Σ l² of each class, and its Σ l⁴
-        # where rows may have several labels, there is no number of rows, and no class is returned
-        squares = squares[: len(occurs)]
+        squares = squares[: len(occurs)]  # none without numbers of rows
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, second: Self) -> Spread:
-        """The spread of the units' influence l on the difference, if both systems are equal: from
-        Σ l² and Σ l⁴ where these were added up (`powers`), with which it has a kurtosis; otherwise
-        that of `difference_spread`.
+        """The spread of the units' influence l on the difference, if both systems are equal.
+
+        It follows from Σ l² and Σ l⁴, which gives its kurtosis, if these sums were added up
+        (`powers`). Otherwise it is that of `difference_spread`.
         """
         if not self.powers:
             return self.difference_spread(second)
@@ -520,7 +528,7 @@ class ClassMeanStatistic(InfluenceStatistic):
         return kind.scarce(self.positives)
 
     def leave_one_out(self) -> Self:
-        """Itself: the influence values of a scarce mean were added up as those of leaving out each
+        """Itself: the influence values of a scarce mean were already added up by leaving out each
         row.
         """
         return self
@@ -573,16 +581,19 @@ class CellMoments(Moments):
     """
 
     def __add__(self, other: Moments) -> CellMoments:
-        """The moments over the units of both, which must be different units. The weights of each
-        unit are kept, for methods that need every unit, as long as both have them and the units are
-        at most `max_units` together; more would take too much memory.
+        """The moments over the units of both, which must be different units; means and sums of
+        cubes stay 0.
+
+        The weights of each unit are kept, for methods that need every unit, if both have them and
+        the units are at most `max_units` together; more would take too much memory.
         """
         from scipy import sparse
 
         n = self.n + other.n
         unit_columns = None
         if n <= self.max_units and self.unit_columns is not None and other.unit_columns is not None:
-            (units,) = self.unit_columns  # here always one element: matrices are stacked at once
+            # one element each: here sparse matrices are joined at once, not kept as pieces
+            (units,) = self.unit_columns
             (other_units,) = other.unit_columns
             key = np.append(units.key, other_units.key)
             weights = sparse.vstack([units.columns, other_units.columns], "csr")
@@ -615,6 +626,11 @@ class CellCounter:
     max_cells: int = USUAL.bins
     max_units: int = 0
 
+    @property
+    def weight_of_one(self) -> float:
+        """The weight that a counted 1 stands for: `scale`, or 1 if rows are unweighted."""
+        return self.scale or 1.0
+
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole multiple of `scale`; None if rows are unweighted."""
         if self.scale is None:
@@ -625,15 +641,16 @@ class CellCounter:
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
         """The rows of a block by cell: their number and weight by actual class and the class that
-        each system predicts.
+        each system predicts, under the number of the system twice.
 
-        For the comparison of two systems there is more. If rows are independent, each pair of
-        systems has a table by actual class and the two classes that they predict. If rows are
-        clustered, there are sums, over units, of products of a unit's weights in two cells:
-        `products` then has one element, otherwise none.
+        Two systems are compared from further sums. If rows are independent, these are the rows by
+        actual class and the two classes that a pair of systems predicts, under both numbers, the
+        lower first. If rows are clustered, `products` has one element: the products of a unit's
+        weights in two cells, summed over units.
 
-        actual: the class of each row, (rows,). predicted: one such array per system. weight: as
-        from `weights`.
+        actual: the class of each row, (rows,). predicted: the class that each system predicts for
+        each row, (systems, rows). weight: of each row in whole multiples of `scale`, None if rows
+        are unweighted; see `weights`.
         """
         k = self.classes
         cells = dict[tuple[int, int], Tally]()
@@ -659,16 +676,16 @@ class CellCounter:
         return Tally(max_bins=self.max_cells, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
-        """The number of rows by cell and, for weighted rows, Σ weight as a multiple of `scale` and
-        Σ weight² as one of `square_scale`, rounded by row: one bin per cell that occurs, with the
-        number of the cell in the place of a score.
+        """One bin per cell that occurs, with the number of the cell in the place of a score. Its
+        sums are the number of rows and, for weighted rows, Σ weight as a multiple of `scale` and
+        Σ weight² as a multiple of `square_scale`, each row's rounded to a whole multiple.
 
         cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, a
-        multiple of `scale`, as from `weights`.
+        multiple of `scale`, as from `weights`; None if rows are unweighted.
         """
         columns = [np.ones(len(cell_of_row), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
-            squares = (weight * (self.scale or 1.0)) ** 2
+            squares = (weight * self.weight_of_one) ** 2
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
         if possible_cells > MAX_DENSE_CELLS:  # too many for an array of all: the rows are sorted
             codes_of_rows = grid.codes(cell_of_row.astype(np.float64))
@@ -694,14 +711,15 @@ class CellCounter:
         (cells, cells). If the rows of a unit are spread over blocks, the weights themselves,
         (cells, units), which other blocks add to.
 
-        actual, predicted: as in `count`. whole_weight: the weights in whole numbers, None for 1.
+        actual, predicted: as in `count`. whole_weight: of each row, a multiple of `scale`, as from
+        `weights`; None if rows are unweighted.
         """
         from scipy import sparse
 
         k = self.classes
         weight = np.ones(len(block))
         if whole_weight is not None:
-            weight = (whole_weight * (self.scale or 1.0)).astype(np.float64)
+            weight = (whole_weight * self.weight_of_one).astype(np.float64)
         cell_of_row = []  # for each system the number of each row's cell among those of all systems
         for system, predicted_class in enumerate(predicted):
             system_and_actual = system * k + actual
@@ -715,13 +733,15 @@ class CellCounter:
             for cell in cell_of_row:
                 cell_and_unit = cell * units + unit
                 sums = sums + np.bincount(cell_and_unit, weight, cells * units)
-            return UnitSums(hashes, sums.reshape(cells, units), 0)
-        # sparse, as most cells are empty in a unit; entries at the same position are added up
+            # `max_units` limits nothing: sums by unit keep all units
+            return UnitSums(hashes, sums.reshape(cells, units), max_units=0)
+        # (units, cells), sparse, as most cells are empty in a unit; entries at the same position
+        # are added up
         entries = np.tile(weight, systems)
         positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
-        not_kept = np.zeros(cells)
+        not_kept = np.zeros(cells)  # means and sums of cubes, see `CellMoments`
         return CellMoments(
             n=units,
             mean=not_kept,
@@ -759,8 +779,8 @@ class CellCounter:
         """The cells of one system, or of two, with their sums, from the bins of `_bins`. systems: 1
         or 2.
         """
-        # the score of a bin is the number of its cell, which holds the class and the predictions as
-        # the digits of a number to the base of the classes
+        # The score of a bin is the number of its cell, whose digits to the base of the number of
+        # classes are the actual class and then each prediction.
         cell = grid.scores(bins.low).astype(np.int64)
         actual, *predicted = np.unravel_index(cell, (self.classes,) * (1 + systems))
         if len(bins.sums) == 1:  # unweighted: weights and their squares are 1 per row
@@ -773,7 +793,7 @@ class CellCounter:
             actual=actual,
             predicted=tuple(predicted),
             n=rows,
-            weight=weight * (self.scale or 1.0),
+            weight=weight * self.weight_of_one,
             squares=squares * self.square_scale,
         )
 
@@ -794,8 +814,8 @@ class DecisionsByThreshold:
 
     @classmethod
     def from_rows(cls, rows: Rows, table: Counts) -> DecisionsByThreshold:
-        """The decisions on rows at each threshold of `table`, the counts of these rows, in the
-        order of these thresholds, which descend.
+        """The decisions on rows at each threshold of `table`, in the order of its thresholds, the
+        highest first. table: the counts of these rows.
         """
         numbered = units_of(rows)
         units = len(numbered.weight_of_unit)
@@ -811,12 +831,13 @@ class DecisionsByThreshold:
                 second=products_of_cells,
                 third=not_needed,
                 max_units=0,
-                unit_columns=None,
+                unit_columns=None,  # single units are not needed either
             )
             by_threshold.append(
                 SliceCells(
                     classes=2,
-                    layout=Layout.WEIGHTED,  # its methods hold for unweighted clusters as well
+                    # rows may be weighted; the methods hold for unweighted clusters as well
+                    layout=Layout.WEIGHTED,
                     n=units,
                     by_system=[cells],
                     by_pair={},
@@ -853,20 +874,23 @@ FALSE_NEGATIVE = 2
 
 def _error_squares(slice_cells: SliceCells) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, (3,), with the influence x of a unit on FP / n, the share
-    of false positives among all rows, and y on FN / n: from them follows the variance of any
-    weighted sum of both. slice_cells: the decisions of one system at a threshold.
+    of false positives among all rows, and y on FN / n, the share of false negatives. The variance
+    of any weighted sum of both shares follows from them.
+
+    slice_cells: the decisions of one system at a threshold.
     """
     assert slice_cells.moments is not None
     (cells,) = slice_cells.by_system
     n = cells.weight.sum()
-    weight_of_cell = np.bincount(slice_cells.column_of_cell(0), cells.weight, 4)
+    # in the order TN, FP, FN, TP, also of cells without rows, which `cells` does not have
+    weight_of_cell = np.bincount(slice_cells.column_of_cell(system=0), cells.weight, minlength=4)
     errors = [FALSE_POSITIVE, FALSE_NEGATIVE]
     # n times the influence of a row in each of the 4 cells, on FP / n (first line) and on FN / n:
-    # 1 in the cell of the error, else 0, less the rate
+    # 1 in the cell of the error, else 0, less the share; (2, 4)
     influence_of_cell = np.eye(4)[errors] - weight_of_cell[errors, None] / n
     products = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
     (xx, xy), (_, yy) = products
-    # rounding may leave a sum of squares below 0; Σ x y may really be below 0
+    # rounding may leave a sum of squares below 0; Σ x y may be negative without rounding
     return np.array([max(xx, 0.0), 2 * xy, max(yy, 0.0)])
 
 
@@ -887,7 +911,7 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
     # as searchsorted needs ascending values
     entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entry, kind="stable")
-    # the rows of each threshold are neighbours in `order`; this is where those of each one end
+    # the rows that enter at a threshold are neighbours in `order`, and end at the number in `ends`
     following = np.arange(1, len(threshold) + 1)
     ends = np.searchsorted(entry[order], following)
     for entering in np.split(order, ends[:-1]):

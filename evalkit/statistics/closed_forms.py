@@ -44,10 +44,12 @@ def ranged_t(
     distance from the bound if only one is finite, untransformed if none is.
 
     error, freedom: the standard error on the untransformed scale and its degrees of freedom; the
-    delta method carries it to the scale, on which limits stay inside the range. If the value lies
-    at an end of the range, or if the error is 0, Wilson's limits of freedom + 1 units are used
-    instead. A range with an infinite bound has no such limits: the interval of a value with error 0
-    then has no width. NaN limits if freedom is 0 or below.
+    delta method carries it to the scale, on which limits stay inside the range. n: the number of
+    units, which the result only reports. method: what it is called, by default by its scale.
+
+    In a range with two finite ends Wilson's limits of freedom + 1 units are used if the value lies
+    at an end or the error is 0. In a range with an infinite end the interval has no width if the
+    error is 0 or the value lies at the other end. NaN limits if freedom is 0 or below.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -132,12 +134,14 @@ def overlap(
     hits: float, missed: float, false: float, *, weight: float, times: float, level: float
 ) -> Estimate:
     """times · TP / (times · TP + weight · FN + FP), such as F-beta, with limits from those of two
-    shares; `times` and `weight` are factors.
+    shares.
 
-    hits: TP. missed: FN. false: FP. The Jaccard index J, the share of TP in TP + FN + FP, and the
-    share of FN in FN + FP have Wilson's limits, which are combined by MOVER. With weight 1 the
-    second share has no effect. Weight 1 and times 2 give F1 = 2J / (1 + J); weight b² and times 1 +
-    b² give F-beta. NaN limits if there is neither a hit nor an error.
+    hits: TP. missed: FN. false: FP. times: the factor of TP. weight: the factor of FN. Weight 1 and
+    times 2 give F1 = 2J / (1 + J); weight b² and times 1 + b² give F-beta.
+
+    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have
+    Wilson's limits, which are combined by MOVER. With weight 1 the second share has no effect. NaN
+    limits if there is neither a hit nor an error.
 
     >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
     >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
@@ -160,7 +164,8 @@ def overlap(
 
     jaccard = wilson(hits, rows, level=level)
     missed_share = wilson(missed, errors, level=level)
-    # Without errors the share is unknown: for the lower limit all are of the kind that costs more.
+    # Without errors the value is 1 for any share. In the lower limit, which has errors, all of them
+    # are then of the kind that costs more: FN if their weight is above 1, else FP.
     observed_share = missed_share.value if errors else float(weight > 1)
     value = metric(jaccard.value, observed_share)
     # the metric if one share goes to its limits and the other stays
@@ -288,6 +293,10 @@ def _correlation_with_base(
     precision = ratio(hits, picked)
     base = ratio(positives, total)
     depth = ratio(picked, total)
+    # Covariance and variance are sums over rows of products of their influence (delta method). On
+    # the precision it is (y − share_near_cut_off) / picked for a picked row with label y, which
+    # pushes out a row near the cut-off, less the mean of this over all rows. On the base rate it is
+    # (y − base) / total.
     # the covariance times the number of all rows
     covariance = precision * (1 - share_near_cut_off) - base * (precision - share_near_cut_off)
     # the variance of the precision times the number of picked rows, with what rows add that enter
@@ -337,7 +346,8 @@ def precision_of_picked(
 def correlated_difference(first: Estimate, second: Estimate, correlation: float) -> Estimate:
     """first − second of two values of the same rows, with limits from those of both by MOVER.
 
-    correlation: of the two values. n: that of the first value. Zou 2008, doi:10.1093/aje/kwn104.
+    correlation: of the errors of the two values. The result has the `n` of the first value. Zou
+    2008, doi:10.1093/aje/kwn104.
 
     >>> e = correlated_difference(wilson(56, 70), wilson(49, 70), 0.5)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -392,12 +402,11 @@ def lift_of_few(
     hits: float, positives: float, depth: float, share_near_cut_off: float, *, n: int, level: float
 ) -> Estimate:
     """The lift of the picked rows (the highest-scored ones) as recall / depth, with Wilson's limits
-    of the recall.
+    of the recall: for fewer positives than picked rows, as the recall then has most of the error.
 
-    hits: positives among the picked rows. depth: the share of the n rows that is picked.
-    share_near_cut_off: as in `lift`. The sample size of the limits is the number of positives with
-    the same variance. It allows for the fixed number of picked rows: a row that enters pushes
-    another one out.
+    hits: positives among the picked rows. positives: among all rows. depth: the share of the n rows
+    that is picked. share_near_cut_off: as in `lift`. The sample size of Wilson's limits is the
+    number of positives whose binomial variance is that of the recall.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -406,11 +415,12 @@ def lift_of_few(
     recall = float(ratio(hits, positives))
     negatives = n - positives
     picked_negatives = n * depth - hits
-    # the numbers of positives picked or not, then of negatives picked or not
+    # of the four kinds of rows: positives picked or not, then negatives picked or not
     rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
     hit_deviation = np.array([1 - recall, -recall, 0, 0])
     picked_deviation = np.array([1, 0, 1, 0]) - depth
-    # on recall, times the positives: a row that is picked pushes out another one, near the cut-off
+    # of a row on the recall, times the positives: as the number of picked rows is fixed, a picked
+    # row pushes out another one, near the cut-off
     influence = hit_deviation - share_near_cut_off * picked_deviation
     effective_positives = float(positives)
     if 0 < recall < 1:

@@ -121,8 +121,8 @@ def cell_numbers(weight: Floats, max_cells: int = MAX_BAND_CELLS) -> Ints:
     """Group sorted scores into at most `max_cells` cells of neighbours: the number of each score's
     cell, ascending from 0; each score is a cell if there are few enough. weight: of each score.
 
-    Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has
-    its small blocks.
+    Cells are equally long on the mean of two scales: the rank, and a scale that is logarithmic at
+    both ends, where isotonic regression has its small blocks.
 
     >>> cell_numbers(np.ones(3)).tolist()
     [0, 1, 2]
@@ -155,11 +155,12 @@ def _without_gaps(cell: Ints) -> Ints:
 
 def pool_by_rank(c: Counts) -> Counts:
     """The counts with neighbouring scores pooled into at most 1,024 cells of about equal numbers of
-    rows. Labels do not decide what is pooled, which would bias calibration errors.
+    rows. Ranks decide what is pooled: labels would bias calibration errors.
     """
     if len(c.threshold) <= CELLS:
         return c
-    rows = c.positive + c.negative
+    rows = c.positive + c.negative  # at each score
+    # tp + fp are the rows from the highest score down to each one
     middle_rank = (c.tp + c.fp) - rows / 2
     cell = (CELLS * middle_rank / c.total).astype(np.int64)
     return pool(c, _without_gaps(cell))
@@ -168,7 +169,9 @@ def pool_by_rank(c: Counts) -> Counts:
 # Of forecasts -------------------------------------------------------------------------------------
 
 
-MAX_GROUPS = 1_024  # if there are more units, they are put into so many groups at random
+# if there are more units, they are put into so many groups at random, as a number is stored per
+# cell and group
+MAX_GROUPS = 1_024
 
 
 def band_of_means(
@@ -179,9 +182,9 @@ def band_of_means(
     calibrated.
 
     table: the `means` of the rows. In each draw the actual value of a row is its forecast plus its
-    observed error times a standard normal number, one per row or unit, so that neither equal
-    variances nor a distribution is assumed (wild bootstrap, doi:10.1214/aos/1176350142). If there
-    are more than 4,096 distinct forecasts, neighbours are pooled.
+    observed error times a standard normal number, so that neither equal variances nor a
+    distribution is assumed (wild bootstrap, doi:10.1214/aos/1176350142). The rows of a unit get the
+    same normal number. If there are more than 4,096 distinct forecasts, neighbours are pooled.
 
     >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
@@ -201,7 +204,7 @@ def band_of_means(
     unit, names = codes(rows.unit)
     group = unit  # of each row; the rows of a group get the same normal number
     groups = len(names)
-    if groups > MAX_GROUPS:  # put units into groups at random
+    if groups > MAX_GROUPS:  # at random, so that units of a group do not resemble each other
         group_of_unit = rng.integers(MAX_GROUPS, size=len(names))
         group = group_of_unit[unit]
         groups = MAX_GROUPS

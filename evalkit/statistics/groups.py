@@ -78,7 +78,7 @@ class GroupShares:
 
     @property
     def errors_if_equal(self) -> Floats:
-        """The same errors: the added rows keep those of groups with like shares alike."""
+        """The same errors: with the added rows, groups with similar shares have similar errors."""
         return self.errors
 
     @property
@@ -143,8 +143,8 @@ class GroupEstimates:
         )
 
     def differences(self, level: float) -> LimitArrays:
-        """The limits of each pair's difference by MOVER from those of both groups, with the
-        correlation of their errors.
+        """The limits of each pair's difference, row less column, (groups, groups) each: by MOVER
+        from the limits of both groups and the correlation of their errors.
         """
         groups = self._arrays(level)
         difference = groups.value[:, None] - groups.value  # row less column
@@ -156,14 +156,17 @@ class GroupEstimates:
         return LimitArrays(low=difference - distance_below, high=difference + distance_above)
 
     def ratio(self, first: int, second: int, level: float) -> Estimate:
-        """MOVER of the ratio of two values that cannot be negative (Donner and Zou 2012,
-        doi:10.1177/0962280210391076), taken as independent; NaN for others.
+        """The ratio of the values of two groups, which are taken as independent, with limits by
+        MOVER (Donner and Zou 2012, doi:10.1177/0962280210391076). Value and limits are NaN if the
+        interval of either value reaches below 0, if the numerator has none, or if the ratio is
+        undefined.
         """
         numerator = self.estimate(first, level)
         denominator = self.estimate(second, level)
         n = numerator.n + denominator.n
         value = float(ratio(numerator.value, denominator.value))
-        if not min(numerator.low, denominator.low) >= 0 or np.isnan(value):
+        numerator_may_be_negative = not numerator.low >= 0  # or has no limits, NaN
+        if numerator_may_be_negative or denominator.low < 0 or np.isnan(value):
             return Estimate.without_limits(np.nan, level, n, "MOVER")
         pair = (numerator.value, denominator.value)
         low = _ratio_limit(*pair, numerator.low, denominator.high, sign=-1)
@@ -189,9 +192,10 @@ def _ratio_limit(
     """A limit of a ratio a / b by MOVER (Donner and Zou 2012, doi:10.1177/0962280210391076):
     (a b ± √((a b)² − A B)) / B, with A = a_limit (2 a − a_limit) and B likewise.
 
-    sign: 1 for the upper limit, which takes the upper limit of the numerator and the lower one of
-    the denominator; −1 for the lower limit, which takes the other two. Where the denominator may be
-    0, the ratio is not bounded above, and below only by 0.
+    numerator, denominator: the values a and b. sign: 1 for the upper limit of the ratio, which
+    takes the upper limit of the numerator and the lower limit of the denominator; −1 for the lower
+    limit, which takes the lower and the upper one. If B is 0 or below, as for a lower limit of 0 of
+    the denominator, the ratio has no bound: its limit is infinite, or 0 for the lower limit.
     """
     divisor = denominator_limit * (2 * denominator - denominator_limit)  # B
     if divisor <= 0:

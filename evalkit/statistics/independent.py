@@ -34,8 +34,8 @@ def difference(
     """The treatment's value − the control's, a mean or a ratio of sums each, tested by Welch's t on
     Satterthwaite's degrees of freedom.
 
-    p and limits are NaN if an arm has fewer than two users or neither arm varies.
-    Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    unit, method: what a page calls a user and the test. p and limits are NaN if an arm has fewer
+    than two users or neither arm varies. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
@@ -74,8 +74,8 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     """The lift, which is the quotient of the arms less 1, with Fieller's limits: the quotients q at
     which |t| of (treatment − q · control) equals the quantile, less 1.
 
-    p: of the test of no difference. If the control may be 0, the lifts that are not rejected have
-    no bound on both sides or, if p rejects a lift of 0, on one. If p is NaN, so are the limits.
+    p: of the test of no difference; NaN limits if p is NaN. If the control's interval contains 0,
+    the lift's has one infinite limit if p rejects a lift of 0, and two otherwise.
     """
     quotient = float(ratio(treatment.value, control.value))
     value = quotient - 1
@@ -86,7 +86,8 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     half_width = quantile * np.sqrt(treatment.variance)
     control_half_width = quantile * np.sqrt(control.variance)
     limits = _fieller_quotients(treatment.value, control.value, half_width, control_half_width)
-    if abs(control.value) <= control_half_width:  # the control's interval contains 0
+    control_may_be_0 = abs(control.value) <= control_half_width
+    if control_may_be_0:
         limits = _unbounded_quotients(quotient, limits, rejected=rejected(p, level))
     return Estimate(value, limits.low - 1, limits.high - 1, level, n, "Fieller")
 
@@ -157,11 +158,12 @@ def arm_of(value: float, scaled_influence: Floats, users: float | None = None) -
     """An arm with this value.
 
     scaled_influence: the influence of each user on the value, times the number of users: for a mean
-    the user's deviation from it. users: the effective number, by default the number.
+    the user's deviation from it. users: the effective number of users, by default their number.
     """
     n = scaled_influence.size
     influence = scaled_influence
     if n:
+        # centred, as the jackknife's values need not add up to 0
         influence = (scaled_influence - scaled_influence.mean()) / n
     effective_users = float(n) if users is None else users
     spread = Spread.from_influence(influence)
@@ -192,13 +194,15 @@ def mean_of(values: ArrayLike) -> Arm:
 def ratio_of(values: Sums) -> Arm:
     """The arm of a ratio of sums, Σ numerator / Σ denominator, with the jackknife's error.
 
-    values: a numerator and a denominator (`size`) per user. The influence of a user, times n, is (n
-    − 1) times (ratio − ratio without the user). The delta method, which the jackknife equals for
-    many light users, underestimates the error if a few users have much of the denominator. For the
-    same reason the degrees of freedom use Kish's number of users, (Σ denominator)² / Σ
-    denominator². With a denominator of ones it is `mean_of`. NaN if the denominator adds up to 0;
-    the error too if only one user has one other than 0. Tukey 1958; Deng, Knoblich, Lu, KDD 2018,
-    doi:10.1145/3219819.3219919.
+    values: a numerator and a denominator (`size`) per user. With denominators of 1 the result is
+    that of `mean_of`. The value is NaN if the denominators add up to 0. The error is NaN if a
+    single user has the whole denominator.
+
+    The influence of a user, times n, is (n − 1) times (ratio − ratio without the user). With many
+    light users the jackknife equals the delta method. With a few users that have much of the
+    denominator the delta method gives too small an error; the degrees of freedom allow for these
+    users by Kish's number, (Σ denominator)² / Σ denominator². Tukey 1958; Deng, Knoblich, Lu,
+    KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rows import Sums
     >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
@@ -328,11 +332,13 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 def needs_permutation(first: Floats, second: Floats) -> bool:
     """True if `studentised` should replace Welch's t: the difference of the means is skewed, and
-    there are few enough units to permute, about 16,000 that do not have the most frequent value.
+    there are few enough units to permute.
+
+    first, second: one value per unit of each arm. At most about 16,000 units can be permuted. Units
+    with the most frequent value do not count, as they are not permuted one by one.
     """
     if min(first.size, second.size) < 2:
         return False
-    # units with the most frequent value are not permuted one by one
     permuted_units = _less_frequent(np.concatenate([first, second]))
     if permuted_units * FEWEST_DRAWS > MAX_UNITS_IN_ALL_DRAWS:
         return False
@@ -343,15 +349,16 @@ def needs_permutation(first: Floats, second: Floats) -> bool:
 
 
 def _less_frequent(values: Floats) -> int:
-    """The number of values that are not the most frequent one.
+    """The number of values that are not the most frequent one; perhaps a larger number if these are
+    more than can be permuted.
 
-    If there are more than twice as many values as can be permuted, those that are not the median
-    are counted, which takes no sort. That is too many only if no value is that of more than half of
-    the units; then too many to permute differ from the most frequent one anyway.
+    With more than twice as many values as can be permuted, the median takes the place of the most
+    frequent value: it is found without a sort. The two are equal if more than half of the units
+    have one value. Otherwise at least half of the units differ from any value, from the median and
+    from the most frequent one alike: too many to permute either way.
     """
     most_units = MAX_UNITS_IN_ALL_DRAWS // FEWEST_DRAWS
     if values.size > 2 * most_units:
-        # a value that more than half of the units have is the median
         middle = values.size // 2
         median = np.partition(values, middle)[middle]
         return int(np.count_nonzero(values != median))
@@ -375,8 +382,9 @@ def studentised(
     test does not reject. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6.
 
     first, second: one value per unit. strata: the stratum of each unit of the first and of the
-    second arm; each stratum must have units of both arms. max_enumerated: up to this number of
-    possible permutations all are visited, above it random ones are drawn.
+    second arm; each stratum must have units of both arms. unit: what a page calls a unit.
+    max_enumerated: up to this number of possible permutations all are visited, above it random ones
+    are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -389,6 +397,7 @@ def studentised(
     units = first_values.size + second_values.size
     variances = permutations.variance(_null_of_difference(0.0))
     observed_variance = variances[0]  # the first permutation is the data
+    # the step of the search for limits; if neither arm varies, any step above 0
     standard_error = float(np.sqrt(observed_variance)) or 1.0
     # t of every permutation as a function of the tested difference
     polynomials = permutations.as_polynomials(
@@ -402,9 +411,11 @@ def studentised(
 def _difference_interval(
     polynomials: PermutationPolynomials, value: float, p: float, units: int, level: float
 ) -> Estimate:
-    """The observed difference with the farthest differences on each side that the test at this
-    level does not reject. polynomials: t of each permutation for any tested difference. p: that of
-    no difference.
+    """The observed difference with its limits: on each side the farthest difference that the test
+    at this level does not reject.
+
+    polynomials: t of each permutation for any tested difference. value: the observed difference. p:
+    of the test of no difference. units: the number of units of both arms.
     """
     farthest = Interval(
         low=_difference_limit(polynomials, value, level, BELOW),
@@ -419,7 +430,8 @@ def _difference_limit(
     polynomials: PermutationPolynomials, observed: float, level: float, side: LimitSide
 ) -> float:
     """The limit of the interval on one side: the difference farthest from the observed one that the
-    test at this level does not reject. polynomials: as for `_difference_interval`.
+    test at this level does not reject; infinite if it rejects none. polynomials: t of each
+    permutation for any tested difference.
     """
 
     def not_rejected(distance: float) -> bool:
@@ -489,6 +501,7 @@ def permuted_lift(
         # frequent value; both sides less q c are (x − c) − (q − 1) c and q (x − c).
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
+    # the polynomials are exact, whichever three ratios they are interpolated at: here ½, 1 and 1½
     polynomials = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
     interval = partial(_lift_interval, polynomials, observed_ratio, p, units)
     tails = permutations.tails if ratio_exists else None
@@ -498,9 +511,11 @@ def permuted_lift(
 def _lift_interval(
     polynomials: PermutationPolynomials, observed_ratio: float, p: float, units: int, level: float
 ) -> Estimate:
-    """The observed lift, which is the ratio less 1, with the farthest lifts on each side that the
-    test at this level does not reject. polynomials: t of each permutation for any tested ratio. p:
-    that of no difference, NaN if the ratio does not exist: then there are no limits.
+    """The observed lift, which is the ratio less 1, with its limits: on each side the farthest lift
+    that the test at this level does not reject.
+
+    polynomials: t of each permutation for any tested ratio. p: of the test of no difference, NaN if
+    the ratio does not exist; the limits are then NaN. units: the number of units of both arms.
     """
     value = observed_ratio - 1
     if np.isnan(p):
@@ -703,19 +718,21 @@ class PermutationPolynomials:
     variance_curvature: Floats
 
     def tails(self, x: float) -> Tails:
-        """The shares of the permutations whose t at x is at most, and at least, that of the
-        data.
+        """The shares of the permutations whose t is at most, and at least, that of the data, both
+        with ties, if the true difference or ratio is x.
         """
         y = (x - self.centre) / self.step
+        difference = self.difference + y * self.slope
+        # variance + variance_slope y + variance_curvature y², with y factored out
         slope = self.variance_slope + y * self.variance_curvature
         variance = self.variance + y * slope
         rounding_error = NO_VARIANCE * variance.max()
         variance[variance < rounding_error] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = (self.difference + y * self.slope) / np.sqrt(variance)
-        t[np.isnan(t)] = 0.0  # 0 / 0: neither the difference nor a unit varies
+            t = difference / np.sqrt(variance)
+        t[np.isnan(t)] = 0.0  # 0 / 0: no difference, and no unit varies
         observed = t[0]  # the first permutation is the data
-        rounding = 0.0
+        rounding = 0.0  # of an infinite t, which ties only with itself
         if np.isfinite(observed):
             rounding = TIE * max(1.0, abs(observed))
         at_least = np.count_nonzero(t >= observed - rounding)
@@ -727,13 +744,14 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     """The squared standard error of an arm's weighted mean over strata, Σ weight · mean of the
     stratum, in each permutation: (permutations,).
 
-    n: the units of the arm by stratum, (strata, 1). weight: of each stratum, (strata, 1). A
-    variance that is only rounding error counts as 0.
+    arm: the sums of the arm's units. n: the number of its units by stratum, (strata, 1). weight: of
+    each stratum, (strata, 1). A variance that is only rounding error counts as 0.
     """
     deviation_squares = arm.squares - arm.total**2 / n  # Σ (x − mean)²
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
     of_stratum = weight**2 * deviation_squares / n**2
+    # n / (n − 1) of the whole arm, as a stratum may have a single unit
     units = n.sum()
     variance: Floats = of_stratum.sum(axis=0) * units / (units - 1)
     return variance
@@ -747,8 +765,10 @@ def _permutations(
     max_enumerated: int,
 ) -> Permutations:
     """The permutations of the units of two arms, from their values: all if there are no strata and
-    at most `max_enumerated` permutations, else random ones. strata: the stratum of each unit of the
-    first and of the second arm.
+    at most `max_enumerated` permutations, else random ones.
+
+    first_values, second_values: one value per unit. strata: the stratum of each unit of the first
+    and of the second arm; None if all units are permuted together. rng: draws random permutations.
     """
     values = np.concatenate([first_values, second_values])
     in_first = np.arange(values.size) < first_values.size
@@ -760,21 +780,22 @@ def _permutations(
         strata_of_arms = [np.asarray(names) for names in strata]
         stratum, _ = codes(np.concatenate(strata_of_arms))
     # (x, in_first) of the units of a stratum -> the sums over the first arm in each permutation
+    # except the observed one: the fields of `PermutedSums` in their order, (fields, permutations)
     sums_of_permutations: Callable[[Floats, Bools], Floats] = _every_permutation
     if strata is not None or comb(x.size, first_values.size) > max_enumerated:
         permuted_units = max(int(np.count_nonzero(x)), 1)
         draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
         sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
-    # by stratum, the five fields of `PermutedSums` in their order: of the first arm in each
-    # permutation, (fields, permutations), and of both arms together, (fields,)
-    first_by_stratum = []
-    pooled_by_stratum = []
+    first_by_stratum = []  # the sums over the first arm: (fields, permutations) each
+    pooled_by_stratum = []  # the sums over both arms: (fields,) each
     for number in range(stratum.max(initial=0) + 1):
         in_stratum = stratum == number
-        treated = in_first[in_stratum]
-        columns = _summed_columns(x[in_stratum], treated)
-        observed = columns[treated].sum(axis=0)[:, None]  # the first permutation is the data
-        permuted = sums_of_permutations(x[in_stratum], treated)
+        stratum_x = x[in_stratum]
+        stratum_in_first = in_first[in_stratum]
+        columns = _summed_columns(stratum_x, stratum_in_first)  # (units, fields)
+        # the first permutation is the data
+        observed = columns[stratum_in_first].sum(axis=0)[:, None]
+        permuted = sums_of_permutations(stratum_x, stratum_in_first)
         first_by_stratum.append(np.hstack([observed, permuted]))
         pooled_by_stratum.append(columns.sum(axis=0))
     first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
@@ -810,7 +831,8 @@ def _every_permutation(x: Floats, in_first: Bools) -> Floats:
     choices = combinations(range(x.size), n)
     first_arms = np.array(list(choices))
     # the first combination, units 0 to n − 1, is the observed permutation
-    other_arms = first_arms[1:].reshape(-1, n)
+    other_arms = first_arms[1:]
+    # what each unit adds, (permutations, units of the arm, fields), summed over the arm
     sums: Floats = _summed_columns(x, in_first)[other_arms].sum(axis=1).T
     return sums
 
@@ -820,10 +842,12 @@ PERMUTATIONS_AT_ONCE = 500  # random orders of all units that are held at once
 
 def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.Generator) -> Floats:
     """The sums over the first arm of random permutations: a row per field of `PermutedSums`, a
-    column per permutation. x, in_first: as for `_summed_columns`.
+    column per permutation. x, in_first: as for `_summed_columns`. draws: the number of
+    permutations.
 
-    Units with the most frequent value, 0 here, add to the number of treated units only, so that not
-    these units are drawn but how many come from which arm.
+    Units with the most frequent value have x = 0 and add only to the number of treated units. These
+    units are not drawn one by one: their number in the first arm is drawn, and how many of this
+    number were observed in the first arm.
     """
     nonzero = np.flatnonzero(x)
     nonzero_units = nonzero.size
@@ -846,6 +870,7 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
     is_zero_of_first = in_first & (x == 0)  # as observed
     zeros_of_first = int(is_zero_of_first.sum())
     zeros_of_second = zero_units - zeros_of_first
+    # of the units with 0 in the first arm, those that were observed there
     treated_zeros = rng.hypergeometric(zeros_of_first, zeros_of_second, n - nonzero_in_arm)
     # the first field is `treated`, a number of units; the other sums of zeros are 0
     fields[0] += treated_zeros
@@ -853,9 +878,11 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
 
 
 def _farthest(holds: Callable[[float], bool], step: float, max_distance: float = np.inf) -> float:
-    """The largest distance at which a condition holds that holds at 0 and fails from some distance
-    on, which is searched by doubling `step`. Infinite if the condition still holds above
-    `max_distance`, or after DOUBLINGS doublings.
+    """The largest distance at which a condition holds; infinite if it still holds above
+    `max_distance`, or after DOUBLINGS doublings of `step`.
+
+    holds: distance -> the condition, which is true at 0 and false from some distance on. step: the
+    first distance that is tried; it is doubled until the condition fails.
     """
     for _ in range(DOUBLINGS):
         if not holds(step):

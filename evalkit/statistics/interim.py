@@ -56,16 +56,20 @@ def obrien_fleming(looks: int, *, level: float = 0.95) -> Floats:
 
 
 def _bounds(looks: int, level: float, power: float) -> Floats:
-    """c (K / k)^power at look k of K, which is crossed with probability 1 − level."""
+    """The bounds c (K / k)^power at each look k of K, (looks,), of which at least one is crossed
+    with the probability 1 − level. power: 0 for Pocock's bounds, ½ for O'Brien and Fleming's.
+    """
     _check_looks(looks)
     return _constant(looks, level, power) * _shape(looks, power)
 
 
 @cache
 def _constant(looks: int, level: float, power: float) -> float:
-    """The factor c of the bounds at which the probability of crossing one is 1 − level.
+    """The factor c of the bounds at which the probability of crossing one is 1 − level. Arguments
+    as for `_bounds`.
 
-    It is the root of log(probability / (1 − level)), nearly a parabola, by the secant method.
+    The factor is the root of log(probability / (1 − level)), nearly a parabola, by the secant
+    method.
     """
     error = 1 - level
     shape = _shape(looks, power)
