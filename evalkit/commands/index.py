@@ -20,7 +20,7 @@ from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
 from evalkit.drawing.cells import Cell, escape, number_cell, with_interval
-from evalkit.drawing.columns import each, named
+from evalkit.drawing.columns import by_row, named
 from evalkit.drawing.paragraphs import heading
 from evalkit.drawing.pieces import Html, stack
 from evalkit.findings.kinds import Severity
@@ -172,9 +172,9 @@ def listing(frame: pd.DataFrame) -> Html:
     pairs = zip(frame["earlier"], frame["stored"], strict=True)
     frame["diff"] = [diffs.get(pair, "") for pair in pairs]
     frame["first"] = frame["system"] + ": " + frame["metric"]
-    columns = {"report": each(_link), "data of": each(_date)}
+    columns = {"report": by_row(_link), "data of": by_row(_date)}
     columns |= named("verdict w | first number=first w")
-    columns |= {"value": each(_value), "change": each(_change)}
+    columns |= {"value": by_row(_value), "change": by_row(_change)}
     columns |= named("gate w | findings w")
     records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
     cells_by_column = [column(records) for column in columns.values()]

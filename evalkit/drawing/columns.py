@@ -13,7 +13,7 @@ Columns = Mapping[str, Column] | str  # by the head of each; or in one text, see
 Numbers = Callable[[Rows], list[Cell]]  # a column of numbers
 
 
-def each(make: Callable[[Record], Cell | str]) -> Column:
+def by_row(make: Callable[[Record], Cell | str]) -> Column:
     """A column whose cells are made row by row: `make` returns the cell of a row."""
     return partial(_cells_of_rows, make)
 
@@ -25,7 +25,7 @@ def _cells_of_rows(make: Callable[[Record], Cell | str], rows: Rows) -> list[Cel
 
 def text(name: str, show: Callable[..., str] = str) -> Column:
     """A column of texts, from the column `name` of the frame. show: writes a value."""
-    return each(lambda row: show(row[name]))
+    return by_row(lambda row: show(row[name]))
 
 
 def count(name: str, show: Callable[..., str] = thousands) -> Column:
@@ -36,12 +36,12 @@ def count(name: str, show: Callable[..., str] = thousands) -> Column:
         n = row[name]
         return Cell(show(n), numbers=(n,))
 
-    return each(count_cell)
+    return by_row(count_cell)
 
 
 def p_column(name: str) -> Column:
     """A column of p-values."""
-    return each(lambda row: p_cell(row[name]))
+    return by_row(lambda row: p_cell(row[name]))
 
 
 def words(name: str) -> Column:
@@ -51,10 +51,10 @@ def words(name: str) -> Column:
         """The cell of the words in a row."""
         return Cell(str(row[name]), kind="text")
 
-    return each(cell_of_words)
+    return by_row(cell_of_words)
 
 
-@each
+@by_row
 def pair(row: Record) -> Cell:
     """The heads of rows that compare two systems: "first − second"."""
     return minus(row["first"], row["second"])

@@ -88,7 +88,7 @@ class Finding:
     rows: tuple[int, ...] = ()
     aside: bool = False
 
-    def about(self, metrics: Collection[str], deciding: str) -> "Finding":
+    def for_metrics(self, metrics: Collection[str], deciding: str) -> "Finding":
         """The finding about these metrics, which is aside if the one that decides is not among
         them.
         """

@@ -446,7 +446,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         yield from rounded(study.rule.fixed, study.precision)
         decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
         for finding in idle(study.thresholds, binary_diagnostics.score_ends(study)):
-            yield finding.about(decided, study.primary.label)
+            yield finding.for_metrics(decided, study.primary.label)
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:
         yield kinds.UNREACHABLE_THRESHOLD.warning(

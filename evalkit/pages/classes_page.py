@@ -11,7 +11,7 @@ import pandas as pd
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import Column, Rows, count, each, limits, named, value
+from evalkit.drawing.columns import Column, Rows, by_row, count, limits, named, value
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.pieces import Html, folded, stack
@@ -86,7 +86,7 @@ def thresholds(study: ClassesStudy) -> Html:
     precision reaches the target.
     """
     columns = named("system | coverage [] | accuracy among them=right [_]")
-    columns["classes"] = each(_classes_at_target)
+    columns["classes"] = by_row(_classes_at_target)
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = texts.sentence("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
@@ -277,7 +277,7 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
         finding = kinds.CLASS_ORDER.warning(
             len(rows), metrics=listed(metrics), order=listed(study.names)
         )
-        yield finding.about(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary.label)
 
 
 def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
@@ -619,7 +619,7 @@ def _class_table(
     """
     class_column = frame.columns[1]
 
-    @each
+    @by_row
     def name(row: Record) -> str:
         """The head of a row: the class, behind its system if that is not the leader."""
         if row["system"] == study.leader:

@@ -9,7 +9,7 @@ from evalkit.arrays import Record
 from evalkit.catalogue import lookup
 from evalkit.drawing import figures, paragraphs, plots, tables
 from evalkit.drawing.cells import Cell, number_cell, with_interval
-from evalkit.drawing.columns import Column, each, limits, named
+from evalkit.drawing.columns import Column, by_row, limits, named
 from evalkit.drawing.paragraphs import heading, paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -203,7 +203,7 @@ def causes(study: Diff) -> Html:
     """The inputs of both reports, and what else differs in what made them."""
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
     columns = named("kind | what w")
-    columns |= {"old": _facts("old"), "new": _facts("new"), "": each(_comparison)}
+    columns |= {"old": _facts("old"), "new": _facts("new"), "": by_row(_comparison)}
     n_equal = study.n_equal_facts
     note = f"The other {n_equal} facts (parameters, definitions, unit, versions) are the same."
     return folded(
@@ -217,7 +217,7 @@ def _facts(report: str) -> Column:
     def fact(row: Record) -> Cell:
         return Cell(DIGEST.sub(r"\1…", row[report]), kind="text")
 
-    return each(fact)
+    return by_row(fact)
 
 
 def _comparison(row: Record) -> Cell:
@@ -288,7 +288,7 @@ def _sizes(row: Record) -> Cell:
 def segments(study: Diff) -> Html:
     """The metric that decides in each slice; mix and within of a mean or ratio."""
     frame = study.segments
-    columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
+    columns: dict[str, Column] = {"slice": by_row(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
     columns["difference on common units"] = limits(
         "difference", "difference_low", "difference_high", signed
@@ -299,7 +299,7 @@ def segments(study: Diff) -> Html:
     if is_additive:
         columns |= named("mix ± | within ±")
         note = texts.sentence("diff.segments_note")
-    columns[SIZES] = each(_sizes)
+    columns[SIZES] = by_row(_sizes)
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
 

@@ -15,7 +15,7 @@ from evalkit import numbers
 from evalkit.arrays import Record
 from evalkit.drawing import paragraphs, shown, strips
 from evalkit.drawing.cells import Cell, Head, as_cell, escape, join, number_cell, with_interval
-from evalkit.drawing.columns import Column, each, words as word_column
+from evalkit.drawing.columns import Column, by_row, words as word_column
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -603,7 +603,7 @@ def rules(judged: policy.Judged) -> Html:
     the result.
     """
     frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
-    columns: dict[str, Column] = {"rule": word_column("that"), "of": each(_subject)}
+    columns: dict[str, Column] = {"rule": word_column("that"), "of": by_row(_subject)}
     columns["value and usual interval"] = _limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
@@ -617,7 +617,7 @@ def rules(judged: policy.Judged) -> Html:
         )
     elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
         columns["limits that decide"] = _limits("rule_low", "rule_high")
-    columns["result"] = each(_rule_result)
+    columns["result"] = by_row(_rule_result)
     if judged.sensitive:
         columns |= CATCH
         note = f"{note} {texts.sentence('first_screen.catches')}".lstrip()
@@ -636,7 +636,7 @@ def planned(stated: Policy, rows: pd.DataFrame) -> Html:
     """
     columns: dict[str, Column] = {"rule": word_column("that")}
     if "system" in rows:
-        columns["of"] = each(_subject)
+        columns["of"] = by_row(_subject)
     units = f", {stated.plan.units:,} units" if stated.plan else ""
     note = texts.sentence("first_screen.catches")
     return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH, note)
@@ -657,10 +657,10 @@ def _units(row: Record) -> Cell:
 
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 CATCH: dict[str, Column] = {
-    "regression caught": each(lambda row: number_cell(row["catches"])),
-    "unchanged fails": each(lambda row: probability(row["unchanged_fails"])),
-    "power at margin": each(_power),
-    "units needed": each(_units),
+    "regression caught": by_row(lambda row: number_cell(row["catches"])),
+    "unchanged fails": by_row(lambda row: probability(row["unchanged_fails"])),
+    "power at margin": by_row(_power),
+    "units needed": by_row(_units),
 }
 
 
@@ -704,7 +704,7 @@ def _limits(low: str, high: str) -> Column:
             return Cell("")
         return with_interval(row["value"], row[low], row[high])
 
-    return each(number_with_limits)
+    return by_row(number_with_limits)
 
 
 def link(text: str, place: str) -> Cell:

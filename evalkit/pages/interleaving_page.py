@@ -9,7 +9,7 @@ from evalkit.arrays import Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing import figures, paragraphs, plots, shown
 from evalkit.drawing.cells import Cell, escape
-from evalkit.drawing.columns import Column, count, each, named, text
+from evalkit.drawing.columns import Column, by_row, count, named, text
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -106,7 +106,7 @@ def checks(study: Interleaving) -> Html:
     columns = named("position i")
     if has_many_arms:
         columns |= named("arm=system w")
-    columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
+    columns[items] = by_row(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
     note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN)
     by_position = of_rows(
@@ -390,7 +390,7 @@ def _with_metric(name: str) -> Column:
         metric = row[f"{name}_metric"]
         return Cell(f"{users} {metric}", markup=f"{users}<br>{escape(metric)}")
 
-    return each(users_and_metric)
+    return by_row(users_and_metric)
 
 
 # further notations of `named`, by what stands behind a column

@@ -12,7 +12,7 @@ import pandas as pd
 from evalkit.arrays import Record
 from evalkit.drawing import paragraphs
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import count, each, named, prefixed_limits
+from evalkit.drawing.columns import by_row, count, named, prefixed_limits
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
@@ -120,15 +120,15 @@ def _needed(study: JudgedOutputs) -> Html:
         return Cell(f"{row[column]:,.0f}", numbers=(row[column],))
 
     columns = named("what w | labels n | width now=width_now # | wished width=width #")
-    columns["labels needed"] = each(partial(labels, column="needed"))
-    columns["without the judge"] = each(partial(labels, column="alone"))
+    columns["labels needed"] = by_row(partial(labels, column="needed"))
+    columns["without the judge"] = by_row(partial(labels, column="alone"))
     caption = texts.sentence("judges.needed", study)
     return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
 
 
 def _bias(study: JudgedOutputs) -> Html:
     """How far the judge lies above the oracle: a row per system, then one per band of scores."""
-    columns = {"labelled": each(_labelled_outputs)} | named("labels n | judge # | oracle #")
+    columns = {"labelled": by_row(_labelled_outputs)} | named("labels n | judge # | oracle #")
     columns["judge − oracle"] = prefixed_limits("bias", signed)
     caption = texts.sentence("judges.bias", study, oracle=study.oracle)
     note = texts.sentence("judges.bias_note")

@@ -6,7 +6,7 @@ from functools import partial
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.cells import Cell, number_cell
-from evalkit.drawing.columns import Column, each, named, text
+from evalkit.drawing.columns import Column, by_row, named, text
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
@@ -146,4 +146,4 @@ _share = partial(text, show="{:.1%}".format)
 
 def _four_places(name: str) -> Column:
     """A column of numbers with four decimals."""
-    return each(lambda row: number_cell(row[name], 4))
+    return by_row(lambda row: number_cell(row[name], 4))

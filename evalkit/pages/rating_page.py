@@ -223,7 +223,7 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
     medians = [chosen.label for chosen in study.medians if chosen in study.directed]
     if medians and study.errors[study.leader].integers:
         finding = kinds.FALLS_SHORT.warning(metrics=listed(medians))
-        yield finding.about(medians, study.primary.label)
+        yield finding.for_metrics(medians, study.primary.label)
     if study.heavy > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(
             None, "squared", share=study.heavy, leader=study.leader
@@ -237,7 +237,7 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             most=MISSED,
             metrics=listed(metrics),
         )
-        yield finding.about(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary.label)
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,
@@ -405,7 +405,7 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
         finding = kinds.REFERENCE.warning(
             None, "scale", metrics=metrics, reference=study.p.reference
         )
-        yield finding.about(scaled, study.primary.label)
+        yield finding.for_metrics(scaled, study.primary.label)
 
 
 @pieces.where(lambda study: study.by_horizon is not None)

@@ -54,7 +54,7 @@ def undirected(study: Study) -> Iterator[Finding]:
         verb = "does" if n == 1 else "do"
         subject = f"{plural('name', n)} {listed(metrics)} {verb}"
         finding = kinds.NO_DIRECTION.warning(n, names=subject, low=written(metrics))
-        yield finding.about(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary.label)
 
 
 def one_row_per_unit(study: Study, units: int, what: str) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.drawing import figures, paragraphs, plots
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import Column, count, each, named, p_column, pair, value, words
+from evalkit.drawing.columns import Column, by_row, count, named, p_column, pair, value, words
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -246,7 +246,7 @@ def _units(study: Significance) -> Iterator[Finding]:
         finding = kinds.OTHER_SCALES.warning(
             metric=metric, large=large, small=small, times=number(times, 2)
         )
-        yield finding.about([metric], study.primary.label)
+        yield finding.for_metrics([metric], study.primary.label)
     if undefined_counts := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(
             max(undefined_counts.values()), "units", counts=counts(undefined_counts)
@@ -645,7 +645,7 @@ def _effect_table(effects: pd.DataFrame, caption: str, note: str) -> Html:
         "difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #",
         share=partial(value, show=signed_percent),
     )
-    columns["higher / equal / lower"] = each(
+    columns["higher / equal / lower"] = by_row(
         lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"
     )
     return of_rows(caption, effects, columns, note)
@@ -677,13 +677,13 @@ def _equivalence(study: Significance) -> Html:
 
     columns: dict[str, Column] = {
         "first − second": pair,
-        f"{inside} interval": each(
+        f"{inside} interval": by_row(
             lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)
         ),
-        f"within ±{margin:g}": each(is_within),
+        f"within ±{margin:g}": by_row(is_within),
     }
     if study.primary.metric.direction != 0:
-        columns[f"not worse by {margin:g}"] = each(is_not_worse)
+        columns[f"not worse by {margin:g}"] = by_row(is_not_worse)
     note = texts.sentence("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     deciding = study.comparisons[study.comparisons["metric"] == study.primary.label]
@@ -845,7 +845,7 @@ def claims(study: Significance) -> Html:
         mark = " (the claim of this page; limits here by t)" if row["made"] else ""
         return Cell(_with_noun(study, row["claim"]) + mark)
 
-    columns = {"claim": each(claim)}
+    columns = {"claim": by_row(claim)}
     if several_tasks:
         columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")
@@ -861,7 +861,7 @@ def claims(study: Significance) -> Html:
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
-        columns["pairs that differ"] = each(
+        columns["pairs that differ"] = by_row(
             lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")
         )
         columns |= named("unpaired n")
@@ -885,7 +885,7 @@ def _claim_means(study: Significance) -> Html:
 
     frame = significance.claim_means(study)
     columns = named("system w")
-    columns["claim"] = each(claim)
+    columns["claim"] = by_row(claim)
     if study.data.tasks is not None:
         columns |= named("mean w")
     columns |= named("value [_] | its standard error=value_error #")

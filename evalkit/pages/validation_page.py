@@ -7,7 +7,7 @@ from dataclasses import replace
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
 from evalkit.drawing.cells import Cell, Head, as_cell, join, number_cell, with_interval
-from evalkit.drawing.columns import Column, Rows, each, limits, named, p_column, pair
+from evalkit.drawing.columns import Column, Rows, by_row, limits, named, p_column, pair
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
@@ -584,7 +584,7 @@ def _is_valid(study: Validation, row: Record) -> bool:
     return bool(row["honest"]) or of_models
 
 
-@each
+@by_row
 def _units_of(row: Record) -> str:
     """How many units an estimate is of."""
     return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
@@ -845,7 +845,7 @@ def selection(study: Validation) -> Html:
         return bool(leaks and row["columns"] != INSIDE)
 
     columns: dict[str, Column] = {
-        f"{n_selected} of {n_columns:,} columns": each(
+        f"{n_selected} of {n_columns:,} columns": by_row(
             lambda row: words.get(row["columns"], "as given")
         ),
         study.primary.label: _struck(limits("value"), is_leak),
