@@ -94,6 +94,16 @@ def minus(a: Floats, b: Floats | float) -> Floats:
     return np.where(np.abs(difference) <= size, 0.0, difference)
 
 
+def normal_density(z: Floats) -> Floats:
+    """The density of the standard normal distribution at each z.
+
+    >>> normal_density(np.array([0.0, 1.0])).round(4).tolist()
+    [0.3989, 0.242]
+    """
+    density: Floats = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return density
+
+
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     """Numerator / denominator, NaN if the denominator is 0: undefined, neither 0 nor infinite.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, normal_density
 from evalkit.metrics import losses
 
 # roles of the columns that state a distribution; behind the words stands a level, or a number
@@ -294,7 +294,7 @@ def crps(actual: Floats, distribution: Ensemble | Normal) -> Floats:
     positive_deviation = np.where(deviation > 0, deviation, 1)
     z = (actual - mean) / positive_deviation
     probability = ndtr(z)  # Φ(z)
-    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # φ(z)
+    density = normal_density(z)  # φ(z)
     distance = z * (2 * probability - 1) + 2 * density  # E|X − actual| / σ
     half_distance_of_draws = 1 / np.sqrt(np.pi)  # ½ E|X − X'| / σ
     score = deviation * (distance - half_distance_of_draws)

@@ -30,17 +30,20 @@ class AreaScale:
     def __init__(self, positives: int, negatives: int) -> None:
         # with A = sin² u, dA = 2 sin u cos u du and σ = sin u cos u √factor
         factor = hanley_mcneil_factor(np.sin(ROOT_ANGLES) ** 2, positives, negatives)
-        slope = 2 / np.sqrt(factor)
-        steps = (slope[1:] + slope[:-1]) / 2 * np.diff(ROOT_ANGLES)  # by the trapezoidal rule
-        self.scaled = np.concatenate([[0.0], np.cumsum(steps)])  # g at each of ROOT_ANGLES
+        slope = 2 / np.sqrt(factor)  # dg / du
+        mean_slope = (slope[1:] + slope[:-1]) / 2  # by the trapezoidal rule
+        steps = mean_slope * np.diff(ROOT_ANGLES)
+        self.scaled = np.append(0.0, steps).cumsum()  # g at each of ROOT_ANGLES
 
     def from_area(self, area: float) -> float:
         """g of an area."""
-        return float(np.interp(np.arcsin(np.sqrt(area)), ROOT_ANGLES, self.scaled))
+        angle = np.arcsin(np.sqrt(area))
+        return float(np.interp(angle, ROOT_ANGLES, self.scaled))
 
     def to_area(self, scaled: Floats) -> Floats:
         """The areas of these values of g; 0 or 1 beyond its range."""
-        return np.asarray(np.sin(np.interp(scaled, self.scaled, ROOT_ANGLES)) ** 2)
+        root = np.sin(np.interp(scaled, self.scaled, ROOT_ANGLES))
+        return np.square(root)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +73,23 @@ class GroupAreas(GroupEstimates):
         The own error of a small group is smallest where its area happens to be highest, so that
         equal areas would hardly ever look different enough.
         """
-        rows = np.array([self._rows_of_a_class(group) for group in range(len(self.areas))])
-        known = ~np.isnan(self.areas)
-        mean_area = float(np.average(np.array(self.areas)[known], weights=rows[known]))
+        known_groups = [number for number, area in enumerate(self.areas) if not np.isnan(area)]
+        known_areas = [self.areas[group] for group in known_groups]
+        rows = [self._rows_of_a_class(group) for group in known_groups]
+        mean_area = float(np.average(known_areas, weights=rows))
         errors = self.errors.copy()
         for group in self._small_groups:
             factor = hanley_mcneil_factor(mean_area, self.positives[group], self.negatives[group])
-            errors[group] = self.slope * np.sqrt(mean_area * (1 - mean_area) * factor)
+            variance = mean_area * (1 - mean_area) * factor
+            errors[group] = self.slope * np.sqrt(variance)
         return errors
 
     @property
     def _small_groups(self) -> Ints:
         """The numbers of the groups with rows of both classes, of one fewer than `FEW_ROWS`."""
         rarer_class = np.minimum(self.positives, self.negatives)
-        return np.flatnonzero((rarer_class > 0) & (rarer_class < FEW_ROWS))
+        is_small = (rarer_class > 0) & (rarer_class < FEW_ROWS)
+        return np.flatnonzero(is_small)
 
     def _rows_of_a_class(self, group: int) -> float:
         """The rows of each class in a group with equal classes that has about the same error."""
@@ -134,6 +140,8 @@ class GroupAreas(GroupEstimates):
         for place, group in enumerate(groups):
             scale = AreaScale(self.positives[group], self.negatives[group])
             rows = self._rows_of_a_class(group)
-            shrunk_area = (self.areas[group] * rows + ADDED_ROWS / 2) / (rows + ADDED_ROWS)
-            areas[place] = scale.to_area(scale.from_area(shrunk_area) + distances)
+            weighted_area = self.areas[group] * rows + ADDED_ROWS / 2
+            shrunk_area = weighted_area / (rows + ADDED_ROWS)
+            observed = scale.from_area(shrunk_area)
+            areas[place] = scale.to_area(observed + distances)
         return areas

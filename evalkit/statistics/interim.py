@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import Floats, ParameterError
+from evalkit.arrays import Floats, ParameterError, normal_density
 from evalkit.statistics import intervals
 
 # of the Gauss–Legendre rule; the error of the level is below 1e-9 up to a hundred looks
@@ -120,7 +120,7 @@ def crossing_probability(bounds: Floats) -> float:
         points = bound * rule.nodes  # from −bound to bound
         # of the step to each point (rows) from each point before (columns)
         step = points[:, None] - points_before
-        step_density = np.exp(-(step**2) / 2) / np.sqrt(2 * np.pi)
+        step_density = normal_density(step)
         density = step_density @ probability
         probability = density * rule.weights * bound
     return float(1 - probability.sum())  # what is left has crossed no bound

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, finite, ratio
+from evalkit.arrays import Floats, InputError, finite, normal_density, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.spread import bisect, checked_differences
@@ -239,7 +239,7 @@ def _range_within(widths: Floats, k: int) -> Floats:
     from scipy.special import ndtr
 
     z = np.linspace(-LARGEST_Z, LARGEST_Z, NORMAL_NODES)  # of the largest variable
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    density = normal_density(z)
     z_weight = density * (z[1] - z[0])
     # given the largest variable, all others lie within the width below it: widths × z
     one_within = ndtr(z) - ndtr(z - widths[:, None])

@@ -568,6 +568,7 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
         return {"q": q, "freedom": freedom, "p": float(chdtrc(freedom, q))}
     # Welch's F, and the degrees of freedom of its denominator
     scaled_uncertainty = uncertainty / (k**2 - 1)
-    f = q / freedom / (1 + 2 * (k - 2) * scaled_uncertainty)
+    correction = 1 + 2 * (k - 2) * scaled_uncertainty
+    f = q / freedom / correction
     second_freedom = 1 / (3 * scaled_uncertainty)
     return {"q": q, "freedom": freedom, "p": float(fdtrc(freedom, second_freedom, f))}
