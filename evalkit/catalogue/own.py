@@ -325,9 +325,11 @@ class RowInput(Input):
     columns = True
 
     def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
-        """The values of a function's arguments, by name, from rows of predictions: further columns
-        of the input, and what `reads` finds, such as the labels. Raises ParameterError for a column
-        that this report does not read.
+        """The values of a function's arguments, by name: `function.columns` from further columns of
+        the input, and the arguments that are in `reads`, such as `label`, from the rows. Raises
+        ParameterError for a column that this report does not read.
+
+        structure: the rows of one system. An argument in neither has a default, which stays.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -338,7 +340,7 @@ class RowInput(Input):
         values = {name: structure.columns[name] for name in function.columns}
         for name in function.arguments:
             if name in self.reads:
-                values[name] = self.reads[name](structure)
+                values[name] = self.reads[name](structure)  # such as structure.actual
         return values
 
     def mean(self, function: Function) -> Kind:
