@@ -42,9 +42,9 @@ def _working_days(moments: Floats) -> Floats:
 
 
 def _calendar_of(dates: Floats) -> Calendar:
-    """The calendar by which ascending dates, as days since 1970, are evenly spaced: a function to
-    months if all dates are the same day of a month, or the last one; to working days if there are
-    daily dates and no weekends among them; else, also for times of day, to days.
+    """The calendar by which ascending dates, as days since 1970, are evenly spaced: `_months` if
+    all dates are the same day of a month, `_month_ends` if all are the last one, `_working_days`
+    for daily dates without weekends among them, else, as for times of day, `_days`.
     """
     distances = np.diff(dates)
     has_times_of_day = (dates % 1).any()
