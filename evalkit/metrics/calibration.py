@@ -72,6 +72,7 @@ def unforeseen(c: Counts, chance: float) -> float:
     `chance`.
 
     Rows whose outcome had a probability that log loss clips, such as 0, count in the total only.
+    NaN without rows.
 
     >>> from evalkit.metrics.counts import count
     >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)

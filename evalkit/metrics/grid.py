@@ -277,7 +277,7 @@ def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> 
     if len(sorted_codes) > max_borders:
         shift = _guessed_shift(sorted_codes, min_shift, max_borders)
     begins = _bin_begins(sorted_codes, shift)
-    while np.count_nonzero(begins) - 1 > max_borders:
+    while np.count_nonzero(begins) - 1 > max_borders:  # the first bin begins without a border
         shift += 1
         begins = _bin_begins(sorted_codes, shift)
     # the guess may be too wide: step down while a narrower shift has few enough bins

@@ -81,9 +81,10 @@ class TimeGrid:
 
     @classmethod
     def from_times(cls, times: Floats, *, are_dates: bool) -> Self:
-        """The grid whose step is the shortest distance of distinct, ascending times, by the
-        calendar of the dates. If another distance is not a multiple of it, a grid in which each
-        time is a step, whatever its distance from the next.
+        """The grid whose step is the shortest distance of distinct, ascending times, at least two.
+        If another distance is not a multiple of the shortest, a grid in which each time is a step,
+        whatever its distance from the next. are_dates: True if times are days since 1970, whose
+        distances are those of a calendar, such as months.
 
         >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
         1.0
