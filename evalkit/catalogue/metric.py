@@ -408,10 +408,11 @@ class Combined(Kind):
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in a mean
-        over parts (classes or labels): Σ share · influence on the difference in the part, which a
-        metric such as precision estimates under the null hypothesis of equal values.
+        over parts (classes or labels): Σ share · influence on the difference in the part. For a
+        metric such as precision the latter is no difference of two influences: it is scaled under
+        the null hypothesis of equal values, see `OwnShare`.
 
-        If the systems have different parts, which cannot be compared one by one, it is the
+        If the systems have different parts, which cannot be compared one by one, the result is the
         difference of the influences on the two means. k: the cut-off of the metric.
         """
         pairs = self._pairs(first, second)
