@@ -198,7 +198,7 @@ class RatioOfSums(Kind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
         derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators; 0
-        for a row without a value.
+        for a row without a value. All NaN if the ratio is undefined. k: the cut-off.
         """
         terms = self.sums(rows, k, level=NO_RELEVANCE_LEVEL)
         value = terms.value
@@ -208,7 +208,7 @@ class RatioOfSums(Kind):
         total = np.nansum(denominator)
         residual = terms.numerator - value * terms.size
         influence = ratio(residual, total)
-        if np.isfinite(value):  # then only rows without a value have NaN
+        if np.isfinite(value):  # then NaN marks just the rows without a value
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
 
@@ -336,7 +336,8 @@ class Loss(RowTerms):
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The weighted loss of each row as numerator, and its weight as denominator; NaN for a row
-        that is left out.
+        that is left out. k: the number behind the @ of the metric's name. level: unused, as rows
+        have no grades.
         """
         loss = self.per_row(structure, k)
         weight = structure.weight
@@ -385,10 +386,13 @@ class RatioOfRows(RowTerms):
         return Sums(structure.weights * numerator, structure.weights * denominator)
 
     def value_at(self, c: Counts, threshold: float) -> float:
-        """The ratio over the rows of a table; NaN if a term of any of them is undefined."""
+        """The ratio over the rows of a table; NaN if a term of any of them is undefined. threshold:
+        from which score on rows are predicted positive, for terms of decisions.
+        """
         rows = table_as_rows(c, threshold)
         numerator, denominator = self.terms_of_rows(rows)
-        # a class may have no row with a score: its terms there are not used
+        # `rows` has both classes at each score, with weight 0 where the table has no such row: the
+        # terms of these are not used, as they may be undefined
         exists = rows.weights > 0
         weight = rows.weights[exists]
         sum_of_numerators = np.dot(weight, numerator[exists])
@@ -506,13 +510,14 @@ class OwnShare(Share):
         null hypothesis that they are equal, scaled to the variance of the weighted generalised
         score test: Σ weight · influence² is that variance. Kosinski 2013, doi:10.1002/sim.5587.
 
-        Under the hypothesis the variance is not 0 if the eligible rows of one system are all hits
-        but not those of the other. first, second: the same rows with the predictions of two
-        systems; a weight is the number of equal rows that a row stands for. k: not used, as shares
-        have no cut-off.
+        Under the hypothesis a system whose eligible rows are all hits has a variance too, unless
+        the other system has nothing but hits. first, second: the same rows with the predictions of
+        two systems; a weight is the number of equal rows that a row stands for. k: not used, as
+        shares have no cut-off.
         """
         weight = first.weights
-        a = self.hits(first)  # masks: the rows that the first system selects, and the hits
+        # masks of the rows: those that a system selects (eligible), and the hits among them
+        a = self.hits(first)
         b = self.hits(second)
         sizes = np.array([weight @ a.eligible, weight @ b.eligible])  # n and m
         hits_of_both = weight @ a.hit + weight @ b.hit
@@ -527,7 +532,8 @@ class OwnShare(Share):
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
         inverse_sizes = float(ratio(1.0, sizes).sum())  # 1/n + 1/m
         variance = max(row_variance, 0.0) * inverse_sizes
-        # first-order influences, scaled so that their weighted squares add up to this variance
+        # first-order influences, scaled so that their weighted squares add up to this variance; if
+        # all of them are 0, so is the factor
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
         unscaled_variance = (weight * influence) @ influence
         factor = ratio(variance, unscaled_variance)

@@ -126,17 +126,18 @@ def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
     structure: the section of the file, such as "rankings". name: of the entry there; a metric that
     needs a cut-off has an @ at its end.
     """
-    fields = dict(TEXTS[structure][name])
+    fields = dict(TEXTS[structure][name])  # the fields of `Metric` after its kind, by name
     fields["columns"] = tuple(fields.get("columns", ()))
     fields["aliases"] = tuple(fields.get("aliases", "").split())
-    if fields.get("missing") == "undefined":  # TOML has no None
+    # the value of a query that is missing from the run: TOML has no None for an undefined one
+    if fields.get("missing") == "undefined":
         fields["missing"] = None
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
 def metric_table(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
-    """The metrics of a structure, such as "rankings", by name: those that are complete as they are,
-    those of which only the kind is stated with their texts from metrics.toml.
+    """The metrics of a structure, such as "rankings", by name. kinds: by name the complete metric,
+    or only its kind, to which the texts of metrics.toml are added.
     """
     metrics = {}
     for name, kind in kinds.items():
@@ -178,8 +179,9 @@ class MetricAtK:
 
     @property
     def title(self) -> str:
-        """The name that people say, with its cut-off, such as nDCG@10; the label if there is no
-        such name, if it names variants, or if it is of several words before a cut-off.
+        """The name that people say, with its cut-off, such as nDCG@10. In its place the `label` if
+        there is no such name, if the name lists variants, or if it has several words and a cut-off
+        would follow them.
         """
         title, _, _ = self.metric.title.partition(" (")  # what stands in parentheses explains it
         names_variants = "," in title or "@" in title
@@ -398,15 +400,20 @@ class Combined(Kind):
             values.append(part.share * effects.value)
             influence += part.share * part.among_all(effects.influence, len(rows))
         value = sum(values) if values else float("nan")
-        through_shares = self.influence_through_shares(rows, k, value)  # None if they are fixed
+        # None if the shares are fixed
+        through_shares = self.influence_through_shares(rows, k, value)
         if through_shares is not None:
             influence = influence + through_shares
         return Effects(value, influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in a mean
-        over parts (classes or labels): Σ share · influence on the difference in the part. If the
-        systems have different parts, the difference of the influences on either mean.
+        over parts (classes or labels): Σ share · influence on the difference in the part. For a
+        metric such as precision the latter is no difference of two influences: it is scaled under
+        the null hypothesis of equal values, see `OwnShare`.
+
+        If the systems have different parts, which cannot be compared one by one, the result is the
+        difference of the influences on the two means. k: the cut-off of the metric.
         """
         pairs = self._pairs(first, second)
         if pairs is None:
@@ -415,7 +422,7 @@ class Combined(Kind):
         # the two parts of a pair are the same rows of one class, with either system's predictions
         for part, part_of_second in pairs:
             on_part = self.metric.kind.influence_on_difference(part.rows, part_of_second.rows, k)
-            # `among_all` gives the rows that are not in the part 0
+            # the influence is 0 for rows that are not in the part
             influence += part.share * part.among_all(on_part, len(first))
         return influence
 
@@ -473,15 +480,17 @@ class Weighted(Combined):
                 yield replace(part, share=weight / total)
 
     def influence_through_shares(self, rows: Rows, k: int | None, value: float) -> Floats:
-        """The influence of each row on the mean through the shares of the parts: a row raises the
-        share of the part that counts it, so that it adds weight · (metric of the part − mean) / Σ
-        weights. value: the mean.
+        """The influence of each row on the mean through the shares of the parts. A row that is
+        counted in a part (see `counted`), such as a positive of a class, raises the share of this
+        part, and so adds weight · (metric of the part − mean) / Σ weights of the counted rows.
+
+        k: the cut-off of the metric. value: the mean.
         """
         influence = np.zeros(len(rows))
         total = 0.0
         for part in self.parts(rows):
             weights = self._counted_weights(part)
-            above_mean = self.metric.kind.value(part.rows, k) - value
+            above_mean = self.metric.kind.value(part.rows, k) - value  # of the part's metric
             influence += part.among_all(weights * above_mean, len(rows))
             total += float(weights.sum())
         return ratio(influence, total)
@@ -548,9 +557,10 @@ class Harmonic(Kind):
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in the
         harmonic mean 2 a b / (a + b) of two metrics: its derivatives 2 b² / (a + b)² and 2 a² / (a
-        + b)² times the influence on the difference in a and in b. a and b are the means of the
-        values of both systems.
+        + b)² times the influence on the difference in a and in b. k: the cut-off of the metrics.
         """
+        # The derivatives are those in the middle of the two systems: first order is then closer to
+        # the difference than with those at one system, and the systems can be exchanged.
         kind_a = self.pair.first.kind
         kind_b = self.pair.second.kind
         a = float(np.mean([kind_a.value(first, k), kind_a.value(second, k)]))

@@ -335,7 +335,8 @@ class RowInput(Input):
         ParameterError for a column that this report does not read.
 
         An argument is either one of `function.columns`, the further columns of the input, or one
-        that `reads` computes from the rows, such as the labels. structure: the rows.
+        that `reads` computes from the rows, such as `label`. An argument that is in neither has a
+        default, which stays. structure: the rows of one system.
         """
         missing = [name for name in function.columns if name not in structure.columns]
         if missing:
@@ -346,7 +347,7 @@ class RowInput(Input):
         values = {name: structure.columns[name] for name in function.columns}
         for name in function.arguments:
             if name in self.reads:
-                values[name] = self.reads[name](structure)
+                values[name] = self.reads[name](structure)  # such as structure.actual
         return values
 
     def mean(self, function: Function) -> Kind:

@@ -90,14 +90,17 @@ class ScoreKind(TableKind):
 
     def influence_by_step(self, c: Counts, value: float) -> Iterator[StepInfluence]:
         """Yield the table in runs of thresholds, the lowest first, each with the influence on the
-        metric of a positive (first row) and of a negative (second row) at its thresholds. value: of
-        the metric.
+        metric of a positive (first row) and of a negative (second row) at its thresholds.
+
+        value: the metric of the table. Without `by_step` the influences at all thresholds are in
+        memory at once.
         """
         if self.by_step is not None:
             for step, influence_of_step in self.by_step(c, value):
                 yield StepInfluence(step, influence_of_step)
             return
         lowest_first = reversed(runs(self.influence_table(c)))
+        # not strict: a table without thresholds has no step, but one run of length 0
         for step, influence_of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
             yield StepInfluence(step, influence_of_step)
 
@@ -262,11 +265,14 @@ class LeaveOneOut(Overlap):
 
     def _loss_without_row(self, c: Counts) -> Floats:
         """By how much the metric falls without one row, by the row's cell: TP, FN (first line), FP,
-        TN (second line); 0 if it is then undefined. c: the table of decisions.
+        TN (second line); 0 if the metric is undefined without the row. c: the table of decisions.
+
+        The metric is times · TP / (times · TP + weight · FN + FP).
         """
         tp, _ = c.positive
-        numerator = self.times * np.array([[tp - 1, tp], [tp, tp]])  # only a TP is missing there
-        # what a row of each cell adds to the denominator, see `Overlap`
+        # only the row of the cell TP is missing in the numerator
+        numerator = self.times * np.array([[tp - 1, tp], [tp, tp]])
+        # what one row of each cell adds to the denominator; a TN adds nothing
         added_to_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
         without_row = ratio(numerator, self._denominator(c) - added_to_denominator)
         loss = self.value_of_table(c) - without_row
@@ -373,6 +379,7 @@ class Depth(ScoreKind):
         lost_hits = top.share_near_cut_off * rows_that_drop_out
         # how many hits a positive adds, itself included, and a negative
         added_hits = np.array([selected_share - lost_hits, -lost_hits])
+        # the subclasses for recall and precision divide the hits by other numbers than lift does
         return self.influence_of_hits(c, added_hits, top)
 
     def influence_of_hits(self, c: Counts, hits: Floats, selected_rows: SelectedRows) -> Floats:
@@ -416,11 +423,14 @@ class RecallAtRate(ScoreKind):
 
         A positive above the cut-off is a hit. A negative above it moves the cut-off up, so that the
         recall falls by the slope of the ROC curve, which is measured from half of the rate to one
-        and a half of it; for rates above ½ as far to either side as the end of the curve allows.
+        and a half of it. For a rate above ½ it is measured half of the way to the end of the curve,
+        to either side.
         """
         false_positive_rate = ratio(c.fp, c.negatives)
         rate_before = ratio(c.fp - c.negative, c.negatives)
-        # 1 above the cut-off, 0 below it; of the negatives at the cut-off the part above it
+        # `selected` is 1 above the cut-off and 0 below it. At the cut-off it is the share of the
+        # negatives with this score that the rate still allows. A score without negatives has no
+        # such share: it lies above the cut-off if `false_positive_rate` there is at most `rate`.
         rate_at_score = false_positive_rate - rate_before
         negatives_to_cut_off = ratio(self.rate - rate_before, rate_at_score)
         share_of_negatives = np.clip(negatives_to_cut_off, 0, 1)
@@ -484,11 +494,11 @@ class FunctionOfMeans(TermsKind):
         the sum over the means of derivative · (number of the row − mean), times the row's share of
         the weight. k: unused, as these metrics have no cut-off.
 
-        The numbers are those less a centre, with which squares keep more digits; value and
-        derivatives do not depend on it.
+        The numbers are computed from actual values and forecasts less a centre, because squares of
+        small numbers keep more digits. Value and influences do not depend on the centre.
         """
         share = rows.shares
-        numbers = self.numbers(rows, self.centre(rows))
+        numbers = self.numbers(rows, self.centre(rows))  # for each mean an array of shape (rows,)
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.function(means)
         influence = np.zeros(len(rows))
@@ -527,7 +537,7 @@ def _mean(values: Floats, share: Floats) -> float:
 
 @dataclass(frozen=True)
 class MedianEstimate:
-    """A median with what its influence values need.
+    """The median of a table, and the numbers from which the influence of each row on it follows.
 
     slope: of the quantile function at the median, 1 / density. above_half: the share of the weight
     at or below the median, less one half. weight: of all rows.
@@ -554,22 +564,22 @@ class Median(Kind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The median of the rows' numbers, and the influence of each row: share · (½ − [number ≤
-        median]) · slope, with the row's share of the weight and the slope of the quantile function
-        at the median.
+        median] + above_half) · slope, with the row's share of the weight, the slope of the quantile
+        function at the median, and `above_half`, the share of the weight up to the median less ½,
+        which lets the influences add up to 0. NaN without rows. k: unused.
         """
         numbers = self.numbers(rows)
         share = rows.shares
         if not len(numbers):
             return Effects(float("nan"), share)
-        squared_shares = float(np.sum(share**2))
+        squared_shares = float(np.sum(share**2))  # 1 / the effective number of rows
         slope = _slope_at_median(numbers, share, squared_shares)
         if rows.weight is None:
             median = float(np.median(numbers))
         else:
             median = _weighted_median(numbers, share)
         up_to_median = numbers <= median
-        # The rows up to the median may have more than half of the weight: what they have above it
-        # is added, so that the influences still add up to 0.
+        # the rows up to the median often have more than half of the weight, as with an odd number
         above_half = share[up_to_median].sum() - 0.5
         pull = 0.5 - up_to_median + above_half  # up for a row above the median, else down
         return Effects(median, share * pull * slope)
@@ -577,16 +587,17 @@ class Median(Kind):
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
     ) -> MedianEstimate:
-        """The median of a large table from the distribution of its numbers, with what the influence
-        of a row on it needs: the slope of the quantile function there, and by how much the rows up
-        to the median have more than half of the weight. squared_weights: the sum of the squared
-        weights of its rows. weighted: True if its rows have weights.
+        """The median of a table that is read in blocks, with what `influence_of_rows` needs: as in
+        `effects`, but from numbers that may be counted in bins.
+
+        table: the distribution of the numbers. squared_weights: the sum of the squared weights of
+        the rows, which the distribution does not tell. weighted: True if the rows have weights.
         """
         total = float(table.weight.sum())
         share = table.weight / total
-        squared_shares = squared_weights / total**2
+        squared_shares = squared_weights / total**2  # 1 / the effective number of rows
         slope = _slope_at_median(table.values, share, squared_shares)
-        median = table.median
+        median = table.median  # over rows, whatever their weights
         if weighted:
             median = _weighted_median(table.values, share)
         up_to_median = table.values <= median
@@ -595,8 +606,8 @@ class Median(Kind):
         return MedianEstimate(median, slope, above_half, weight=total)
 
     def influence_of_rows(self, rows: Rows, estimate: MedianEstimate) -> Floats:
-        """The influence of rows, as if of weight 1, on the median of the large table that they are
-        a sample of.
+        """The influence of rows, each with weight 1, on the median of the table that they are a
+        sample of. estimate: the median of this table.
         """
         up_to_median = (self.numbers(rows) <= estimate.value).astype(np.float64)
         pull = 0.5 - up_to_median + estimate.above_half  # up for a row above the median, else down

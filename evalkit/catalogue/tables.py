@@ -447,8 +447,8 @@ def _f1_from_rates(recall: float, false_positive_rate: float, base_rate: float) 
 
 
 def _average_precision_at(rate: float) -> Metric:
-    """The metric average precision at another base rate: the weights of the classes are changed so
-    that positives have this share.
+    """The metric average precision at another base rate: the negatives are reweighted so that
+    positives have the share `rate` of the weight. It has no texts, as users cannot choose it.
     """
     kind = scores.AtBaseRate(
         partial(_reweighted_average_precision, base_rate=rate),
@@ -561,7 +561,11 @@ def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
 def _squared_correlation(means: Floats) -> scores.ValueAndSlopes:
     """The squared correlation, cov² / (variance of the actual values · variance of the forecasts),
     and its derivatives by the five means that it is a function of: those of the actual values a,
-    the forecasts b, a², b² and a b.
+    the forecasts b, a², b² and a b; one element, or one column for several sets of rows, each.
+
+    The value is NaN if the actual values or the forecasts are constant. If the covariance is 0, the
+    derivatives by the means of a, b and a b are NaN: the value, 0, is the smallest there is, and a
+    first-order interval around it would have no width.
     """
     a, b, aa, bb, ab = means
     variance_a = aa - a * a
@@ -614,13 +618,14 @@ def _scaled_square(f: Rows, k: int | None) -> Floats:
 
 
 def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
-    """The mean of a loss / that of the reference forecast, over the rows that have a reference, a
-    column. reference_loss: (actual values, reference forecasts) -> a loss per row.
+    """The mean of a loss / the mean loss of a reference forecast, over the rows in which the column
+    `reference` has a number. reference_loss: (actual values, reference forecasts) -> a loss per
+    row, NaN without a reference.
     """
 
     def both_losses(f: Rows) -> tuple[Floats, Floats]:
-        """The numerator and the denominator of each row: its loss, NaN without a reference, and
-        that of the reference.
+        """The numerator and the denominator of each row: its loss, and the loss of the reference;
+        both NaN without a reference.
         """
         of_reference = reference_loss(f.actual, f.columns["reference"])
         no_k = None  # these losses have no number behind an @
@@ -752,7 +757,8 @@ STEP = 1e-4  # of all rows: the weight added to a cell for a numerical derivativ
 def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
     """A metric of the confusion matrix, and the influence of each row: the derivative of the metric
     by the weight in the row's cell, less its mean over the rows, times the row's weight. The
-    derivative is numerical: the change of the metric / a small weight that is added to the cell.
+    derivative is numerical: the change of the metric / a small weight that is added to the cell. If
+    the metric is undefined (NaN), all influences are 0.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).influence.round(2)
@@ -762,7 +768,7 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
     value = metric(confusion)
     # the cells of the matrix are numbered line by line
     cell_of_row = rows.actual * rows.classes + rows.predicted
-    derivative = np.zeros(rows.classes**2)
+    derivative = np.zeros(rows.classes**2)  # by the weight in each cell that has rows
     if not np.isnan(value):
         step = STEP * confusion.total
         for cell in np.unique(cell_of_row):

@@ -140,7 +140,7 @@ class Block:
         A unit whose rows are neighbours is not cut.
         """
         starts = np.arange(0, len(self), STEP)
-        if self.clustered and not self.units_split:
+        if self.clustered and not self.units_split:  # the rows of a unit are neighbours
             # move each start back to the start of the unit that it lies in
             unit = np.searchsorted(self.unit_starts, starts, side="right") - 1
             starts = np.unique(self.unit_starts[unit])
@@ -156,8 +156,10 @@ class Block:
     def _combined(
         self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Block:
-        """A block each of whose columns is made of the same column of all the blocks; without names
-        and ids. combine: the arrays of a column, one of each block -> the new column, such as
+        """A block each of whose columns is made of the same column of all the blocks. The names,
+        the ids of rows and those of units are left out.
+
+        combine: the arrays of a column, one of each block -> the new column, such as
         np.concatenate.
         """
         weight = None

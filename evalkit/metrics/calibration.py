@@ -72,6 +72,7 @@ def unforeseen(c: Counts, chance: float) -> float:
     `chance`.
 
     Rows whose outcome had a probability that log loss clips, such as 0, count in the total only.
+    NaN without rows.
 
     >>> from evalkit.metrics.counts import count
     >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
@@ -257,6 +258,8 @@ def ece_debiased(b: Bins) -> float:
     arXiv:1909.10155, simulate what is computed here in closed form; equals `normal_debiased_ce` of
     their package uncertainty-calibration with power 1, to its Monte Carlo error.
 
+    b: the bins, whose `gap` is |mean score − share of positives|. NaN without rows.
+
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
     >>> round(ece_debiased(bins_quantile(c, 2)), 4)
@@ -274,6 +277,7 @@ def ece_debiased(b: Bins) -> float:
     from_noise = error * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)
     from_gap = b.gap * erf(z / np.sqrt(2))
     folded = from_noise + from_gap
+    # a bin of a single class has an error of 0, and so a z of NaN
     expected_gap = np.where(error > 0, folded, b.gap)
     # gap - (expected gap - gap): what noise adds to the gap is taken off
     debiased = 2 * b.gap - expected_gap
@@ -388,6 +392,7 @@ def _slope_fit(c: Counts) -> LogisticFit:
     columns = np.array([np.ones_like(logit), logit])
     if _separated(c) or logit[0] == logit[-1]:
         return LogisticFit.undefined(coefficients=2, thresholds=len(logit))
+    # `_start` may call this function again, with a smaller table
     start = _start(c, _slope_fit, calibrated=np.array([0.0, 1.0]))
     return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
 
@@ -442,7 +447,8 @@ def _logistic_regression(
     c: Counts, columns: Floats, offset: Floats, coefficients: Floats
 ) -> LogisticFit:
     """The logistic regression of the labels by maximum likelihood: logit P(positive) = offset +
-    coefficients · columns, fitted by Newton's method.
+    coefficients · columns, fitted by Newton's method. After `MAX_STEPS` steps the coefficients are
+    taken as they are.
 
     columns: shape (coefficients, thresholds). offset: shape (thresholds,). coefficients: those to
     start from. The result also has the influence of a row on each coefficient: the inverse Fisher
@@ -458,6 +464,7 @@ def _logistic_regression(
         if np.abs(step).max() <= TOLERANCE * (1 + np.abs(coefficients).max()):
             break
     probability = model.probability(coefficients)
+    # the influence of a row is this times its residual, label − probability
     per_residual = model.inverse_information(probability) @ columns
     of_positives = per_residual * (1 - probability)
     of_negatives = -per_residual * probability
@@ -599,9 +606,10 @@ def means_curve(table: Means) -> tuple[Floats, Floats]:
 def decomposed(table: Means, uncertainty: float) -> Decomposition:
     """CORP decomposition of the squared error: MSE = miscalibration − discrimination + uncertainty.
 
-    Miscalibration: MSE − MSE of the isotonic mean, which recalibration would remove. uncertainty:
-    the variance of the actual values. Equals model-diagnostics' decompose with SquaredError.
-    doi:10.1214/23-STS908.
+    Miscalibration: MSE − MSE of the isotonic mean, which recalibration would remove.
+    Discrimination: MSE of the overall mean − MSE of the isotonic mean. table: the rows pooled by
+    equal forecasts. uncertainty: the variance of the actual values. Equals model-diagnostics'
+    decompose with SquaredError. doi:10.1214/23-STS908.
 
     >>> rows = Rows(np.array([2.0, 1.0, 6.0]), np.array([1.0, 2.0, 3.0]))
     >>> d = decomposed(means(rows), float(rows.actual.var()))

@@ -60,7 +60,9 @@ class Counts:
         return f"<Counts: {totals}, {self.threshold.shape[-1]:,} thresholds>"
 
     def _repr_html_(self) -> str:
-        """A table of the thresholds for notebooks; of several classes the text."""
+        """The table of the thresholds as HTML, for notebooks; for counts of several classes, which
+        do not fit one table, the text of `repr`.
+        """
         has_several_classes = self.tp.ndim != 1
         if has_several_classes:
             import html
@@ -604,14 +606,14 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     # the positives of a group are positive_row[first:end]
     first, end = np.searchsorted(positive_row, [group_start, group_start + rows])
     positives = end - first
-    # In each group, pairs of a positive and a negative of lower or equal score: those of a positive
-    # are the negatives before it among the sorted rows, less those of the groups before. The i-th
-    # positive, in sorted row r, has r - i negatives before it. They are added up over the positives
-    # of a group as the difference of a running sum.
+    # In each group the pairs of a positive and a negative of lower or equal score are counted. The
+    # negatives of a positive are those before it among the sorted rows, less those of the groups
+    # before. The i-th positive, in sorted row r, has r - i negatives before it. The difference of a
+    # running sum adds them up over the positives of a group.
     negatives_before_row = positive_row - np.arange(len(positive_row))
     running_sum = np.append(0, np.cumsum(negatives_before_row))
     negatives_before = running_sum[end] - running_sum[first]
-    negatives_of_groups_before = group_start - first
+    negatives_of_groups_before = group_start - first  # all rows less the positives
     wins_and_ties = negatives_before - positives * negatives_of_groups_before
     # a tie, which sorts as a win, counts half of one
     ties = _tied_pairs(key, positive_row, bits, groups=len(names))
@@ -661,7 +663,8 @@ def _tied_pairs(key: Ints, positive_row: Ints, bits: int, groups: int) -> Ints:
     bit, so that negatives come first in a tie. positive_row: the indices of the positives. bits:
     how many of the last bits are those of score and label.
     """
-    # the first positive of each tie: the key before it is less by 1, so that only the label differs
+    # The first positive of each tie: the key before it is less by 1, as only the label differs. A
+    # positive in row 0 is compared with the last key (index -1), which is not less.
     key_before = key[positive_row - 1]
     is_first = key_before == key[positive_row] - 1
     first = positive_row[is_first]

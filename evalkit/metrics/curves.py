@@ -307,8 +307,8 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
 
     Equals precrec's. Between two thresholds with p positives and n negatives at the lower one, a
     point with x true positives has A x + B rows at or above, A = 1 + n/p. Its precision is x / (A x
-    + B), whose integral over x, from the TP of the threshold before, is p/A - B/A² log(rows / rows
-    before).
+    + B). The integral of the precision over x, between the TP of the two thresholds, is p/A - B/A²
+    log(rows / rows before).
     """
     p = c.positive
     n = c.negative
@@ -509,7 +509,8 @@ def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    # the scores within the grid, highest first as the thresholds of the table are
+    # the scores within the grid are c.threshold[start:stop], highest first; searchsorted needs them
+    # ascending, so that both are negated
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
     descending_score = c.threshold[start:stop]
     cost_of_false_positive = odds(descending_score)

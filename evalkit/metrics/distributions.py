@@ -55,7 +55,7 @@ class Distribution:
         rows and weights of both.
         """
         size, index = np.unique(np.abs(self.values), return_inverse=True)
-        # of the bins that the values stand for: the wider of those of a number and its negative
+        # a number and its negative may stand for bins of different widths: the wider one is kept
         half_width = np.zeros(len(size))
         np.maximum.at(half_width, index, self.half_width)
         return Distribution(
@@ -163,7 +163,7 @@ class Distribution:
         sizes = self.sizes()
         square = sizes.values[::-1] ** 2  # of each distinct absolute value, the largest first
         rows = sizes.rows[::-1]
-        largest_count = max(1, self.row_count // LARGEST)
+        largest_count = max(1, self.row_count // LARGEST)  # rows
         rows_among_largest = _first_rows(rows, largest_count)
         total = float(square @ rows)
         if total == 0:

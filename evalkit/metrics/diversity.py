@@ -288,8 +288,8 @@ def _equal_pairs(owner: Ints, code: Ints, lists: int) -> Ints:
 
 
 def user_share(count: ArrayLike, users: float) -> Floats:
-    """p of each item: the users who had it / all users, as RecTools and evidently define it for
-    novelty.
+    """p of each item: the users who had it / all users, as the packages RecTools and evidently
+    define it for novelty.
 
     NaN for an item that no user had. To smooth as if one more user had had every item, use
     `user_share(count + 1, users + 1)`; RecTools' rule is `user_share(np.maximum(count, 1), users)`.
@@ -414,7 +414,8 @@ def exposure_gini(lists: Items, k: int | None = None) -> float:
 
 
 def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
-    """Jackknife pseudo-values of the coverage, one per list: their mean is the coverage.
+    """Jackknife pseudo-values of the coverage, one per list, from the coverage without each list,
+    see `_pseudo_values`: their mean is the coverage.
 
     Use them in a t interval, and their differences in a paired t test. A bootstrap is not valid
     here: a resample has fewer distinct lists and so always covers less. The jackknife's variance is
@@ -429,10 +430,10 @@ def catalogue_coverage_by_list(lists: Items, k: int | None = None) -> Floats:
     """
     lists = top(lists, k)
     exposed = exposure(lists)
-    shown_once = _rows_with(lists, exposed == 1)
-    only_here = lists.total(shown_once)
-    exposed_elsewhere = np.count_nonzero(exposed) - only_here
-    without_list = ratio(exposed_elsewhere, lists.size)
+    is_only_here = _rows_with(lists, exposed == 1)  # a mask of the rows of all lists
+    items_only_here = lists.total(is_only_here)  # in each list
+    items_elsewhere = np.count_nonzero(exposed) - items_only_here
+    without_list = ratio(items_elsewhere, lists.size)
     return _pseudo_values(catalogue_coverage(lists), without_list)
 
 
@@ -453,13 +454,14 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
     known_item = lists.item[lists.known]
     known_owner = lists.owner[lists.known]
-    # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. For
-    # one item the sum changes by + 1 for each other item at or above it, - 1 for each below:
-    # n - 1 - 2 (items below).
+    # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. If x
+    # falls for one item only, its distance grows by 1 from each other item at or above it, and
+    # shrinks by 1 from each below: in all by n - 1 - 2 (items below).
     change_by_item = lists.size - 1 - 2 * items_below[known_item]
     change = lists.total(lists.known, change_by_item.astype(float))
-    # Two items of the list keep their distance, as both fall. Added up one by one they do so too,
-    # + 1 and - 1, unless they are equal: then + 1 and + 1, which is 2 too many.
+    # Two items of the same list both fall and keep their distance. The changes of one item at a
+    # time, + 1 for the lower and - 1 for the higher one, agree with that. For two items with equal
+    # x they are + 1 and + 1, which is 2 too many.
     equal_pairs = _equal_pairs(known_owner, exposed[known_item], len(lists))
     change -= 2 * equal_pairs
     total = exposed.sum()
@@ -486,7 +488,8 @@ def jackknife_by_unit(
     lists = top(lists, k)
     exposed = exposure(lists)
     unit_of_list, names = codes(np.asarray(unit))  # units by number, and their names
-    # the items of each unit: the rows sorted by unit, cut where each unit but the first begins
+    # the items that the lists of each unit show: the rows with known items are sorted by unit, and
+    # cut where each unit but the first begins
     unit_of_row = unit_of_list[lists.owner[lists.known]]
     order = np.argsort(unit_of_row, kind="stable")
     sorted_item = lists.item[lists.known][order]
@@ -522,7 +525,7 @@ def overlap(first: Items, second: Items, k: int) -> Floats:
     """The number of items in both lists' first k / the number of items of the longer one, at most
     k.
 
-    Undefined if both lists are empty.
+    Undefined if both lists are empty. All items must be in the catalogue.
 
     >>> from evalkit.metrics.diversity import items
     >>> a, b = (items([list(ids)], "a b c d".split()) for ids in ("abc", "cad"))
@@ -543,7 +546,10 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     The mean agreement A_d = X_d / d at depth d, X_d the number of items that both have among their
     first d, weighted by (1 - p) p^(d - 1). Equation 32 of Webber, Moffat and Zobel 2010,
     doi:10.1145/1852102.1852106, with lists of s ≤ l items: (1 - p)/p (Σ_{d≤l} p^d X_d/d + Σ_{s<d≤l}
-    p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l + X_s/s). Undefined if a list is empty.
+    p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l + X_s/s). Undefined if a list is empty. All items
+    must be in the catalogue.
+
+    p: the persistence, the probability that a user goes on from one rank to the next.
 
     >>> from evalkit.metrics.diversity import items
     >>> a, b = (items([list(ids)], "a b c".split()) for ids in ("ab", "bac"))
@@ -557,7 +563,7 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
             f"both systems must have the same lists, got {len(first)} and {len(second)}"
         )
     lists = len(first)
-    owner, depth = _common(first, second)  # of each common item
+    owner, depth = _common(first, second)  # of each common item its list and its deeper rank
     short = np.minimum(first.length, second.length)  # s of each list
     long = np.maximum(first.length, second.length)  # l
     longest = int(long.max(initial=0))
@@ -595,7 +601,7 @@ class CommonItems(NamedTuple):
 
 def _common(first: Items, second: Items) -> CommonItems:
     """The items that both systems have in the same list: for each the number of the list, and the
-    deeper of its two ranks.
+    deeper of its two ranks. All items must be in the catalogue: others have no key of their own.
     """
     # one whole number for each list and item; size is the number of items of the catalogue
     keys = first.owner * first.size + first.item

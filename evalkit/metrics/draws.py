@@ -73,11 +73,11 @@ class Draws:
         variance over repeated draws of the same unit. The draws are 0 or 1. NaN for a unit without
         draws.
 
-        value: draws -> the value of each unit. By the beta-binomial model, in which the success
-        probabilities of all units follow a beta distribution, estimated from all units: the noise
-        is the mean over this distribution, the same for all units with as many draws. Without a
-        model there is no unbiased estimate for values of more than half of the draws, such as
-        pass^4 of five; the jackknife's is too large by half.
+        value: draws -> the value of each unit. In the beta-binomial model the success probabilities
+        of all units follow a beta distribution, which is estimated from all units. The noise is its
+        mean over this distribution, the same for all units with as many draws. A value that uses
+        more than half of a unit's draws, such as pass^4 of five, has no unbiased estimate of its
+        noise without a model; the jackknife's is too large by half.
         """
         if np.allclose(value(self), self.mean, equal_nan=True):
             return self.noise
@@ -88,7 +88,8 @@ class Draws:
         p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
             successes = np.arange(n + 1)  # each number of them that n draws may have
-            unknown = np.full(successes.size, np.nan)  # no value depends on the variance of draws
+            # `value` must not use the variance of draws
+            unknown = np.full(successes.size, np.nan)
             outcomes = Draws(np.full(successes.size, n), mean=successes / n, variance=unknown)
             value_of_outcome = value(outcomes)
             # the binomial probability of each outcome, one row for each p
@@ -112,8 +113,11 @@ class Draws:
         share = successes / (self.count.sum() + 1)
         variance = share * (1 - share)  # of a draw of any unit
         freedom = self._freedom.sum()
+        # Σ (draw − mean of its unit)², from the variance that all units share; the added draw has
+        # one degree of freedom
         around_mean = freedom * np.nan_to_num(self.pooled) + variance
         within_unit = around_mean / (freedom + 1)
+        # s is within / between: the lower bound keeps s at about `MAX_PRIOR`
         between_units = max(variance - within_unit, variance / MAX_PRIOR)
         strength = within_unit / between_units  # s
         return Beta(strength * share, strength * (1 - share))

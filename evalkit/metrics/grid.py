@@ -22,7 +22,7 @@ from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_l
 MAX_BINS = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
 ROOM = 2**62  # codes of a smaller absolute value leave one of their 64 bits unused
-MAX_SHIFT = 63  # of codes of 64 bits
+MAX_SHIFT = 63  # codes have 64 bits, into which 2^64 does not fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +277,7 @@ def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> 
     if len(sorted_codes) > max_borders:
         shift = _guessed_shift(sorted_codes, min_shift, max_borders)
     begins = _bin_begins(sorted_codes, shift)
-    while np.count_nonzero(begins) - 1 > max_borders:
+    while np.count_nonzero(begins) - 1 > max_borders:  # the first bin begins without a border
         shift += 1
         begins = _bin_begins(sorted_codes, shift)
     # the guess may be too wide: step down while a narrower shift has few enough bins
@@ -308,8 +308,8 @@ def _guessed_shift(sorted_codes: Ints, min_shift: int, max_borders: int) -> int:
     different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)  # of each two neighbours
     if max_borders_in_sample >= len(different_bits):
         return min_shift
-    # The largest differences become borders. The next one must not, so that the shift covers its
-    # highest bit.
+    # The largest differences become borders, as many as are allowed. The largest one after them
+    # must lie inside a bin, so that the shift covers its highest bit.
     position = len(different_bits) - 1 - max_borders_in_sample
     largest_inside_bin = int(np.partition(different_bits, position)[position])
     return min(max(largest_inside_bin.bit_length(), min_shift), MAX_SHIFT)
@@ -404,11 +404,12 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     """
     shift = 0  # no bits are dropped, as each new bin has one score
     has_several_scores = ~g.exact
-    # such a bin becomes two: one at its lowest score and, after all bins, one at its highest; the
-    # sort brings them into the order of the scores
+    # A bin with several scores becomes two: one at its lowest score, in its place among all bins,
+    # and one at its highest score, which is appended. The sort brings all into the order of scores.
     code = np.concatenate([g.low, g.high[has_several_scores]])
     order = np.argsort(code, kind="stable")
     code = code[order]
+    # the rows of each new bin, if those of an old one are all at its lowest or its highest score
     positives_low = _at_lowest(g.positive, has_several_scores)[order]
     positives_high = _at_highest(g.positive, has_several_scores)[order]
     negatives_low = _at_lowest(g.negative, has_several_scores)[order]
@@ -479,7 +480,8 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     for step, is_pooled in zip(steps(c), runs(pooled_scores), strict=False):
         rows = step.tp + step.fp  # M + p + n; step.tp is T + p
         precision = step.tp / rows
-        # If all rows so far are positives of this bin, their precision is 1, which `precision` has.
+        # Without any other row the formula for the lowest would be 0 / 0. All rows so far are then
+        # positives of this bin, and `precision` has their precision, 1.
         has_other_rows = is_pooled & (rows > step.p)
         lowest = ratio(step.tp - step.p, rows - step.p)
         highest = ratio(step.tp, rows - step.n)
@@ -498,8 +500,8 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
     """The unit in which weights are counted as whole numbers, a power of two: sums of whole numbers
     are independent of their order.
 
-    largest: the largest weight. integers: True if all weights are whole numbers: the unit is 1.
-    Otherwise it is the smallest for which `rows` times the largest weight fits 62 bits.
+    largest: the largest weight, above 0. integers: True if all weights are whole numbers: the unit
+    is 1. Otherwise it is the smallest for which `rows` times the largest weight fits 62 bits.
 
     >>> scale_of(3.0, 1000, integers=True), scale_of(2.5, 1000, integers=False) == 2.0**-50
     (1.0, True)

@@ -96,10 +96,12 @@ class KeyRepeats:
     def __add__(self, other: "KeyRepeats") -> "KeyRepeats":
         """The keys of the rows of both, in arrays of sorted distinct keys, the last of which are
         merged if they have similar lengths; each merge counts the keys that both arrays have as
-        repeated. No keys, and the repeats known so far, once there are more than `max_keys`.
+        repeated. Once there are more than `max_keys` keys, none are kept, and `repeats` has those
+        that are known so far.
         """
         arrays = self.sorted_keys + other.sorted_keys
         repeats = self.repeats + other.repeats
+        # a block without rows has one empty array: no array at all means that there were too many
         one_had_too_many = not (self.sorted_keys and other.sorted_keys)
         if one_had_too_many:
             return KeyRepeats(self.max_keys, sorted_keys=(), repeats=repeats)

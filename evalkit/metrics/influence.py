@@ -124,9 +124,10 @@ def average_precision_influence(c: Counts) -> Floats:
 def average_precision_by_step(
     c: Counts, value: float | None = None
 ) -> Iterator[tuple[Step, Floats]]:
-    """Yield the steps (runs of thresholds) of the table, that of the lowest scores first, each with
-    the influence on average precision (AP) of a positive (first row) and of a negative (second row)
-    at its thresholds. Within a step thresholds descend, as in the table.
+    """Yield the steps (runs of thresholds) of the table, the step of the lowest scores first. With
+    each step comes the influence on average precision (AP) of a positive (first row) and of a
+    negative (second row) at each of its thresholds, which descend as in the table. NaN without
+    positives.
 
     The influence is (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with P positives, T = TP and M = TP +
     FP, and sums over the positives at or below the row: a row lowers the precision T/M at each
@@ -178,8 +179,9 @@ def average_precision_bias(c: Counts) -> float:
     # tables where that is at or above it, else unchanged.
     other_positives = c.tp - 1.0
     without_a_positive = other_positives**2 / other_rows + (positives - c.tp) * precision
-    # The average precisions of the tables without one row each, added up. c.positive has the
-    # positives of each score; a table with a positive less divides by P - 1.
+    # The n average precisions of the tables without one row each, added up: first those without a
+    # negative, which are means over P positives, then those without a positive, over P - 1.
+    # c.positive has the positives of each score.
     sum_of_values = c.positive @ without_a_negative / positives
     sum_of_values += c.positive @ without_a_positive / (positives - 1)
     n = positives + negatives
@@ -296,14 +298,17 @@ def cell_ends(c: Counts, max_cells: int = CELLS) -> Counts:
 
 def _cell_starts(c: Counts, max_cells: int) -> Ints:
     """The index of the first threshold of each cell (group of neighbouring thresholds), of which
-    there are at most `max_cells`. If there are few enough thresholds, each is a cell; else, if that
-    makes few enough, each threshold with positives and each run without; else cells are about equal
-    in `CellsByProgress.progress`.
+    there are at most `max_cells`.
+
+    The finest of three ways that makes so few cells is taken: each threshold is a cell; each
+    threshold with positives is one, and each run of thresholds without positives; or cells are
+    about equal in `CellsByProgress.progress`, and so small where a rate rises fast and among the
+    highest scores.
     """
     if len(c.threshold) <= max_cells:
         return np.arange(len(c.threshold))
     has_positives = c.positive > 0
-    # a threshold with positives is a cell of its own: a cell begins there and just after it
+    # a cell begins at each threshold with positives, and at the one after it
     begins_after_first = has_positives[1:] | has_positives[:-1]
     begins_cell = np.append(True, begins_after_first)
     if np.count_nonzero(begins_cell) <= max_cells:
@@ -327,7 +332,9 @@ class CellsByProgress:
     max_cells: int
 
     def progress(self, index: Ints | slice) -> Floats:
-        """Recall + false positive rate + log(1 + rank) / log(1 + n) at thresholds by index."""
+        """Recall + false positive rate + log(1 + rank) / log(1 + n) at thresholds by index, with n
+        rows, of which `rank` are at or above the threshold. A class without rows makes it NaN.
+        """
         c = self.table
         tp = c.tp[index]
         fp = c.fp[index]
@@ -347,9 +354,9 @@ class CellsByProgress:
         return np.minimum(cell, self.max_cells - 1)
 
     def first_of_each_cell(self) -> Ints:
-        """The index of the first threshold of each cell that has any, ascending. Found by bisection
-        for all cells at once, as the cells of the thresholds ascend: the cell of most thresholds is
-        never computed.
+        """The index of the first threshold of each cell, ascending, without cells that have no
+        threshold. The cells of the thresholds ascend, so that a bisection for all cells at once
+        finds them: the cell of most thresholds is never computed.
         """
         cells = np.arange(self.max_cells)
         # for each cell the first threshold in it or in a later one lies between these indices

@@ -264,8 +264,8 @@ def label_ranking_average_precision(actual: Bools, score: Floats) -> Floats:
     labels = score.shape[1]
     equals_next = ranked_score[:, :-1] == ranked_score[:, 1:]
     tied_with_next = np.pad(equals_next, ((0, 0), (0, 1)))  # False for the last one
-    # Tied labels all take the last rank of the tie: of the ranks from their own on, the first that
-    # is not tied with the next. A minimum from the back finds it, as tied ranks count as the last.
+    # Tied labels all take the last rank of the tie. A rank that is tied with the next one is set to
+    # the largest possible rank, so that a running minimum from the back finds the last of its tie.
     last_rank_of_tie = np.where(tied_with_next, labels, np.arange(1, labels + 1))
     rank = np.minimum.accumulate(last_rank_of_tie[:, ::-1], axis=1)[:, ::-1]
     true_up_to_rank = np.take_along_axis(is_true.cumsum(axis=1), rank - 1, axis=1)

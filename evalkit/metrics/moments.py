@@ -84,7 +84,7 @@ class Moments:
         tell the sum of the fourth powers of any linear combination, see `powers`.
         """
         units = len(block.unit_starts) if block.clustered else len(block)
-        if units > max_units:  # no piece needs to keep its units
+        if units > max_units:  # too many in the whole block: no piece needs to keep its own
             max_units = 0
         moments = [
             Moments._from_piece(piece, columns(piece), max_units, squared=squared)
@@ -183,8 +183,9 @@ class Moments:
 
     @cached_property
     def units(self) -> Any:
-        """The columns, shape (columns, units), the units in the order of their hashes, which does
-        not depend on the order of the rows; None if units are not kept.
+        """The columns, an array (or in a subclass a sparse matrix) of shape (columns, units), the
+        units in the order of their hashes, which does not depend on the order of the rows; None if
+        units are not kept.
         """
         if self.unit_columns is None:
             return None
@@ -224,7 +225,8 @@ class Moments:
         occurrences = np.where(i == j, 1, 2)
         coefficient = coefficients[i] * coefficients[j] * occurrences
         mean_square = float(coefficient @ self.mean)
-        # the fourth powers are the squares of these squares: around their mean, and of it
+        # Fourth powers are squares of squares: Σ s² = Σ (s − mean of s)² + n (mean of s)², with the
+        # square s of each unit.
         around_mean = float(coefficient @ self.second @ coefficient)
         fourth_powers = around_mean + self.n * mean_square**2
         return PowerSumsOfUnits(mean_square * self.n, fourth_powers)

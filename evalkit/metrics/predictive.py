@@ -148,7 +148,7 @@ def are_same(first: Predictive | None, second: Predictive | None) -> bool:
 def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | None:
     """The predictive distributions that columns describe, by the roles of the columns: an ensemble
     from its members, quantiles, or a normal distribution from its standard deviation; None without
-    such columns. forecast: the mean of the normal distribution if that has no column.
+    such columns. forecast: the means of the normal distributions, if no column has them.
 
     >>> of_roles({"quantile 0.9": np.array([2.0]), "quantile 0.1": np.array([1.0])}, None).levels
     (0.1, 0.9)
@@ -317,8 +317,8 @@ def fair_crps(actual: Floats, ensemble: Ensemble) -> Floats:
 
 def _ensemble_crps(actual: Floats, members: Floats, pairs: int) -> Floats:
     """The mean distance of the members from the actual value, less half the mean distance of two
-    members, of each row. members: shape (members, rows). pairs: the number of ordered pairs that
-    the latter is a mean over.
+    members, of each row. members: shape (members, rows). pairs: the number of ordered pairs in the
+    mean distance: n² if it has pairs of a member with itself, else n (n − 1).
     """
     n = len(members)
     # Σ |x − x'| over all ordered pairs is 2 Σ (2 i − n − 1) x_i of the sorted members, i from 1:

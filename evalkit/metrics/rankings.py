@@ -160,14 +160,16 @@ class Lists(Listed):
             is_hit = self.grade.take(self._judged_rows) >= level
             rows = self._judged_rows[is_hit]
             # The hits of the higher of two levels are among those of the lower: if they are as
-            # many, they are the same.
+            # many, they are the same, and are shared.
             as_many = (hits for hits in self._hits.values() if len(hits.row) == len(rows))
             self._hits[level] = next(as_many, None) or self._hits_of(rows)
         return self._hits[level]
 
     def _hits_of(self, row: Ints) -> Hits:
-        """The rows with these indices, ascending, as hits."""
-        # how many of them are before the start of each list, and before the end of the last
+        """The rows with these indices, ascending, as hits: each with its list, its rank there, and
+        its number among the hits of the list.
+        """
+        # how many hits are before the start of each list, and before the end of the last
         hits_before = np.searchsorted(row, self.offset)
         owner = run_numbers(np.diff(hits_before))
         number = np.arange(len(row))  # of each hit
@@ -222,8 +224,8 @@ def lists(grades: Sequence[ArrayLike]) -> Lists:
 def from_grades(
     retrieved: Sequence[ArrayLike], judged: Sequence[ArrayLike] | None = None
 ) -> Rankings:
-    """Rankings from grades by rank. judged: all judged grades of each query, by default those
-    retrieved.
+    """Rankings from the grades that each query's list has by rank, NaN for an item without a
+    judgement. judged: all judged grades of each query, in any order; by default those retrieved.
 
     >>> from_grades([[0, 3, 1]]).ideal.grade
     array([3., 1., 0.])
@@ -442,8 +444,8 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """1/R Σ over the relevant items of 1 − min(n, R) / min(N, R), with R relevant items, N judged
     non-relevant ones, and n of these above the item.
 
-    Items without a judgement are ignored; so is k. Buckley and Voorhees 2004,
-    doi:10.1145/1008992.1009000.
+    Items without a judgement are ignored. k is ignored too, as the measure is of whole lists.
+    Buckley and Voorhees 2004, doi:10.1145/1008992.1009000.
     >>> bpref(from_grades([[0, 1, 1]])).round(4)
     array([0.])
     """
@@ -621,7 +623,8 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     stops, being satisfied, with the probability (2^grade − 1) / 2^top_grade, else goes on.
 
     Chapelle, Metzler, Zhang and Grinspan 2009, doi:10.1145/1645953.1646033. The top grade is that
-    of the whole scale.
+    of the whole scale. k: the cut-off; None for whole lists. Undefined without a judged grade above
+    0.
     >>> from evalkit.metrics.rankings import from_grades
     >>> err(from_grades([[1, 1]])).round(4)
     array([0.625])
@@ -661,7 +664,7 @@ def _sums_before(values: Floats, owner: Ints) -> Floats:
         lists = np.flatnonzero(width_of_list == width)
         is_in_lists = width_of_list[list_number] == width
         rows = np.flatnonzero(is_in_lists)  # the values of these lists
-        line = np.searchsorted(lists, list_number[rows])  # of the table, for each value
+        line = np.searchsorted(lists, list_number[rows])  # each value's line of the table
         table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
         table[line, index[rows] + 1] = values[rows]
         sums[rows] = np.cumsum(table, axis=1)[line, index[rows]]

@@ -60,7 +60,7 @@ class Rows:
             unit=_select(self.unit, member),
             decision=_select(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
-            redraw=None,  # draws samples of all rows
+            redraw=None,  # the function draws from all rows, not from the selected ones
             predictive=None if self.predictive is None else self.predictive.take(member),
             steps_ahead=_select(self.steps_ahead, member),
         )
@@ -75,7 +75,9 @@ class Rows:
 
     @staticmethod
     def join(parts: "Sequence[Rows]") -> "Rows":
-        """The rows of the parts one after another; the parts have neither weights nor units."""
+        """The rows of the parts one after another: actual values, scores and decisions. The parts
+        have no other fields with one element per row, such as weights, units or further columns.
+        """
         return replace(
             parts[0],
             actual=np.concatenate([part.actual for part in parts]),

@@ -93,6 +93,7 @@ class Sample:
         """A sample of the rows of both: those whose hash is below the lower of their borders, in
         blocks, with the multiplicity of each row (how many equal rows it stands for).
         """
+        # a sample without a border has all rows of its part of the table
         borders = [border for border in (self.border, other.border) if border is not None]
         border = min(borders, default=None)
         blocks = [*self.blocks]  # `reduced` drops those of their rows that are not below
@@ -119,6 +120,7 @@ class Sample:
         few have a hash below it. Of equal rows without ids one stands for all, with their number as
         its multiplicity.
         """
+        # nothing to do for one block with few rows, unless equal rows are to be put together
         has_all_rows = self.table_rows <= self.max_rows
         if len(self.blocks) == 1 and has_all_rows and not self.blocks[0].key_hashes_row:
             return self
@@ -179,10 +181,11 @@ class Sample:
         d = self.stands_for
         times = self.times.astype(np.float64)  # how many equal rows each sampled row stands for
         square = influence**2
-        if self.rows.clustered:  # ψ of a unit is the sum over its rows; units have ids: each is one
+        if self.rows.clustered:  # ψ of a unit is the sum over its rows; each unit is one
             square = np.bincount(self._units, influence).astype(np.float64) ** 2
             times = np.ones(len(square))
         total = d * float(times @ square)
+        # equal rows have the same hash and are sampled together: their term is times · ψ²
         fourth_powers = float(times**2 @ square**2)
         variance = d * (d - 1) * fourth_powers
         error = np.sqrt(variance)

@@ -27,8 +27,9 @@ class Bundle:
 
 
 def _sum(first: Any, second: Any) -> Any:
-    """first + second; tuples are added element by element, and dicts key by key, a key that only
-    one has keeping its value.
+    """first + second, the same field of two bundles: an array, a number or a summary. Tuples of
+    these are added element by element, and dicts key by key; a key that only one has keeps its
+    value.
     """
     if isinstance(first, tuple):
         return tuple(_sum(a, b) for a, b in zip(first, second, strict=True))
@@ -100,7 +101,7 @@ class Extremes:
         position = max(len(size) - max_rows, 0)
         smallest_size = np.partition(size, position)[position]
         # Very many rows may have just this size. Names decide among equal sizes, but it takes long
-        # to read them: those of at most 1,000 times as many rows as are wanted are read.
+        # to read them: only the first 1,000 · `max_rows` of these rows are candidates.
         largest = np.flatnonzero(size >= smallest_size)[: 1_000 * max_rows]
         names = [""] * len(largest)
         if block.names is not None:

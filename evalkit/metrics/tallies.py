@@ -42,7 +42,7 @@ class Tally:
         cut: float | None = None,
     ) -> Tally:
         """The positives and negatives of a block by score, in at most `max_bins` bins. Up to
-        `max_waiting` unweighted rows wait to be put into bins, which is faster for many at a time.
+        `max_waiting` unweighted rows are only kept (`waiting`): binning many at a time is faster.
 
         hit: True for positive rows. weight: of each row, a whole number; None for unweighted rows.
         cut: a bin begins at this score, so that counts at it as threshold are exact.
@@ -50,7 +50,7 @@ class Tally:
         cut_code = None if cut is None else grid.code_of(cut)
         no_rows = Tally(max_bins=max_bins, max_waiting=max_waiting, cut=cut_code)
         if weight is None:
-            # rows wait as codes of score and label, for which some scores leave no room: None
+            # rows wait as codes of score and label; None if a score leaves no bit for the label
             codes = grid.with_labels(score, hit, cut_code)
             if codes is not None:
                 return replace(no_rows, waiting=(codes,))._with_few_waiting
@@ -77,6 +77,7 @@ class Tally:
         all_rows = replace(all_rows, grids=grids)
         bins = sum(len(table.low) for table in grids)
         if bins > 2 * max_bins:
+            # `merged` has the waiting rows too
             return replace(all_rows, grids=(all_rows.merged,), waiting=())
         return all_rows
 
@@ -126,8 +127,8 @@ class ValueCounts(Tally):
     def from_values(
         values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
     ) -> ValueCounts:
-        """The rows of a block counted by distinct value, ascending, in at most about `max_bins`
-        bins. columns: other numbers of each row, to be added up by value.
+        """The rows of a block counted by distinct value, ascending, in at most `allowed_bins` bins.
+        columns: other numbers of each row, to be added up by value.
 
         >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.distribution(weighted=True).values.tolist()

@@ -42,9 +42,9 @@ def _working_days(moments: Floats) -> Floats:
 
 
 def _calendar_of(dates: Floats) -> Calendar:
-    """The calendar by which ascending dates, as days since 1970, are evenly spaced: a function to
-    months if all dates are the same day of a month, or the last one; to working days if there are
-    daily dates and no weekends among them; else, also for times of day, to days.
+    """The calendar by which ascending dates, as days since 1970, are evenly spaced: `_months` if
+    all dates are the same day of a month, `_month_ends` if all are the last one, `_working_days`
+    for daily dates without weekends among them, else, as for times of day, `_days`.
     """
     distances = np.diff(dates)
     has_times_of_day = (dates % 1).any()
@@ -81,9 +81,10 @@ class TimeGrid:
 
     @classmethod
     def from_times(cls, times: Floats, *, are_dates: bool) -> Self:
-        """The grid whose step is the shortest distance of distinct, ascending times, by the
-        calendar of the dates. If another distance is not a multiple of it, a grid in which each
-        time is a step, whatever its distance from the next.
+        """The grid whose step is the shortest distance of distinct, ascending times, at least two.
+        If another distance is not a multiple of the shortest, a grid in which each time is a step,
+        whatever its distance from the next. are_dates: True if times are days since 1970, whose
+        distances are those of a calendar, such as months.
 
         >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
         1.0

@@ -102,7 +102,10 @@ class TimeOrder:
 
     def _values_at(self, actual: Floats, step: Ints, season: int) -> Floats:
         """The actual value of each row's series at the row's element of `step`; NaN where the table
-        has none. With a season of one step, if there is no value at the step, the last one before.
+        has none.
+
+        season: in steps. If it is one step, the last value before stands in for a missing one. In a
+        longer season the value before has another place in the season, and cannot.
         """
         # one key for each series and step, ascending by series, then by step
         table_keys, first_row = np.unique(self._keys(self.step), return_index=True)
@@ -118,10 +121,11 @@ class TimeOrder:
 
     def naive_scales(self, actual: Floats, season: int = 1) -> Scales:
         """The divisors of MASE and of RMSSE for each row: the mean absolute and the mean squared
-        error of forecasting each value of the row's series by that one season before; NaN for a
-        series without such a value. A step of a series that several rows have counts once.
+        error of the naive forecast of the row's series, which is the value one season before, see
+        `_values_at`. NaN for a series in which no value has one a season before. season: in steps.
         """
-        _, first_row = np.unique(self._keys(self.step), return_index=True)  # of each series, step
+        # several rows of a series may be at one step: only the first of them counts
+        _, first_row = np.unique(self._keys(self.step), return_index=True)
         naive_forecast = self._values_at(actual, self.step - season, season)
         error = (actual - naive_forecast)[first_row]
         series = self.series[first_row]
