@@ -78,7 +78,8 @@ def sign_flip(
     infinite, as no sign vectors are rare enough to reject.
 
     mid_p: count other sign vectors exactly as extreme as the data half, because with values of few
-    steps the exact test is conservative. A limit of 0 may then itself be rejected.
+    steps the exact test is conservative. The limits are still those of the exact test; if only the
+    mid-p rejects 0, one of them is moved so that 0 is just excluded.
 
     The order of units changes nothing, and swapped systems mirror the result. Raises InputError
     without units or with a value that is not finite.
@@ -98,7 +99,7 @@ def sign_flip(
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
     # overlap: by how much the two one-sided p-values add up to more than 1, as both count the data
-    p, how, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
+    p, p_method, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
     def interval(level_of_limits: float) -> Estimate:
@@ -108,7 +109,7 @@ def sign_flip(
         low, high = limits_agreeing(value, drawn_limits[level_of_limits], p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, total.size, "sign-flip inversion")
 
-    method = f"sign flip, {how}"
+    method = f"sign flip, {p_method}"
     if mid_p:
         method = f"{method}, {MID_P}"
     tails = Tails.symmetric(p, value, overlap)
@@ -145,7 +146,7 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     error = error_of_sum / rows  # of the mean over rows
     # (Σ d³ / n) / (Σ d² / n)^1.5; divided by infinity, thus 0, if no unit deviates
     sample_skewness = cubes * n**0.5 / (squares**1.5 or np.inf)
-    skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)
+    skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)  # that of a sample is too small
     skewed = intervals.hall(equivalence.value, error, skewness, n=n, level=equivalence.level)
     return equivalence.no_closer_than(skewed)
 
@@ -165,6 +166,7 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     n = values.size
     mean = _sum(values) / n
     error = standard_error(values - mean)
+    # an error that is tiny beside the largest difference is its rounding error, and counts as 0
     largest = float(np.abs(values).max())
     difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method="paired t", scale=largest)
     return difference.comparison(level=level, unit=unit)
@@ -181,7 +183,7 @@ def paired_bootstrap(
     sums: Floats | None = None,
 ) -> Comparison:
     """The mean of the units' differences with the BCa interval of a bootstrap of units; p is the
-    smallest 1 − level at which this interval excludes 0.
+    smallest 1 − level at which this interval excludes 0. For one unit p and limits are NaN.
 
     differences, counts: as in `sign_flip`. sums: one row per resample with the sum of its
     differences and, if there are counts, of its counts, if these were drawn before (by
@@ -261,7 +263,7 @@ class DifferenceByT:
         from scipy.special import stdtr
 
         error = self.exact_error
-        if error == 0:  # then the difference is 0 too
+        if error == 0:  # `exact_error` is 0 only for a difference of 0
             return 1.0
         t = abs(self.value) / error
         return float(2 * stdtr(self.freedom, -t))
@@ -530,7 +532,8 @@ def nadeau_bengio(
         n=n,
         freedom=n - 1,
         method=CORRECTED_T,
-        # where folds have equal differences, the error is only rounding error of these
+        # if all folds have the same difference, it is the mean, and the error is only its rounding
+        # error, which counts as 0
         scale=abs(mean),
     )
     return difference.comparison(level=level, unit=unit)

@@ -50,13 +50,14 @@ class AgainstRest(NamedTuple):
 def against_rest(
     values: ArrayLike, errors: ArrayLike, weights: ArrayLike, *, rng: np.random.Generator
 ) -> AgainstRest:
-    """Compare each of m independent values with the weighted mean of the others.
+    """Compare each of m independent values, one per slice, with the weighted mean of the others:
+    that mean, the standard error of the difference, and its p-value.
 
     values, their standard errors and weights, such as numbers of rows: (m,) each. p by max-T
-    (step-down) from normal draws with the correlation of the differences. For p a value has its own
-    error, but at least the mean one for its weight: a slice that happens to have few errors has a
-    small error too, and would otherwise be found too often. Raises InputError for fewer than two
-    values, or one that is not finite.
+    (step-down) from normal draws with the correlation of the differences. For p the standard error
+    of a value is at least the one that a slice of its weight has on average: a slice in which a
+    system happens to fail on few rows has a small standard error too, and would otherwise be found
+    too often. Raises InputError for fewer than two values, or one that is not finite.
 
     >>> compared = against_rest([0.5, 0.6, 0.9], [0.1] * 3, [1, 1, 1], rng=np.random.default_rng(1))
     >>> compared.rest.round(2).tolist(), compared.adjusted.round(1).tolist()
@@ -74,7 +75,8 @@ def against_rest(
     # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     error = np.sqrt(contrasts**2 @ variance)
-    # weight · variance is the variance of a row: its weighted mean over the slices / each weight
+    # The variance of a row is about weight · variance. Its mean over the slices, weighted by their
+    # weights and divided by a slice's weight, is the variance that such a slice has on average.
     row_variance = ratio(np.sum(weight**2 * variance), np.sum(weight))
     mean_variance = ratio(row_variance, weight)
     tested_variance = np.maximum(variance, mean_variance)
