@@ -408,14 +408,14 @@ def lattice(differences: Floats) -> Ints | None:
 
 
 def _common_step(step: float, size: float, rounding: float) -> float:
-    """The greatest common divisor of two sizes by Euclid's algorithm; a remainder of at most
-    `rounding` counts as 0.
+    """The greatest common divisor of `step` and `size`, both above 0, by Euclid's algorithm; a
+    remainder of at most `rounding` counts as 0.
 
     >>> round(_common_step(0.6, 0.4, 1e-6), 12)
     0.2
     """
     while size > rounding:
-        multiple = size * round(step / size)  # the one that is nearest to the step
+        multiple = size * round(step / size)  # the multiple of the size nearest to the step
         remainder = abs(step - multiple)
         step = size
         size = remainder

@@ -316,7 +316,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     # at least 1 to divide by: for a group of one unit NaN comes from its variance
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     if np.isnan(freedom):
-        # 0 / 0 if no group varies, or a variance is NaN; the error, 0 or NaN, then decides alone
+        # NaN is 0 / 0 if no group varies, or comes from a variance; the error is then 0 or NaN, and
+        # decides alone
         freedom = n - 1.0
     error = float(np.sqrt(variance.sum()))
     return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
@@ -384,8 +385,9 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
     If the adjusted p is below alpha, by default 1 − level, the first is better or worse, by the
     sign of the difference. direction: −1 for a metric for which lower is better, 0 if it is not
     known: then the first is higher or lower. Otherwise the two are equivalent if the limits of
-    `equivalence` lie inside (−margin, margin): TOST, not adjusted for the family. Raises
-    ParameterError for a margin that is not positive or another direction.
+    `equivalence` lie inside (−margin, margin): TOST, not adjusted for the family. Without a margin
+    no two systems are equivalent. Raises ParameterError for a margin that is not above 0, or a
+    direction other than 1, −1 and 0.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -564,7 +566,8 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     freedom = k - 1
     if k < 2:
         return {"q": q, "freedom": freedom, "p": np.nan}
-    # Welch's Λ: how uncertain the weights are, 0 if all variances are known
+    # Welch's Λ: how uncertain the weights are, 0 if all variances are known, that is, from
+    # infinitely many units
     uncertainty_by_value = (1 - share) ** 2 / (sizes - 1)
     uncertainty = float(uncertainty_by_value.sum())
     if uncertainty == 0:

@@ -159,7 +159,9 @@ class HighestValue(NamedTuple):
         )
 
     def true_value(self, share: float) -> float:
-        """The true value for which the observed one is the quantile with this share below it."""
+        """The true value under which the observed one is the quantile of `probability` with this
+        share below it.
+        """
 
         def is_lower(tested: float) -> bool:
             """True if the tested value is lower than the searched one: the probability of at most
@@ -167,6 +169,7 @@ class HighestValue(NamedTuple):
             """
             return self.probability(tested) > share
 
+        # by the condition of `probability`, the true value is within the half width
         lowest = self.value - self.half_width
         highest = self.value + self.half_width
         return bisect(is_lower, inside=lowest, outside=highest).inside
@@ -178,13 +181,14 @@ def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: 
     """
     from scipy.special import ndtr
 
-    below_range = ndtr((low - mean) / error)
-    below_end = ndtr((high - mean) / error)
-    within_range = below_end - below_range
+    # probabilities without the truncation
+    below_low = ndtr((low - mean) / error)
+    below_high = ndtr((high - mean) / error)
+    within_range = below_high - below_low
     if within_range <= 0:
         # In `highest` the range begins at the second highest value: the mean is far below it, so
         # that any observed value is too high for this mean, and the search must go up.
         return 1.0
     below_x = ndtr((x - mean) / error)
-    probability = (below_x - below_range) / within_range
+    probability = (below_x - below_low) / within_range
     return float(np.clip(probability, 0.0, 1.0))
