@@ -357,9 +357,9 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
-    """The exact two-sided p-value of the hypothesis that a coin is fair, from its number of heads;
-    never 0. tie_weight: the weight of exactly this number of heads, and of exactly as many tails:
-    1, or ½ for the mid-p.
+    """The exact two-sided p-value of the hypothesis that a coin is fair, from its number of heads
+    in so many flips; never 0. tie_weight: the weight of exactly this number of heads, and of
+    exactly as many tails: 1, or ½ for the mid-p.
 
     >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
     (0.021484375, 0.01171875)
@@ -427,7 +427,8 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
     The sum of the sizes of the flipped steps has the characteristic function Π ((1 + e^{itm}) /
     2)^c over the sizes m with c steps each; its inverse Fourier transform is the distribution.
-    Doubles resolve probabilities down to about 1e-12. tie_weight: of sums exactly as extreme.
+    Doubles resolve probabilities down to about 1e-12. tie_weight: of sums exactly as extreme as the
+    observed one: 1, or ½ for the mid-p.
 
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
@@ -820,7 +821,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     differences: one per unit, d, shape (n,). With a = |d|, the sum is at least as extreme if the
     flipped a add up to at most half of Σ a − |Σ d|. Under the tilt θ a unit is flipped with the
     probability 1 / (1 + exp(2 θ a)). If all differences have one sign, only the two vectors of
-    equal signs are as extreme, and p is 2^(1 − n).
+    equal signs are as extreme, and p is 2^(1 − n). draws: how many sign vectors are drawn.
 
     >>> tail_p(np.full(30, 0.5), rng=np.random.default_rng(1)) == 2.0**-29
     True

@@ -65,7 +65,8 @@ def sign_flip(
 
     differences: one per unit. counts: the rows of each unit, if `differences` are sums over these
     (`intervals.by_unit`): then the mean is that over rows, Σ differences / Σ counts, and whole
-    units are flipped.
+    units are flipped. level: of the interval. draws: the least number of drawn sign vectors. unit:
+    the word for a unit.
 
     p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
     a lattice (hit, precision at k, accuracy), where it counts all sign vectors. Otherwise it comes
@@ -152,7 +153,8 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The mean of `differences`, one per unit, tested by Student's paired t-test.
+    """The mean of `differences`, one per unit, tested by Student's paired t-test. level: of the
+    interval. unit: the word for a unit.
 
     p and limits are NaN below two units, and if all differences are equal and not 0, because t then
     divides by a standard error of 0. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
@@ -185,9 +187,9 @@ def paired_bootstrap(
     """The mean of the units' differences with the BCa interval of a bootstrap of units; p is the
     smallest 1 − level at which this interval excludes 0. For one unit p and limits are NaN.
 
-    differences, counts: as in `sign_flip`. sums: one row per resample with the sum of its
-    differences and, if there are counts, of its counts, if these were drawn before (by
-    `bootstrap.resampled_each`); by default they are drawn here.
+    differences, counts, level, unit: as in `sign_flip`. sums: one row per resample with the sum of
+    its differences and, if there are counts, of its counts, if these were drawn before (by
+    `bootstrap.resampled_each`); by default `resamples` rows are drawn here.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
@@ -460,8 +462,8 @@ def check_comparison_level(level: float) -> None:
 
 
 def _sum(differences: Floats) -> float:
-    """The sum, exactly 0 if it is only rounding error, as 0.3 − 0.2 − 0.1, so that neither system
-    is found better.
+    """The sum of the differences, exactly 0 if it is only rounding error, as that of 0.3, −0.2 and
+    −0.1, so that neither system is found better.
     """
     # fsum is exact: neither the order of the units nor that of the systems changes its last digit
     total = fsum(differences)
@@ -509,10 +511,10 @@ def nadeau_bengio(
     """The mean difference over J folds of cross-validation by Nadeau and Bengio's corrected t.
 
     differences: one per fold. train, test: the numbers of rows that a fold trains and tests on, of
-    which only the quotient matters. Folds share training rows, so that the squared standard error
-    is s² (1/J + test/train) instead of s² / J, with the variance s² of the differences. p is NaN
-    below two folds, and if all differences are equal but not 0. Machine Learning 2003,
-    doi:10.1023/A:1024068626366.
+    which only the quotient matters. level: of the interval. unit: the word for a fold. Folds share
+    training rows, so that the squared standard error is s² (1/J + test/train) instead of s² / J,
+    with the variance s² of the differences. p is NaN below two folds, and if all differences are
+    equal but not 0. Machine Learning 2003, doi:10.1023/A:1024068626366.
 
     >>> c = nadeau_bengio([0.02, 0.01, 0.03, 0.00, 0.02], train=80, test=20)
     >>> round(c.p_value, 4)

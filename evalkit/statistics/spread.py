@@ -236,7 +236,7 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
 
 
 def kish(weight: Floats) -> float:
-    """Kish's effective number of units, (Σ w)² / Σ w².
+    """Kish's effective number of units, (Σ w)² / Σ w². weight: w of each unit, shape (units,).
 
     >>> kish(np.array([1.0, 1.0, 2.0]))
     2.6666666666666665

@@ -634,7 +634,8 @@ def refine(
 def detectable(response: Response, critical: float, share: float) -> float:
     """The effect, mean of the slice less mean of the rest, at which a slice with this share of the
     size of all rows is found with 80 % power if its variance is that of all rows; NaN if no effect
-    is large enough, as the slice has too few units. critical: the evidence that a find needs.
+    is large enough, as the slice has too few units. response: of all rows. critical: the evidence
+    that a find needs.
 
     The sum of the slice's centred values must be k standard deviations on average, with k the
     critical value plus the normal quantile of the power. The squared effect d² adds to the variance

@@ -176,8 +176,9 @@ class HighestValue(NamedTuple):
 
 
 def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: float) -> float:
-    """The distribution function at x, the probability of at most x, of a normal distribution
-    truncated to the range from `low` to `high`; 1 if the range is empty or has no probability.
+    """The distribution function at x, the probability of at most x, of the normal distribution with
+    this mean and the standard deviation `error`, truncated to the range from `low` to `high`; 1 if
+    the range is empty or has no probability.
     """
     from scipy.special import ndtr
 
