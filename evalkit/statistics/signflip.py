@@ -118,17 +118,17 @@ def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
 
 
 def signed_sums(columns: Floats, signs: Floats) -> Floats:
-    """Σ ± column of each draw of `joint_draws`: (units, columns) in, (columns, draws) out, with
-    draws = blocks · points.
+    """Σ ± column for each drawn sign vector: (units, columns) in, (columns, draws) out.
 
-    signs: as from the function `signs`, shape (blocks, points); the transform of a row of signs
-    times a column gives the sums of `points` draws.
+    signs: as from the function `signs`, shape (blocks, points), points being the first power of two
+    that is not below the number of units. A row of signs, times each line of the Hadamard matrix of
+    that order, gives the sign vectors of `points` draws: draws = blocks · points.
     """
     units, m = columns.shape
     blocks, points = signs.shape
     padded = np.zeros((m, 1, points))  # units beyond the last are 0, and add nothing
     padded[:, 0, :units] = columns.T
-    signed = signs * padded  # columns × blocks × points
+    signed = signs * padded  # (columns, blocks, points): every row of signs times every column
     return walsh_hadamard(signed).reshape(m, blocks * points)
 
 
@@ -174,10 +174,11 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Yield Σ ± values, shape (draws,) for a chunk of all draws at a time.
+    """Yield Σ ± values of all draws, in chunks of shape (draws of the chunk,).
 
-    values: one per unit. bits: as from `random_bits`; if empty, the draws are every choice of
-    signs, up to the sign of all (`enumerated`).
+    values: one per unit. bits: as from `random_bits`. A row of signs from these bits, times each
+    line of the Hadamard matrix, gives the sign vectors of as many draws as the matrix has lines. If
+    bits are empty, the draws are all sign vectors, one of each two opposite ones (`enumerated`).
     """
     if not bits:
         all_sums = enumerated(values)
@@ -185,8 +186,7 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
             yield all_sums[start : start + SUMS_AT_ONCE]
         return
     signs = _signs(bits, values.size)
-    # the transform of one row of signs, times the values, gives so many sums
-    points = signs.shape[1]
+    points = signs.shape[1]  # the draws that a row of signs gives
     padded = np.zeros(points)
     padded[: values.size] = values
     rows_at_once = max(1, SUMS_AT_ONCE // points)
@@ -199,19 +199,20 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
 
 
 def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
-    """Σ ± values of each draw of these rows of signs, shape (draws,), by two matrix products.
+    """Σ ± values of each draw, shape (draws,), by two matrix products.
 
-    The Walsh–Hadamard matrix of 2 h points is [[H, H], [H, −H]], with H that of h points. So the
-    first h values and the others are multiplied by H, and both products added and subtracted.
+    signs: shape (rows, 2 h). Each row, times each line of the Hadamard matrix of 2 h lines, is the
+    sign vector of one draw: draws = rows · 2 h. That matrix is [[H, H], [H, −H]], with H the one of
+    h lines. So the first h values and the others are multiplied by H; the sums of both products are
+    the first h draws of a row, their differences the other h.
     """
     n = values.size  # more than h, as 2 h is the next power of two
-    half = signs.shape[1] // 2
+    half = signs.shape[1] // 2  # h
     matrix = _hadamard(half)
     first = signs[:, :half] @ (values[:half, None] * matrix)
-    # the matrix has more lines than there are values in this half
+    # the second half has n − h values, fewer than the matrix has lines
     lines = matrix[: n - half]
     second = signs[:, half:n] @ (values[half:, None] * lines)
-    # the draws of a row of signs: the sums of both products, then their differences
     draws = np.empty((len(signs), 2, half))
     np.add(first, second, out=draws[:, 0])
     np.subtract(first, second, out=draws[:, 1])
@@ -234,9 +235,12 @@ def walsh_hadamard(values: Floats) -> Floats:
     while transformed < length:
         order = min(MAX_MATRIX_ORDER, length // transformed)  # so many blocks become one
         matrix = _hadamard(order)
-        if transformed == 1:  # the same as below, faster; the matrix is symmetric
+        if transformed == 1:
+            # blocks of one value: one product, faster than below. The matrix is symmetric, so that
+            # it may stand on the right.
             values = product(values.reshape(-1, order), matrix)
         else:
+            # (…, blocks, values of a block): the matrix adds and subtracts whole blocks
             values = np.matmul(matrix, values.reshape(-1, order, transformed))
         transformed *= order
     return values.reshape(shape)
@@ -269,9 +273,10 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     """The exact two-sided p-value of a mean of 0; None if no exact way is fast enough, so that
     signs have to be drawn.
 
-    Differences of 0 change nothing. If all others have one size, it is the binomial (sign, McNemar)
-    test; at most 20 are enumerated; integer multiples of a common step, as of precision at k, take
-    one Fourier transform. tie_weight: of draws exactly as extreme as the data, ½ for the mid-p.
+    Differences of 0 change nothing. If the other differences have one size, the test is the
+    binomial (sign, McNemar) test. The sign vectors of at most 20 others are enumerated. Integer
+    multiples of a common step, such as differences of precision at k, take one Fourier transform.
+    tie_weight: of sign vectors exactly as extreme as the data, 1, or ½ for the mid-p.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
     PValue(p=0.125, method='exact enumeration', overlap=0.0625)
@@ -294,15 +299,14 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
             return None
         p, tied = _lattice_p(steps, tie_weight)
         method = "exact by Fourier transform"
-    # With the sum S, its observed value s and the weight w of ties, where the data's own signs, one
-    # of 2ⁿ vectors, count in full:
+    # The data's own signs, one of 2ⁿ vectors, count in full, as the data count among draws. So far
+    # they have counted as a tie, with the weight w. With the sum S and its observed value s:
     #   upper tail = P(S > s) + w P(S = s) + (1 − w) 2⁻ⁿ
     #   lower tail = P(S < s) + w P(S = s) + (1 − w) 2⁻ⁿ
-    # Their sum is 1 + (2w − 1) P(S = s) + own_signs, and p is twice the smaller one.
-    own_signs = (1 - tie_weight) * 2.0 ** (1 - n)
-    weight_of_ties = 2 * tie_weight - 1
-    overlap = weight_of_ties * tied + own_signs
-    return PValue(min(1.0, p + own_signs), method, overlap)
+    # Their sum is 1 + (2w − 1) P(S = s) + 2 (1 − w) 2⁻ⁿ. p is twice the smaller tail.
+    rest_of_own_signs = (1 - tie_weight) * 2.0 ** (1 - n)  # 2 (1 − w) 2⁻ⁿ
+    overlap = (2 * tie_weight - 1) * tied + rest_of_own_signs
+    return PValue(min(1.0, p + rest_of_own_signs), method, overlap)
 
 
 class TiedP(NamedTuple):
@@ -353,8 +357,9 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
 
 
 def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
-    """The exact two-sided p-value of the hypothesis that a coin is fair, from its number of heads;
-    never 0. tie_weight: of exactly so many heads in a tail, ½ for the mid-p.
+    """The exact two-sided p-value of the hypothesis that a coin is fair, from its number of heads
+    in so many flips; never 0. tie_weight: the weight of exactly this number of heads, and of
+    exactly as many tails: 1, or ½ for the mid-p.
 
     >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
     (0.021484375, 0.01171875)
@@ -369,46 +374,48 @@ def fair_coin(heads: int, flips: int, tie_weight: float = 1.0) -> float:
 
 def lattice(differences: Floats) -> Ints | None:
     """The differences as integer multiples of their common step, for `lattice_p`; None if they have
-    none, or if `lattice_p` would take more work than `MAX_LATTICE_WORK`. At least one difference
-    must not be 0.
+    no common step, or if `lattice_p` would take more work than `MAX_LATTICE_WORK`. At least one
+    difference must not be 0.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
     """
-    size_of_unit = np.abs(differences)
-    largest = float(size_of_unit.max())
-    size_sum = float(size_of_unit.sum())
-    # rounded, so that sizes which differ by rounding only are one
-    relative_sizes = (size_of_unit / largest).round(12)
+    magnitudes = np.abs(differences)
+    largest = float(magnitudes.max())
+    magnitude_sum = float(magnitudes.sum())
+    # the different magnitudes; rounded, so that two which differ by rounding only are one
+    relative_sizes = (magnitudes / largest).round(12)
     sizes = np.unique(relative_sizes) * largest
     if sizes.size > MOST_SIZES:
         return None
     step = largest  # the greatest common divisor of the sizes so far
     for size in sizes.tolist():
         step = _common_step(step, size, rounding=1e-6 * largest)
-        # With each size the step becomes smaller and the work larger: stop early. Twice the bound,
-        # as the step may have a rounding error here; the whole steps decide below.
-        work = sizes.size * (size_sum / step)
+        # The work is a product per size and point of the transform, which has about Σ |steps|
+        # points. With each size the step becomes smaller and the work larger: stop early. Twice the
+        # bound, as the step may have a rounding error here; the whole steps decide below.
+        work = sizes.size * (magnitude_sum / step)
         if work > 2 * MAX_LATTICE_WORK:
             return None
     steps = np.round(differences / step)  # whole numbers
     errors = differences - steps * step
     largest_error = np.abs(errors).max()
     work = sizes.size * np.abs(steps).sum()
+    # with an error above rounding the step is that of no lattice
     if largest_error > 1e-9 * largest or work > MAX_LATTICE_WORK:
         return None
     return steps.astype(np.int64)
 
 
 def _common_step(step: float, size: float, rounding: float) -> float:
-    """The greatest common divisor of two sizes by Euclid's algorithm; a remainder of at most
-    `rounding` counts as 0.
+    """The greatest common divisor of `step` and `size`, both above 0, by Euclid's algorithm; a
+    remainder of at most `rounding` counts as 0.
 
     >>> round(_common_step(0.6, 0.4, 1e-6), 12)
     0.2
     """
     while size > rounding:
-        multiple = size * round(step / size)  # the one that is nearest to the step
+        multiple = size * round(step / size)  # the multiple of the size nearest to the step
         remainder = abs(step - multiple)
         step = size
         size = remainder
@@ -420,7 +427,8 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
     The sum of the sizes of the flipped steps has the characteristic function Π ((1 + e^{itm}) /
     2)^c over the sizes m with c steps each; its inverse Fourier transform is the distribution.
-    Doubles resolve probabilities down to about 1e-12. tie_weight: of sums exactly as extreme.
+    Doubles resolve probabilities down to about 1e-12. tie_weight: of sums exactly as extreme as the
+    observed one: 1, or ½ for the mid-p.
 
     >>> round(lattice_p(np.array([1, 1, 2, 3])), 12)
     0.125
@@ -429,10 +437,13 @@ def lattice_p(steps: Ints, tie_weight: float = 1.0) -> float:
 
 
 def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
-    """P(|Σ ± steps| ≥ |Σ steps|), see `lattice_p`, and P(Σ ± steps = Σ steps)."""
+    """The p-value of `lattice_p`, P(|Σ ± steps| ≥ |Σ steps|), and the probability of exactly the
+    observed sum, P(Σ ± steps = Σ steps). Arguments as there.
+    """
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
     size_sum = int(sizes @ counts)
     points = 1 << size_sum.bit_length()  # of the transform: a power of two above the largest sum
+    # probabilities are real, so that half of the frequencies determine them
     frequency = np.arange(points // 2 + 1)
     # The characteristic function Π ((1 + e^{itm}) / 2)^c with t = −2π · frequency / points. As
     # (1 + e^{itm}) / 2 = e^{itm/2} cos(tm / 2), it is e^{it · size_sum / 2} Π cos(tm / 2)^c. Both
@@ -445,12 +456,12 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     for size, count in zip(sizes, counts, strict=True):
         cosine_of_size = cosine[frequency * size % period]
         spectrum *= cosine_of_size**count
-    # If the flipped sizes add up to f, the sum of the steps has the size |size_sum − 2 f|: for
-    # f ≤ most_flipped at least the observed size, for f = most_flipped this size.
+    # If the flipped sizes add up to f, the sum is size_sum − 2 f: for f < most_flipped it is larger
+    # than the observed size |Σ steps|, for f = most_flipped it is this size.
     observed = abs(int(steps.sum()))
     most_flipped = (size_sum - observed) // 2
     probability = np.fft.irfft(spectrum, points)[: most_flipped + 1]  # of f = 0, …, most_flipped
-    tied = max(float(probability[-1]), 0.0)
+    tied = max(float(probability[-1]), 0.0)  # a rounding error may be negative
     if observed == 0:  # p = 1, as in `_enumerated_p`
         return TiedP(1.0, tied)
     one_tail = probability[:-1].sum() + tie_weight * probability[-1]
@@ -485,7 +496,7 @@ class Ranges:
         """The two-sided p-value of the mean `null`: the share of draws whose range contains it.
 
         tie_weight: the weight of draws whose range ends at `null`, which are exactly as extreme as
-        the data; ½ for the mid-p.
+        the data: 1, or ½ for the mid-p.
 
         >>> low, high = np.array([-np.inf, -3, -2, -1]), np.array([np.inf, 9, 8, 7])
         >>> Ranges(low, high, rounding=0.0, mean=4.0).share(
@@ -495,13 +506,13 @@ class Ranges:
         >>> Ranges(low, high, rounding=0.0, mean=4.0).share(13.0, HALF)  # one ends there
         0.375
         """
-        distance = null - self.mean
+        distance = null - self.mean  # as `low` and `high`, which count from the mean
         # a range that ends within rounding of the null contains it
         least_reach = abs(distance) - self.rounding
         # each range contains the mean, so that only the end on the side of `null` matters
         contains_null = self.low <= -least_reach if distance < 0 else self.high >= least_reach
         containing = int(np.count_nonzero(contains_null))
-        # at the mean itself p is 1, also for the mid-p
+        # at the mean itself p is 1, also for the mid-p, whose two tails are each at least ½ there
         if tie_weight == 1 or abs(distance) <= self.rounding:
             return containing / self.draws
         ties = self._count_ends_at(distance)
@@ -541,14 +552,16 @@ class Ranges:
         low = self.low
         high = self.high
         for level in sorted(levels):
-            # The limit is the end at this place, counted from outside; those of higher levels lie
-            # among the ends up to it. `partition` reorders the ends in place, which changes no
-            # result, as their order is arbitrary; it puts the limit at the end of the ends that are
-            # left. One place at a time: numpy finds several at once in slower code.
-            expected_beyond = round(self.draws * (1 - level), 9)  # rounded, as 1 − level is inexact
-            place = max(int(np.ceil(expected_beyond)), 1)
+            # A mean has a p-value of at least 1 − level if at least `place` ranges contain it. So
+            # the limit is the end at this place, counted from the outermost one.
+            least_containing = round(self.draws * (1 - level), 9)  # rounded: 1 − level is inexact
+            place = max(int(np.ceil(least_containing)), 1)
+            # `partition` puts this end where it would be in rising order, and the ends farther out
+            # beyond it. It changes the array, whose order has no meaning. One place at a time:
+            # numpy finds several at once in slower code.
             low.partition(place - 1)
             high.partition(high.size - place)
+            # the limits of the higher levels lie farther out: the other ends are not needed
             low = low[:place]
             high = high[high.size - place :]
             limits[level] = Interval(self._limit(low[-1]), self._limit(high[0]))
@@ -583,13 +596,15 @@ def ranges(
     memory: Memory | None = None,
 ) -> Ranges:
     """For each sign vector the range of null means under which it is at least as extreme as the
-    data: between the means of the flipped and of the unflipped units.
+    data: between the means of the flipped and of the unflipped units. Both ends are given as
+    distances from the observed mean.
 
-    total: the sum of the differences of each unit, shape (units,). count: its rows. memory: holds
-    the ends until it is used for other ranges; by default each result has new memory.
+    total: the sum of the differences of each unit, shape (units,). count: the number of rows of
+    each unit, (units,). draws: the least number of random sign vectors. memory: holds the ends
+    until it is used for other ranges; by default each result has new memory.
 
-    For at most 20 units all sign vectors are used, one of each two opposite ones; otherwise at
-    least `draws` random ones and the one without flipped signs, whose range is the whole line and
+    For at most 20 units all sign vectors are used, one of each two opposite ones. Otherwise there
+    are random ones and the one without flipped signs. The range of this one is the whole line,
     which keeps p above 0. The order of the units changes nothing, and −total gives the mirrored
     ranges.
 
@@ -612,22 +627,27 @@ def ranges(
     size_sum = float(np.abs(total).sum())
     rounding = TIE * size_sum / rows
     all_draws = factors.unflipped.size
-    if bits:
-        all_draws += 1  # the last one flips nothing; all sign vectors include it
+    if bits:  # all sign vectors include the one that flips nothing; random ones get one more
+        all_draws += 1
     low, high = (memory or Memory()).for_ends(all_draws)
-    _set_whole_line(low, high, draws=-1)  # of the last one; of all vectors it is overwritten
+    if bits:
+        last = all_draws - 1  # flips nothing
+        _set_whole_line(low, high, last)
     start = 0
     for drawn_sums in sums(total - mean * count, bits):
         stop = start + drawn_sums.size
-        # the means of the flipped and of the unflipped units, less the mean of all
+        # The means of the flipped and of the unflipped units, less the mean of all. They overwrite
+        # `low` and the sums, which are not needed any more: new memory costs time.
         flipped_mean = np.multiply(drawn_sums, factors.flipped[start:stop], out=low[start:stop])
         unflipped_mean = np.multiply(drawn_sums, factors.unflipped[start:stop], out=drawn_sums)
         np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
         np.minimum(flipped_mean, unflipped_mean, out=low[start:stop])
         start = stop
-    _set_whole_line(low, high, draws=factors.all_or_none)
+    # such a draw is as extreme as the data under every mean
+    _set_whole_line(low, high, factors.all_or_none)
     if order.own_mirror and bits:
-        # −total has the same draws, and must have the mirrored ranges
+        # −total is `total` in another order: it has the same draws, and thus the same ranges. They
+        # must be the mirrored ones too, so that swapped systems mirror p and limits.
         _mirror_half(low, high)
     return Ranges(low, high, rounding, mean)
 
@@ -643,10 +663,10 @@ def _mirror_half(low: Floats, high: Floats) -> None:
     high[:half] = mirrored_high
 
 
-def _set_whole_line(low: Floats, high: Floats, draws: Ints | int) -> None:
-    """Let the ranges of these draws be the whole line."""
-    low[draws] = -np.inf
-    high[draws] = np.inf
+def _set_whole_line(low: Floats, high: Floats, numbers: Ints | int) -> None:
+    """Let the ranges of the draws with these numbers be the whole line."""
+    low[numbers] = -np.inf
+    high[numbers] = np.inf
 
 
 class DrawnOrder(NamedTuple):
@@ -660,7 +680,8 @@ class DrawnOrder(NamedTuple):
 
 def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """The order in which units get their signs: the same one for `total` and −`total`, so that
-    swapping the systems gives the same p. total, count: as in `ranges`.
+    swapping the systems gives the same p. total, count: as in `ranges`. The result's `own_mirror`
+    is True if −`total`, with its rows, is `total` in another order.
 
     >>> for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0]):
     ...     order = _drawn_order(np.array(total), np.ones(2))
@@ -720,16 +741,17 @@ def _computed_mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
     `_mean_factors`.
     """
     rows_of_unit = np.frombuffer(count_bytes)
-    # the rows of the unflipped units less those of the flipped ones
+    # of each draw: the rows of the unflipped units less the rows of the flipped ones
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
-    n = rows_of_unit.sum()
+    n = rows_of_unit.sum()  # the rows of both
     # within rounding: counts may be fractions, such as the actual values below a WAPE
     is_all_or_none = np.abs(signed_rows) >= n * (1 - TIE)
-    all_or_none = np.flatnonzero(is_all_or_none)
+    twice_flipped_rows = n - signed_rows
+    twice_unflipped_rows = n + signed_rows
     return MeanFactors(
-        flipped=-_inverse(n - signed_rows),  # twice the rows of the flipped units
-        unflipped=_inverse(n + signed_rows),  # twice those of the unflipped ones
-        all_or_none=all_or_none,
+        flipped=-_inverse(twice_flipped_rows),
+        unflipped=_inverse(twice_unflipped_rows),
+        all_or_none=np.flatnonzero(is_all_or_none),
     )
 
 
@@ -768,8 +790,9 @@ def p_value(
     """The two-sided p-value of a mean of 0: exact if possible, else the share of the draws or, if
     this is small, the tail probability by importance sampling.
 
-    total: the sum of the differences of each unit. null_ranges: the `ranges` of their draws.
-    tie_weight: of draws exactly as extreme as the data; importance sampling counts them in full.
+    total: the sum of the differences of each unit. null_ranges: the `ranges` of these sums. rng:
+    for importance sampling. tie_weight: of draws exactly as extreme as the data, 1, or ½ for the
+    mid-p; importance sampling counts them in full. The result's overlap is 0 for drawn p-values.
 
     >>> rng = np.random.default_rng(1)
     >>> null_ranges = ranges(np.array([1.0, 3.0]), np.ones(2), rng=rng, draws=0)
@@ -777,13 +800,17 @@ def p_value(
     PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
     if total.size <= MAX_ENUMERATED_UNITS and tie_weight == 1:
+        # The ranges are those of all sign vectors. For the mid-p they do not do: a vector that
+        # flips differences of 0 only is the data's own, and counts in full, but seems to be a tie.
         return PValue(null_ranges.share(), "exact enumeration", null_ranges.tied)
     exact = exact_p(total, tie_weight)
     if exact is not None:
         return exact
     p = null_ranges.share(tie_weight=tie_weight)
-    if p * null_ranges.draws > ENOUGH_EXTREME_DRAWS:
-        return PValue(p, f"{null_ranges.draws - 1:,} Walsh–Hadamard draws")
+    extreme_draws = p * null_ranges.draws
+    if extreme_draws > ENOUGH_EXTREME_DRAWS:
+        drawn = null_ranges.draws - 1  # without the data's own signs
+        return PValue(p, f"{drawn:,} Walsh–Hadamard draws")
     return PValue(tail_p(total, rng=rng), TAIL)
 
 
@@ -794,7 +821,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     differences: one per unit, d, shape (n,). With a = |d|, the sum is at least as extreme if the
     flipped a add up to at most half of Σ a − |Σ d|. Under the tilt θ a unit is flipped with the
     probability 1 / (1 + exp(2 θ a)). If all differences have one sign, only the two vectors of
-    equal signs are as extreme, and p is 2^(1 − n).
+    equal signs are as extreme, and p is 2^(1 − n). draws: how many sign vectors are drawn.
 
     >>> tail_p(np.full(30, 0.5), rng=np.random.default_rng(1)) == 2.0**-29
     True
@@ -804,7 +831,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     """
     nonzero = np.abs(differences[differences != 0])
     size = np.sort(nonzero)[::-1]  # a, largest first
-    # of the two vectors of equal signs, the most extreme ones
+    # p is at least the probability of the two vectors of equal signs, the most extreme ones; of
+    # many units this is too small for a double
     p_of_equal_signs = 2.0 ** (1.0 - size.size)
     smallest_p = float(max(p_of_equal_signs, np.finfo(float).tiny))
     size_sum = fsum(size)
@@ -820,7 +848,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     theta = _tilt(size / largest_size, observed / largest_size) / largest_size
     log_weight = _log_weights(size, most_flipped + rounding, theta, rng, draws)
     largest_weight = log_weight.max()
-    if not np.isfinite(largest_weight):  # no draw is as extreme
+    if not np.isfinite(largest_weight):  # no draw is as extreme: p is known only to be small
         return smallest_p
     # Fair and tilted probability of a draw with the flipped sum f have the ratio exp(2 θ f) times
     # this constant, Π (1 + exp(−2 θ a)) / 2
@@ -835,8 +863,11 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
 
 
 def _tilt(size: Floats, total: float) -> float:
-    """The tilt θ under which the expected sum of units of these sizes a, Σ a tanh(θ a), is the
-    observed `total`, above 0; by Newton's method.
+    """The tilt θ of the signs under which the expected sum is the observed one; by Newton's method.
+
+    Under θ a unit of size a is flipped, to −a, with the probability 1 / (1 + exp(2 θ a)). Its
+    expected value is then a tanh(θ a), and that of the sum Σ a tanh(θ a). size: a of each unit,
+    (units,). total: the observed sum, above 0 and below Σ a.
 
     >>> round(_tilt(np.array([1.0, 1.0]), 1.0), 9)  # the inverse hyperbolic tangent of 0.5
     0.549306144
@@ -858,17 +889,19 @@ def _tilt(size: Floats, total: float) -> float:
 def _log_weights(
     size: Floats, most_flipped: float, theta: float, rng: np.random.Generator, draws: int
 ) -> Floats:
-    """The logarithm of each draw's importance weight, shape (draws,): 2 θ f for the flipped sum f,
-    −∞ if f is above `most_flipped`, so that the draw is not extreme.
+    """The logarithm of each draw's importance weight, shape (draws,), up to the constant that
+    `tail_p` adds: 2 θ f, where the sizes of the flipped units add up to f; −∞ if f is above
+    `most_flipped`, so that the draw is not extreme.
 
-    Only the signs of the `DRAWN_UNITS` largest units are drawn. The flipped sum g of the smaller
-    ones is taken as normal, with its mean and variance under the tilt, and the expectation of
-    exp(2 θ g) over the g with f + g ≤ most_flipped multiplies the weight. size: largest first.
+    Only the signs of the `DRAWN_UNITS` largest units are drawn, so that f is their part. The part g
+    of the smaller units is taken as normal, with its mean and variance under the tilt θ. The weight
+    is multiplied by the expectation of exp(2 θ g) over the g with f + g ≤ most_flipped. size: of
+    each unit, the largest first.
     """
     from scipy.special import log_ndtr
 
-    log_odds = np.minimum(2 * theta * size, 700.0)  # against a flip; exp overflows above 709
-    probability = 1 / (1 + np.exp(log_odds))  # of each unit, of being flipped under the tilt
+    log_odds_against_flip = np.minimum(2 * theta * size, 700.0)  # exp overflows above 709
+    probability = 1 / (1 + np.exp(log_odds_against_flip))  # of each unit, of being flipped
     large_size = size[:DRAWN_UNITS]
     uniform = _uniform(rng, draws * large_size.size)
     flipped_sum = _flipped_sums(uniform, probability[:DRAWN_UNITS], large_size, draws)
@@ -879,10 +912,10 @@ def _log_weights(
     mean = small_probability @ small_size  # of g
     variance = (small_probability * (1 - small_probability)) @ small_size**2
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
-    # exp(2 θ g) times a normal density is a normal density around mean + 2 θ variance, times
-    # exp(2 θ mean + 2 θ² variance); its part up to most_flipped − f is the normal probability of z
-    distance = most_flipped - flipped_sum - mean - 2 * theta * variance
-    z = distance / deviation
+    # exp(2 θ g) times the normal density of g is a normal density around mean + 2 θ variance, times
+    # exp(2 θ mean + 2 θ² variance). Up to g = most_flipped − f it has the normal probability of z.
+    largest_g = most_flipped - flipped_sum
+    z = (largest_g - mean - 2 * theta * variance) / deviation
     log_factor = 2 * theta * (flipped_sum + mean + theta * variance)
     log_weights: Floats = log_factor + log_ndtr(z)
     return log_weights

@@ -65,7 +65,8 @@ def sign_flip(
 
     differences: one per unit. counts: the rows of each unit, if `differences` are sums over these
     (`intervals.by_unit`): then the mean is that over rows, Σ differences / Σ counts, and whole
-    units are flipped.
+    units are flipped. level: of the interval. draws: the least number of drawn sign vectors. unit:
+    the word for a unit.
 
     p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on
     a lattice (hit, precision at k, accuracy), where it counts all sign vectors. Otherwise it comes
@@ -78,7 +79,8 @@ def sign_flip(
     infinite, as no sign vectors are rare enough to reject.
 
     mid_p: count other sign vectors exactly as extreme as the data half, because with values of few
-    steps the exact test is conservative. A limit of 0 may then itself be rejected.
+    steps the exact test is conservative. The limits are still those of the exact test; if only the
+    mid-p rejects 0, one of them is moved so that 0 is just excluded.
 
     The order of units changes nothing, and swapped systems mirror the result. Raises InputError
     without units or with a value that is not finite.
@@ -98,7 +100,7 @@ def sign_flip(
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
     # overlap: by how much the two one-sided p-values add up to more than 1, as both count the data
-    p, how, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
+    p, p_method, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
     def interval(level_of_limits: float) -> Estimate:
@@ -108,7 +110,7 @@ def sign_flip(
         low, high = limits_agreeing(value, drawn_limits[level_of_limits], p, level_of_limits)
         return Estimate(value, low, high, level_of_limits, total.size, "sign-flip inversion")
 
-    method = f"sign flip, {how}"
+    method = f"sign flip, {p_method}"
     if mid_p:
         method = f"{method}, {MID_P}"
     tails = Tails.symmetric(p, value, overlap)
@@ -145,13 +147,14 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     error = error_of_sum / rows  # of the mean over rows
     # (Σ d³ / n) / (Σ d² / n)^1.5; divided by infinity, thus 0, if no unit deviates
     sample_skewness = cubes * n**0.5 / (squares**1.5 or np.inf)
-    skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)
+    skewness = sample_skewness * (1 + LACKING_SKEWNESS / n)  # that of a sample is too small
     skewed = intervals.hall(equivalence.value, error, skewness, n=n, level=equivalence.level)
     return equivalence.no_closer_than(skewed)
 
 
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The mean of `differences`, one per unit, tested by Student's paired t-test.
+    """The mean of `differences`, one per unit, tested by Student's paired t-test. level: of the
+    interval. unit: the word for a unit.
 
     p and limits are NaN below two units, and if all differences are equal and not 0, because t then
     divides by a standard error of 0. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
@@ -165,6 +168,7 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     n = values.size
     mean = _sum(values) / n
     error = standard_error(values - mean)
+    # an error that is tiny beside the largest difference is its rounding error, and counts as 0
     largest = float(np.abs(values).max())
     difference = DifferenceByT(mean, error, n=n, freedom=n - 1, method="paired t", scale=largest)
     return difference.comparison(level=level, unit=unit)
@@ -181,11 +185,11 @@ def paired_bootstrap(
     sums: Floats | None = None,
 ) -> Comparison:
     """The mean of the units' differences with the BCa interval of a bootstrap of units; p is the
-    smallest 1 − level at which this interval excludes 0.
+    smallest 1 − level at which this interval excludes 0. For one unit p and limits are NaN.
 
-    differences, counts: as in `sign_flip`. sums: one row per resample with the sum of its
-    differences and, if there are counts, of its counts, if these were drawn before (by
-    `bootstrap.resampled_each`); by default they are drawn here.
+    differences, counts, level, unit: as in `sign_flip`. sums: one row per resample with the sum of
+    its differences and, if there are counts, of its counts, if these were drawn before (by
+    `bootstrap.resampled_each`); by default `resamples` rows are drawn here.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
@@ -261,7 +265,7 @@ class DifferenceByT:
         from scipy.special import stdtr
 
         error = self.exact_error
-        if error == 0:  # then the difference is 0 too
+        if error == 0:  # `exact_error` is 0 only for a difference of 0
             return 1.0
         t = abs(self.value) / error
         return float(2 * stdtr(self.freedom, -t))
@@ -314,7 +318,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     # at least 1 to divide by: for a group of one unit NaN comes from its variance
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     if np.isnan(freedom):
-        # 0 / 0 if no group varies, or a variance is NaN; the error, 0 or NaN, then decides alone
+        # NaN is 0 / 0 if no group varies, or comes from a variance; the error is then 0 or NaN, and
+        # decides alone
         freedom = n - 1.0
     error = float(np.sqrt(variance.sum()))
     return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
@@ -382,8 +387,9 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
     If the adjusted p is below alpha, by default 1 − level, the first is better or worse, by the
     sign of the difference. direction: −1 for a metric for which lower is better, 0 if it is not
     known: then the first is higher or lower. Otherwise the two are equivalent if the limits of
-    `equivalence` lie inside (−margin, margin): TOST, not adjusted for the family. Raises
-    ParameterError for a margin that is not positive or another direction.
+    `equivalence` lie inside (−margin, margin): TOST, not adjusted for the family. Without a margin
+    no two systems are equivalent. Raises ParameterError for a margin that is not above 0, or a
+    direction other than 1, −1 and 0.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -456,8 +462,8 @@ def check_comparison_level(level: float) -> None:
 
 
 def _sum(differences: Floats) -> float:
-    """The sum, exactly 0 if it is only rounding error, as 0.3 − 0.2 − 0.1, so that neither system
-    is found better.
+    """The sum of the differences, exactly 0 if it is only rounding error, as that of 0.3, −0.2 and
+    −0.1, so that neither system is found better.
     """
     # fsum is exact: neither the order of the units nor that of the systems changes its last digit
     total = fsum(differences)
@@ -505,10 +511,10 @@ def nadeau_bengio(
     """The mean difference over J folds of cross-validation by Nadeau and Bengio's corrected t.
 
     differences: one per fold. train, test: the numbers of rows that a fold trains and tests on, of
-    which only the quotient matters. Folds share training rows, so that the squared standard error
-    is s² (1/J + test/train) instead of s² / J, with the variance s² of the differences. p is NaN
-    below two folds, and if all differences are equal but not 0. Machine Learning 2003,
-    doi:10.1023/A:1024068626366.
+    which only the quotient matters. level: of the interval. unit: the word for a fold. Folds share
+    training rows, so that the squared standard error is s² (1/J + test/train) instead of s² / J,
+    with the variance s² of the differences. p is NaN below two folds, and if all differences are
+    equal but not 0. Machine Learning 2003, doi:10.1023/A:1024068626366.
 
     >>> c = nadeau_bengio([0.02, 0.01, 0.03, 0.00, 0.02], train=80, test=20)
     >>> round(c.p_value, 4)
@@ -530,7 +536,8 @@ def nadeau_bengio(
         n=n,
         freedom=n - 1,
         method=CORRECTED_T,
-        # where folds have equal differences, the error is only rounding error of these
+        # if all folds have the same difference, it is the mean, and the error is only its rounding
+        # error, which counts as 0
         scale=abs(mean),
     )
     return difference.comparison(level=level, unit=unit)
@@ -561,7 +568,8 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     freedom = k - 1
     if k < 2:
         return {"q": q, "freedom": freedom, "p": np.nan}
-    # Welch's Λ: how uncertain the weights are, 0 if all variances are known
+    # Welch's Λ: how uncertain the weights are, 0 if all variances are known, that is, from
+    # infinitely many units
     uncertainty_by_value = (1 - share) ** 2 / (sizes - 1)
     uncertainty = float(uncertainty_by_value.sum())
     if uncertainty == 0:

@@ -143,8 +143,8 @@ class Spread:
         return self.standardised_power(3) * float(np.sqrt(self.n))
 
     def kurtosis_freedom(self, largest: float) -> float:
-        """The degrees of freedom of the squared error, from the kurtosis of the influence values:
-        between 1 and `largest`, which it is also if fourth powers were not added up.
+        """The degrees of freedom of the squared error, from the kurtosis of the influence values;
+        at least 1 and at most `largest`. If fourth powers were not added up, they are `largest`.
 
         The relative variance of Σ l² is Σ l⁴ / (Σ l²)² − 1 / n. That of a chi-square with f degrees
         of freedom is 2 / f: f is chosen so that both are equal.
@@ -154,7 +154,7 @@ class Spread:
         if relative_variance > 0:  # False for NaN
             freedom = max(2 / relative_variance, 1.0)
             return float(min(freedom, largest))
-        # the squares are all equal, or unknown: nothing speaks for fewer
+        # all squares are equal, or fourth powers are NaN: nothing speaks for fewer
         return largest
 
 
@@ -174,7 +174,7 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
     squares = scaled * scaled
     powers = scaled * squares
     if power == 4:
-        powers = scaled * (squares * scaled)
+        powers = scaled * powers
     if frequency is None:
         square_sum = squares.sum(axis=-1)
         power_sum = powers.sum(axis=-1)
@@ -236,7 +236,7 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
 
 
 def kish(weight: Floats) -> float:
-    """Kish's effective number of units, (Σ w)² / Σ w².
+    """Kish's effective number of units, (Σ w)² / Σ w². weight: w of each unit, shape (units,).
 
     >>> kish(np.array([1.0, 1.0, 2.0]))
     2.6666666666666665
@@ -283,8 +283,10 @@ class Boundary(NamedTuple):
 def bisect(
     holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60
 ) -> Boundary:
-    """Two points between `inside`, where a condition holds, and `outside`, where it does not, that
-    have the same property and are as close as `steps` halvings bring them.
+    """A point where a condition holds and one where it does not, as close to each other as `steps`
+    halvings of the range from `inside` to `outside` bring them.
+
+    holds: the condition. It holds at `inside` and not at `outside`, whichever of them is larger.
 
     >>> boundary = bisect(lambda x: x * x < 2, 1.0, 2.0)
     >>> boundary.inside < 2**0.5 <= boundary.outside, round(boundary.outside, 12)

@@ -310,7 +310,8 @@ class ScoreStatistic(SpreadStatistic):
             positives = _squares_and_cubes(of_positive, rows=step.p)
             square_sums += [negatives.squares, positives.squares]
             cube_sums += [negatives.cubes, positives.cubes]
-        # the highest scores first, as without steps, so that both have the same rounding error
+        # added up from the highest scores down, the order of the table, as the steps come lowest
+        # first: the rounding error is then that of a sum over the table in one piece
         square = float(sum(reversed(square_sums)))
         cube = float(sum(reversed(cube_sums)))
         standardised_cube = np.nan_to_num(ratio(cube, square**1.5))
@@ -558,8 +559,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
         A threshold that a sample chose fits the sample best. On all rows the metric is lower there,
         and on the rows left out about as much lower again: 2 · (on all rows) − (on the sample).
-        The value itself, if no sample has a threshold that satisfies the rule, or if the estimate
-        is beyond the range of the metric.
+        The result is the value itself if on no sample a threshold satisfies the rule by which it is
+        chosen, or if the estimate is beyond the range of the metric.
         """
         kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
@@ -594,8 +595,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return self.metric_at_k.sums(self.rows)
 
     def predicts_same(self, other: Self) -> bool:
-        """True if both systems have the same scores and, as far as the metric uses them, the same
-        distributions, or the same decisions on these rows and on bootstrap samples.
+        """True if both systems have the same scores and, for a metric that uses them, the same
+        distributions or the same decisions. Where the threshold was chosen on these rows, both must
+        also have the same values on bootstrap samples, on which it is chosen again.
         """
         if not np.array_equal(self.rows.scores, other.rows.scores):
             return False  # also if all decisions are equal: on new rows some will differ
@@ -604,6 +606,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return are_same(self.rows.predictive, other.rows.predictive)
         if not self.metric_at_k.uses_decisions:
             return True
+        # the metric on the samples stands for the decisions there
         if self.rechooses_threshold and not np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
         ):
@@ -703,13 +706,17 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """
         same_rows = np.array_equal(self.sums.defined, second.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
+            # each value is over the same rows already. For a series this has no `tapered`, and
+            # counts the times without weight.
             return super().shared_difference(second)
-        terms = self.term_differences(second)
+        terms = self.term_differences(second)  # numerator: the difference, NaN unless both have one
         unit_terms = terms.summed_by_unit(terms.defined, self.unit)
-        size = unit_terms.size
+        size = unit_terms.size  # the denominator of each unit; 0 if its rows have no weight
         value = float(unit_terms.numerator.sum() / size.sum())
         influence = (unit_terms.numerator - value * size) / size.sum()
-        if self.layout is Layout.SERIES:  # a time without a row is no unit
+        if self.layout is Layout.SERIES:
+            # A unit of size 0 has the influence 0, which adds nothing to a sum of squares. In a
+            # series it would take a place, and so change which units are neighbours.
             influence = influence[size != 0]
         spread = self._spread_of_units(influence)
         n = int(np.count_nonzero(size))
@@ -755,14 +762,15 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return kind.influence_on_difference(self.rows, second.rows, self.metric_at_k.k)
 
     def squares_by_class(self, second: Self) -> ClassSquares:
-        """The squared influence on the difference by class; empty if rows are weighted or
-        clustered, or if the metric has no classes.
+        """The sum of the squared influence on the difference self − second, and the number of rows,
+        of each class that occurs: the groups of Welch's t. Empty if rows are weighted or clustered,
+        or if the metric has no classes.
         """
         kind = self.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return NO_CLASSES
         joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
-        row_class = kind.strata(joint.first.rows)  # the number of each row's class
+        row_class = kind.strata(joint.first.rows)  # the number of each row's or cell's class
         assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(row_class, joint.square_weight * influence**2)
@@ -778,8 +786,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     @property
     def scarce(self) -> bool:
-        """True if it is a mean over many classes or labels, each with few positives, of a metric
-        that can be computed without one row each (`Combined.scarce`); False for rows with units or
+        """True for a mean over many classes or labels with few positives each, if its metric has a
+        leave-one-out form to use in this case (`Combined.scarce`); False for rows with units or
         weights.
         """
         kind = self.kind
@@ -811,7 +819,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         classes, which are estimated from the rows; shape (units,). None if the shares are fixed.
         """
         kind = self.kind
-        assert isinstance(kind, Combined)  # a mean over classes or labels
+        assert isinstance(kind, Combined)  # a mean over classes or labels, which has no cut-off k
         row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
         if row_influence is None:
             return None
@@ -860,8 +868,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def discordant(self, second: Self) -> Discordant:
         """The number of rows that are a hit of the first system alone, that of rows that are a hit
-        of the second alone, and that of all rows that count; for a metric of which the same rows
-        count for both (`eligible`), as it does not depend on the prediction.
+        of the second alone, and that of all rows that count. The metric must be one whose rows that
+        count (`eligible`) do not depend on the prediction: they are the same for both systems.
         """
         joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
         first_rows = joint.first._hit_masks
@@ -909,7 +917,8 @@ def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVa
     influence_by_group: for each part the influence of its units, one array for each group of rows,
     such as the positive and the negative rows. Each group has a variance of a unit, pooled over the
     parts; divided by the units of the group in a part, it is what the group adds to the variance of
-    this part.
+    this part. The result also has the number of units of the smallest group, infinite without
+    parts.
     """
     parts = len(influence_by_group)
     variance = np.zeros(parts)  # of the metric on each part

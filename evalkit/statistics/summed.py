@@ -58,9 +58,9 @@ def combined_spread(
     the columns of each unit if these are in memory, otherwise from the sums of their products.
 
     coefficients: of each column, shape (columns,). minus_coefficients: those of a second metric,
-    for the spread of the influence on the first metric less the second. n: the number of units.
-    freedom: Kish's number of units, less 1. standardised_power: that of the spread, where only sums
-    are in memory.
+    for the spread of the influence on the first metric less the second; None for one metric alone.
+    n: the number of units that count. freedom: Kish's number of units, less 1. standardised_power:
+    that of the spread, used only if the columns of each unit are not in memory.
     """
     effective_units = freedom + 1  # by Kish
     if moments.units is None:  # only sums are in memory
@@ -70,7 +70,9 @@ def combined_spread(
         return Spread(n, square, kish=effective_units, standardised_power=standardised_power)
     influence = coefficients @ moments.units  # of each unit
     if minus_coefficients is not None:
+        # 0, without a rounding error, where both influence values are equal
         influence = minus(influence, minus_coefficients @ moments.units)
+    # the moments also have rows that do not count for a loss; their influence is 0
     return replace(Spread.from_influence(influence, kish=effective_units), n=n)
 
 
@@ -109,7 +111,7 @@ class LinearStatistic(SpreadStatistic):
     @cached_property
     def spread(self) -> Spread:
         """The spread of the units' influence values, each the sum of the coefficients times the
-        columns of the unit. Its skewness and kurtosis, if the single units are not in memory, come
+        columns of the unit. If the single units are not in memory, its skewness and kurtosis come
         from `_standardised_power`.
         """
         return combined_spread(
@@ -122,7 +124,9 @@ class LinearStatistic(SpreadStatistic):
 
     def difference_spread(self, second: Self) -> Spread:
         """The spread of the units' influence on the difference self − second: a linear combination
-        of the same columns, whose coefficients are those of the first less those of the second.
+        of the same columns, whose coefficients are those of the first less those of the second. Its
+        skewness and kurtosis are NaN if the single units are not in memory, as the powers of
+        differences are not added up.
         """
         return combined_spread(
             self.moments,
@@ -182,8 +186,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     @property
     def n(self) -> int:
-        """The number of units, for a loss on independent rows that of the rows that count; of all
-        rows if none counts.
+        """The number of units. For a loss on independent unweighted rows it is the number of rows
+        that count, or of all rows if none counts.
         """
         if self.plain and isinstance(self.base_kind, kinds.Loss):
             _, size = self.totals  # Σ loss, and the number of rows that count
@@ -199,21 +203,22 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     def _term_coefficients(self, offsets: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
-        the delta method. The first term of a function of means is the weight.
+        the delta method. The terms of a function of means are the weight, then a sum per mean.
 
-        offsets: for a function of means, the numbers that were subtracted from its terms, one per
-        mean, or 0 for all. Nothing is subtracted from the terms of a ratio of sums.
+        offsets: for a function of means, the numbers that were subtracted from the rows' numbers
+        before they were added up, one per mean, or 0 for all. Unused for a ratio of sums, from
+        whose terms nothing is subtracted.
         """
         kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
             # influence: (numerator − value · denominator of a unit) / Σ denominator
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
-        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The first term is
-        # the weight; sums less offset · weight need means − offsets in place of the means.
+        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. If offset · weight
+        # is subtracted from each sum, means − offsets take the place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
-        _, slopes = kind.function(means)
+        _, slopes = kind.function(means)  # the derivatives of the metric by the means
         coefficient_of_weight = -slopes @ (means - offsets)
         return np.array(ratio([coefficient_of_weight, *slopes], weight))
 
@@ -234,7 +239,8 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """Σ l⁴ / (Σ l²)² of the units' influence l; NaN if products were not added up."""
         if self.products is None:
             return np.nan
-        # the coefficients of l · Σ weight: a common factor leaves the quotient as it is
+        # The coefficients of l · Σ weight, which is of the size of the terms for any number of
+        # rows. A common factor leaves the quotient as it is.
         weight, *_ = self.totals
         coefficients = self._term_coefficients(self.products.offsets) * weight
         powers = self.products.moments.powers(coefficients)
@@ -244,24 +250,26 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         """Σ l³ / (Σ l²)^1.5 of the influence values l on a mean loss; 0 if all losses are equal.
 
         l is the deviation of a loss from the mean loss, up to a factor that cancels. The mean loss
-        is that of the rows that count. The moments are of all rows, with a loss of 0 for a row that
-        does not count: they hold sums of x, the deviation from the mean over all rows, whose own
-        sum is 0. With shift = mean over all rows − mean loss, Σ (x + shift)³ is Σ x³ + 3 shift Σ x²
-        + n shift³, and Σ (x + shift)² is Σ x² + n shift², from which excluded rows are taken away.
+        is that of the rows that count. The moments are of all rows, N, with a loss of 0 for a row
+        that does not count. They hold sums of x, the deviation from the mean over all rows; Σ x is
+        0. With shift = mean over all rows − mean loss, Σ (x + shift)³ is Σ x³ + 3 shift Σ x² + N
+        shift³, and Σ (x + shift)² is Σ x² + N shift². From both sums the rows that do not count are
+        taken away.
         """
         moments = self.moments
+        all_rows = moments.n  # N
         loss_column = self.term_columns.start  # the first of the two terms of a loss
-        mean_loss = self.untransformed
+        mean_loss = self.untransformed  # also where the metric is a function of it, such as a root
         shift = moments.mean[loss_column] - mean_loss
         squares_of_x = moments.second[loss_column, loss_column]
         cubes_of_x = moments.third[loss_column]
-        cubes = cubes_of_x + 3 * squares_of_x * shift + moments.n * shift**3
-        squares = squares_of_x + moments.n * shift**2
-        # an excluded row has the deviation 0 − mean loss: its cube is negative
-        excluded = moments.n - self.n
+        cubes = cubes_of_x + 3 * squares_of_x * shift + all_rows * shift**3
+        squares = squares_of_x + all_rows * shift**2
+        # a row that does not count has the deviation 0 − mean loss: its cube is negative
+        excluded = all_rows - self.n
         cubes += excluded * mean_loss**3
         squares -= excluded * mean_loss**2
-        if squares > NO_VARIANCE * moments.n * mean_loss**2:
+        if squares > NO_VARIANCE * all_rows * mean_loss**2:
             return float(cubes / squares**1.5)
         return 0.0  # nothing varies but for rounding error
 
@@ -276,14 +284,15 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     @cached_property
     def sums(self) -> Sums:
         """The numerator and the denominator of each unit, for a mean or a ratio of sums; a loss on
-        independent rows has no denominator. The numerator of a loss is NaN for a unit of which no
-        row counts.
+        independent unweighted rows has no denominator. The numerator of a loss is NaN for a unit of
+        which no row counts.
         """
         numerator, denominator = self.unit_terms
         if not isinstance(self.base_kind, kinds.Loss):
             return Sums(numerator, denominator)
         weight, *_ = self.moments.units
-        # the denominator is the weight of the rows that count; a unit of weight 0 changes nothing
+        # The denominator is the weight of the rows that count. That of a unit of weight 0 is 0 in
+        # any case: as the unit changes nothing, it is taken for one that counts.
         counts = (denominator > 0) | (weight == 0)
         numerator = np.where(counts, numerator, np.nan)
         if self.plain:  # each unit is one row
@@ -329,14 +338,15 @@ class SampledMedian(SpreadStatistic):
 
     @cached_property
     def row_influence(self) -> Floats:
-        """The influence of each sampled row on the median, weight included; 0 for rows of other
-        slices.
+        """The influence of each sampled row on the median, weight included, shape (sampled rows,);
+        0 for rows of other slices, which the sample holds too.
         """
         kind = self.kind
         assert isinstance(kind, score_kinds.Median)
-        rows = self.sample.rows.rows(self.system)
+        block = self.sample.rows  # the predictions of all systems
+        rows = block.rows(self.system)
         influence = rows.weights * kind.influence_of_rows(rows, self.median)
-        in_slice = np.zeros(len(self.sample.rows))
+        in_slice = np.zeros(len(block))
         in_slice[self.member] = influence[self.member]
         return in_slice
 

@@ -24,11 +24,13 @@ from evalkit.statistics import signflip
 from evalkit.statistics.intervals import one_sided_normal_quantile
 
 MIN_SHARE = 0.01  # of the rows, in a slice and in the rest
-MIN_UNITS = 20  # in a slice and in the rest
+MIN_UNITS = 20  # in a slice; in the rest so many rows
 POINTS = 1024  # most points of the Hadamard transform
 DRAWS = 2048
-RANKED = 1000  # most candidates that may be finds
-MERGED = 100  # most extreme finds that are merged
+RANKED = 1000  # most candidates that may be finds: all draws of each of them are in memory
+# most finds of a response that are merged, the most extreme ones; others are dropped, as each merge
+# tests all that are left again
+MERGED = 100
 EXPLAINED = 1.96  # less evidence is no sign of a further effect
 POWER = 0.8
 SHARES = (0.01, 0.05, 0.2)  # sizes of slices for which the detectable effect is stated
@@ -99,9 +101,10 @@ class Response:
         unit_number = np.arange(len(value))
         if unit is not None:
             unit_number, _ = codes(unit)
-        response = cls(np.where(has_value, value, 0.0), size, unit_number, two_sided)
+        # the numerators as they are, from which the mean is then taken away
+        not_centred = cls(np.where(has_value, value, 0.0), size, unit_number, two_sided)
         all_rows = np.ones(len(value), dtype=bool)
-        return response._around_mean(all_rows)
+        return not_centred._around_mean(all_rows)
 
     def take(self, rows: Bools) -> Response:
         """The response of the rows of a mask, less the mean of these rows."""
@@ -127,7 +130,9 @@ class Response:
         return count_units(self.unit) < len(self.unit)
 
     def evidence(self, standardised: Floats) -> Floats:
-        """The evidence for a slice: its standardised sum, or the size of it if two-sided."""
+        """The evidence for slices, from their standardised sums, which are z-values: the z-value,
+        or its absolute value if two-sided.
+        """
         return np.abs(standardised) if self.two_sided else standardised
 
     def evidence_of(self, mask: Bools) -> float:
@@ -172,14 +177,16 @@ class Response:
         """The sum of the centred values in each cell of rows, with its standard deviation under the
         null hypothesis that the mean is the same in the cell and in the other rows.
 
-        The deviation is that under random signs of whole units. It is at least that under the model
-        of `correlation`: a centred value has the standard deviation σ · size, two of a unit the
-        correlation ρ. cell: the number of each row's cell. count: the number of cells.
+        The deviation is the one under random signs of whole units, but at least the one of the
+        model of `correlation`: a centred value has the standard deviation σ · size, and two values
+        of a unit have the correlation ρ. cell: the number of each row's cell. count: the number of
+        cells.
         """
         share = ratio(np.bincount(cell, self.size, count), self.size.sum())
         variance = _variance_under_signs(self.centred, cell, share, self.unit)
         # Without the model, a cell whose rows are all alike would have little variance, or none.
-        # The model's is σ² ((1 − ρ) · that with a sign for each row + ρ · with one for each unit).
+        # The model's variance is σ² ((1 − ρ) A + ρ B), with the variances A and B of the sum of
+        # sizes if each row has a random sign of its own, and if each unit has one.
         row_number = np.arange(len(cell))
         with_independent_rows = _variance_under_signs(self.size, cell, share, row_number)
         model_variance: Floats = (1 - self.correlation) * with_independent_rows
@@ -262,10 +269,10 @@ def cross_tables(
     attributes: Sequence[Attribute], unit: Ints, depth: int, min_rows: float
 ) -> Iterator[CrossTable]:
     """Yield the table of each attribute, whose cells are its labels, then, at depth 2, of each two
-    attributes, whose cells are the pairs of their labels. In both the last number of an attribute
-    stands for rows without a label, which are no slice.
+    attributes, whose cells are the pairs of their labels. The last number of an attribute stands
+    for rows without a label: the cells of this number are no slices.
 
-    unit: the number of each row's unit. min_rows: in a slice and in the rest.
+    unit: the number of each row's unit. min_rows: the fewest rows of a slice, and of the rest.
     """
     units = count_units(unit)
     for i, attribute in enumerate(attributes):
@@ -299,13 +306,15 @@ def cross_tables(
 
 
 def _large_cells(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
-    """The numbers of the cells that have at least `min_rows` rows, and rows of at least `MIN_UNITS`
-    units, and leave as many rows outside, ascending.
+    """The numbers, ascending, of the cells with at least `min_rows` rows that are of at least
+    `MIN_UNITS` units. Outside there must be `min_rows` rows too, and at least `MIN_UNITS`; the
+    units outside are not counted.
 
-    cell, unit: the numbers of each row's cell and unit. count, units: how many of them there are.
+    cell, unit: the numbers of each row's cell and unit. count, units: how many cells and units
+    there are.
     """
     rows = np.bincount(cell, minlength=count)
-    least = max(min_rows, MIN_UNITS)
+    least = max(min_rows, MIN_UNITS)  # so many units have at least as many rows
     rows_outside = len(cell) - rows
     is_large = (rows >= least) & (rows_outside >= least)
     candidates = np.flatnonzero(is_large)
@@ -360,8 +369,10 @@ def search(
     """Find the slices in which the mean of a response differs from that of the other rows, adjusted
     for all candidates and responses.
 
-    responses: of the same rows and units. depth: the largest number of conditions, 1 or 2.
-    min_rows: in a slice and in the rest; None for `MIN_SHARE` of the rows.
+    responses: of the same rows and units. level: a find has an adjusted p of at most 1 − level.
+    depth: the largest number of conditions, 1 or 2. min_rows: the fewest rows of a slice, and of
+    the rest; None for `MIN_SHARE` of all rows. rng: draws the signs. Without a candidate there is
+    no find, and `critical` is NaN.
 
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5
@@ -383,7 +394,9 @@ def search(
         conditions += table.conditions
     candidates = [CandidateSums.from_tables(response, tables) for response in responses]
     observed = np.array([sums.evidence for sums in candidates])  # (responses, candidates)
-    # all pairs of a response and a candidate, the most extreme first
+    # Step-down max-T compares each pair of a response and a candidate with the maximum over itself
+    # and all pairs that are less extreme. order: the pairs, the most extreme first; a pair is its
+    # index in `observed.ravel()`. rank: the place of each pair in this order.
     order = np.argsort(-observed.ravel(), kind="stable")
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
@@ -395,6 +408,7 @@ def search(
     adjusted_p = null_evidence.adjusted_p(observed.ravel()[most_extreme])
     finds = []
     for place in np.flatnonzero(adjusted_p <= 1 - level).tolist():
+        # a line of `observed` per response, a column per candidate
         response, candidate = divmod(int(order[place]), len(conditions))
         find = Find(
             response,
@@ -429,21 +443,26 @@ class CandidateSums(NamedTuple):
 
 
 class DrawnEvidence(NamedTuple):
-    """The evidence under sign flips: of the most extreme candidates, (candidates, draws), in their
-    order; and the largest of all candidates that are not ranked, (draws,).
+    """The evidence of candidates under sign flips, where a candidate is a pair of a slice and a
+    response.
+
+    ranked: of each of the candidates that may be finds, the most extreme first, (ranked, draws).
+    largest_unranked: the largest of all others in each draw, (draws,).
     """
 
     ranked: Floats
     largest_unranked: Floats
 
     def adjusted_p(self, observed: Floats) -> Floats:
-        """The p-values, adjusted for all candidates, of the most extreme ones, from their evidence
-        in the data; (candidates,).
+        """The p-values of the ranked candidates, adjusted for all candidates, (ranked,).
+
+        observed: the evidence of the ranked candidates in the data, the most extreme first.
         """
-        # step-down: in each draw the largest of each candidate and of those that are less extreme
+        # Step-down max-T: for each candidate the largest evidence, in each draw, of itself and of
+        # all that are less extreme. It is accumulated from the last row, that of the others, up.
         evidence = np.vstack([self.ranked, self.largest_unranked])
         least_extreme_first = np.maximum.accumulate(evidence[::-1], axis=0)
-        largest = least_extreme_first[::-1][:-1]  # without the row of those that are not ranked
+        largest = least_extreme_first[::-1][:-1]  # without the row of the others
         bound = observed - signflip.TIE * np.abs(observed)  # a draw that is equal counts
         extreme_draws = np.sum(largest >= bound[:, None], axis=1)
         draws = largest.shape[1]
@@ -466,8 +485,13 @@ def _drawn_evidence(
 ) -> DrawnEvidence:
     """The evidence of all candidates under joint sign flips of whole units.
 
-    candidates: the sums of each response. rank: of each candidate, 0 for the most extreme one,
-    (responses, candidates). possible: how many of the most extreme may be finds.
+    candidates: the sums of each response. tables: the cross tables with the candidates. rank: the
+    place of each candidate, 0 for the most extreme one, (responses, candidates). possible: how many
+    of the most extreme candidates may be finds, and are ranked. rng: draws the signs.
+
+    In block b, draw j gives unit u the sign of its random sign in this block times the element
+    (j, u mod points) of the Hadamard matrix. So the values of the units that share a column are
+    added up before the transform, which multiplies by that matrix.
     """
     unit = candidates[0].response.unit
     units = count_units(unit)
@@ -475,26 +499,27 @@ def _drawn_evidence(
     points = min(power_of_two, POINTS)  # draws of one transform
     blocks = -(-DRAWS // points)  # rounded up
     draws = blocks * points
-    signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]  # of each row in each block
-    # where each row is put before the transform: units beyond the points share their places
+    signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]  # (blocks, rows)
+    # the column of each row in each block, (blocks, rows), numbered through all blocks, so that
+    # there are as many columns as draws
     first_column = np.arange(blocks)[:, None] * points  # of each block
-    column = first_column + unit % points  # blocks × rows
+    column = first_column + unit % points
     ranked = np.zeros((possible, draws))
     largest_unranked = np.full(draws, -np.inf)
     for (response, by_table), response_rank in zip(candidates, rank, strict=True):
         signed_values = (signs * response.centred).ravel()  # of each row in each block
-        # what each column of the transform holds, of all rows and by cell
-        totals = np.bincount(column.ravel(), signed_values, draws)
-        start = 0
+        totals = np.bincount(column.ravel(), signed_values, draws)  # of each column, all rows
+        start = 0  # the first candidate of the table
         for table, sums in zip(tables, by_table, strict=True):
+            # the totals of the rows in each cell, (cells, columns)
             cell_and_column = (table.cell * draws + column).ravel()
             by_cell = np.bincount(cell_and_column, signed_values, table.size * draws)
             by_cell = by_cell.reshape(table.size, draws)
-            # the sum in a candidate less its share of the sum of all rows
+            # of each candidate: its total less its share of that of all rows
             contrasts = by_cell[table.candidates] - sums.share[:, None] * totals
             flipped_sums = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
             standardised = ratio(flipped_sums.reshape(-1, draws), sums.deviation[:, None])
-            evidence = response.evidence(np.nan_to_num(standardised))
+            evidence = response.evidence(np.nan_to_num(standardised))  # (candidates, draws)
             ranks = response_rank[start : start + len(evidence)]
             start += len(evidence)
             is_ranked = ranks < len(ranked)
@@ -510,15 +535,20 @@ def _drawn_evidence(
 def merge(
     search: Search, responses: Sequence[Response], attributes: Sequence[Attribute]
 ) -> list[Find]:
-    """The finds without those that another one explains, the most extreme of each response first.
+    """The finds without the ones that another find explains, the most extreme of each response
+    first; at most `MERGED` finds of a response are looked at.
 
-    A find explains another one if this is no longer significant once the mean difference between
-    the rows of the first and all others is taken away. Of those that are explained together the
-    widest stays that leaves no sign of an effect in the most extreme one.
+    A find explains another one if the other is no longer significant once the explaining find has
+    no effect, that is, once its rows and all other rows have the same mean. The most extreme find
+    and all that it explains make a group. Of each group one find stays: the widest one without
+    whose effect there is no sign of an effect in the most extreme one.
+
+    search, responses, attributes: the result of `search`, and what was searched.
     """
     merged = []
-    for number, response in enumerate(responses):
-        finds = [find for find in search.finds if find.response == number][:MERGED]
+    for response_number, response in enumerate(responses):
+        response_finds = [find for find in search.finds if find.response == response_number]
+        finds = response_finds[:MERGED]
         masks = {find.conditions: member(attributes, find.conditions) for find in finds}
         remaining = response  # the response without the effects of the finds merged so far
         while finds:
@@ -533,6 +563,7 @@ def merge(
             merged.append(widest._replace(merged=other_finds))
             remaining = remaining.without_effect(masks[widest.conditions])
             unexplained = [find for find in finds if find not in explained]
+            # without the effect of the widest, some may be significant no longer
             finds = []
             for find in unexplained:
                 if remaining.evidence_of(masks[find.conditions]) >= search.critical:
@@ -543,9 +574,11 @@ def merge(
 def _widest_explanation(
     finds: Sequence[Find], masks: Mapping[Conditions, Bools], response: Response
 ) -> Find:
-    """Of finds, the most extreme first, the one with the most rows whose effect, once it is taken
-    from the response, leaves no sign of an effect in the most extreme one; this itself if none of
-    the wider ones does. masks: the rows of each find, by its conditions.
+    """The find with the most rows that explains the most extreme one: once its effect is taken from
+    the response, the most extreme find has less evidence than `EXPLAINED`. If no find with more
+    rows does so, the most extreme one itself.
+
+    finds: the most extreme first. masks: the rows of each find, by its conditions.
     """
     most_extreme = finds[0]
     sizes = {find.conditions: int(masks[find.conditions].sum()) for find in finds}
@@ -566,9 +599,13 @@ def refine(
     level: float,
     rng: np.random.Generator,
 ) -> Find:
-    """Add a third condition to a find of two, if within the slice the rows that meet it deviate in
-    the slice's own direction significantly more than its remaining rows (one-sided max-T over all
-    third conditions); else the find unchanged. Its adjusted p is then the larger of both searches.
+    """Add a third condition to a find of two conditions; the find unchanged if it has not two, or
+    if no third condition is significant.
+
+    A third condition is significant if the rows of the slice that meet it deviate more, in the
+    direction of the slice, than its other rows (one-sided max-T over all third conditions, at
+    `level`). The adjusted p is then the larger one of both searches. response, attributes: of all
+    rows. rng: draws the signs.
     """
     if len(find.conditions) != 2:
         return find
@@ -576,7 +613,7 @@ def refine(
     # 1 if the slice lies above the other rows, −1 below: a search for rows above then finds those
     # that deviate more
     direction = np.sign(response.centred[in_slice].sum())
-    inside = response.take(in_slice)
+    inside = response.take(in_slice)  # centred anew, around the mean of the slice
     inside = replace(inside, centred=direction * inside.centred, two_sided=False)
     narrowed = search(
         [inside],
@@ -595,12 +632,15 @@ def refine(
 
 
 def detectable(response: Response, critical: float, share: float) -> float:
-    """The effect, slice less rest, at which a slice with this share of the rows is found with 80 %
-    power if its variance is that of all rows; NaN if no effect is large enough, as the slice has
-    too few units.
+    """The effect, mean of the slice less mean of the rest, at which a slice with this share of the
+    size of all rows is found with 80 % power if its variance is that of all rows; NaN if no effect
+    is large enough, as the slice has too few units. response: of all rows. critical: the evidence
+    that a find needs.
 
-    Solves E(sum) = k · standard deviation, k the critical value plus the normal quantile of the
-    power, where the squared effect adds to the variance.
+    The sum of the slice's centred values must be k standard deviations on average, with k the
+    critical value plus the normal quantile of the power. The squared effect d² adds to the variance
+    σ² of a row. With the share q and the size S of all rows, d solves
+    (d q (1 − q) S)² = k² · q (1 − q) · spread · (1 + d² (1 − q) / σ²).
     """
     k = critical + one_sided_normal_quantile(POWER)
     squared_distance = k**2 * response.spread

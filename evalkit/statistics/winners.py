@@ -50,13 +50,14 @@ class AgainstRest(NamedTuple):
 def against_rest(
     values: ArrayLike, errors: ArrayLike, weights: ArrayLike, *, rng: np.random.Generator
 ) -> AgainstRest:
-    """Compare each of m independent values with the weighted mean of the others.
+    """Compare each of m independent values, one per slice, with the weighted mean of the others:
+    that mean, the standard error of the difference, and its p-value.
 
     values, their standard errors and weights, such as numbers of rows: (m,) each. p by max-T
-    (step-down) from normal draws with the correlation of the differences. For p a value has its own
-    error, but at least the mean one for its weight: a slice that happens to have few errors has a
-    small error too, and would otherwise be found too often. Raises InputError for fewer than two
-    values, or one that is not finite.
+    (step-down) from normal draws with the correlation of the differences. For p the standard error
+    of a value is at least the one that a slice of its weight has on average: a slice in which a
+    system happens to fail on few rows has a small standard error too, and would otherwise be found
+    too often. Raises InputError for fewer than two values, or one that is not finite.
 
     >>> compared = against_rest([0.5, 0.6, 0.9], [0.1] * 3, [1, 1, 1], rng=np.random.default_rng(1))
     >>> compared.rest.round(2).tolist(), compared.adjusted.round(1).tolist()
@@ -74,7 +75,8 @@ def against_rest(
     # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     error = np.sqrt(contrasts**2 @ variance)
-    # weight · variance is the variance of a row: its weighted mean over the slices / each weight
+    # The variance of a row is about weight · variance. Its mean over the slices, weighted by their
+    # weights and divided by a slice's weight, is the variance that such a slice has on average.
     row_variance = ratio(np.sum(weight**2 * variance), np.sum(weight))
     mean_variance = ratio(row_variance, weight)
     tested_variance = np.maximum(variance, mean_variance)
@@ -157,7 +159,9 @@ class HighestValue(NamedTuple):
         )
 
     def true_value(self, share: float) -> float:
-        """The true value for which the observed one is the quantile with this share below it."""
+        """The true value under which the observed one is the quantile of `probability` with this
+        share below it.
+        """
 
         def is_lower(tested: float) -> bool:
             """True if the tested value is lower than the searched one: the probability of at most
@@ -165,24 +169,27 @@ class HighestValue(NamedTuple):
             """
             return self.probability(tested) > share
 
+        # by the condition of `probability`, the true value is within the half width
         lowest = self.value - self.half_width
         highest = self.value + self.half_width
         return bisect(is_lower, inside=lowest, outside=highest).inside
 
 
 def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: float) -> float:
-    """The distribution function at x, the probability of at most x, of a normal distribution
-    truncated to the range from `low` to `high`; 1 if the range is empty or has no probability.
+    """The distribution function at x, the probability of at most x, of the normal distribution with
+    this mean and the standard deviation `error`, truncated to the range from `low` to `high`; 1 if
+    the range is empty or has no probability.
     """
     from scipy.special import ndtr
 
-    below_range = ndtr((low - mean) / error)
-    below_end = ndtr((high - mean) / error)
-    within_range = below_end - below_range
+    # probabilities without the truncation
+    below_low = ndtr((low - mean) / error)
+    below_high = ndtr((high - mean) / error)
+    within_range = below_high - below_low
     if within_range <= 0:
         # In `highest` the range begins at the second highest value: the mean is far below it, so
         # that any observed value is too high for this mean, and the search must go up.
         return 1.0
     below_x = ndtr((x - mean) / error)
-    probability = (below_x - below_range) / within_range
+    probability = (below_x - below_low) / within_range
     return float(np.clip(probability, 0.0, 1.0))
