@@ -15,6 +15,7 @@ from evalkit.metrics.blocks import Block
 from evalkit.metrics.hashes import KeyRepeats, mixed
 from evalkit.metrics.rows import Sums, UnitWins
 from evalkit.metrics.samples import Sample, parts_of
+from evalkit.metrics.summaries import Extremes
 from evalkit.metrics.tallies import Tally
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
@@ -255,3 +256,10 @@ def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(max_waiting, cut
     np.testing.assert_array_equal(whole.low, expected.low)
     np.testing.assert_array_equal(whole.high, expected.high)
     np.testing.assert_array_equal(whole.sums, expected.sums)
+
+
+def test_the_largest_row_is_kept_behind_any_number_of_ties():
+    block = random_block()
+    size = np.ones(ROWS)
+    size[-1] = 2
+    assert Extremes.from_block(block, size, system=0, max_rows=2).size.tolist() == [2, 1]

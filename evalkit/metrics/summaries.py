@@ -102,7 +102,8 @@ class Extremes:
         smallest_size = np.partition(size, position)[position]
         # Very many rows may have just this size. Names decide among equal sizes, but it takes long
         # to read them: only the first 1,000 · `max_rows` of these rows are candidates.
-        largest = np.flatnonzero(size >= smallest_size)[: 1_000 * max_rows]
+        tied = np.flatnonzero(size == smallest_size)[: 1_000 * max_rows]
+        largest = np.concatenate([np.flatnonzero(size > smallest_size), tied])
         names = [""] * len(largest)
         if block.names is not None:
             names = _as_list(block.names.take(largest))
