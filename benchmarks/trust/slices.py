@@ -205,14 +205,15 @@ def gaps(rows: int, rate: float, shifts: tuple[float, ...]) -> Callable[[Generat
     true = {name: dict(zip(names, column, strict=True)) for name, column in _columns(values)}
 
     def run(rng: Generator) -> Result:
-        """For each metric: cases of the smallest group; for each gap and the largest one, -1 if the
-        limits lie above the truth, 1 if below, 0 if they hold it.
+        """For each metric: cases of the smallest group, at most its positives; for each gap and the
+        largest one, -1 if the limits lie above the truth, 1 if below, 0 if they hold it.
         """
         group = np.repeat(names, rows)
         label = (rng.random(len(group)) < rate).astype(int)
         x = rng.normal(0, 1, len(group)) + np.where(label, 1, -1) * np.repeat(shifts, rows)
         table = pd.DataFrame({"group": group, "y_true": label, "y_score": ndtr(x)})
         study = ek.classification(table, metrics=METRICS, groups="group", reference="group=a")
+        fewest_positives = int(label.reshape(len(names), rows).sum(axis=1).min())
         found: Result = {}
         for metric, frame in study.gaps("group").groupby("metric"):
             column = true[str(metric)]
@@ -224,7 +225,7 @@ def gaps(rows: int, rate: float, shifts: tuple[float, ...]) -> Callable[[Generat
                 for row in others.to_dict("records")
             }
             cases = int(np.nan_to_num(frame["cases"]).min())
-            found[str(metric)] = {"cases": cases, "gaps": sides}
+            found[str(metric)] = {"cases": min(cases, fewest_positives), "gaps": sides}
         for row in study.largest_gaps("group").to_dict("records"):
             column = true[row["metric"]]
             largest = max(column.values()) - min(column.values())
