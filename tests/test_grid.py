@@ -50,19 +50,20 @@ def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins
 
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
-@pytest.mark.parametrize("largest", [0.999, 7.992])
+@pytest.mark.parametrize("largest_score", [0.999, 7.992])
 def test_sorting_scores_with_or_without_their_labels_gives_the_same_bins(
-    monkeypatch, max_bins, cut, largest
+    monkeypatch, max_bins, cut, largest_score
 ):
-    """The code of a score below 2 in size has a bit to spare, in which its label is sorted with it
-    (`with_label`).
+    """Scores are sorted by a code of 64 bits. If all scores are below 2 in size, one bit is unused,
+    into which `with_label` puts the label; otherwise `with_label` returns None, and the labels are
+    sorted apart.
     """
     score, label = random_rows(6, 100_000, digits=4)
-    score = score / np.abs(score).max() * largest
-    with_labels = grid.reduce(score, label, max_bins=max_bins, cut=cut)
-    monkeypatch.setattr(grid, "with_label", lambda score, label: None)
-    without_labels = grid.reduce(score, label, max_bins=max_bins, cut=cut)
-    assert_equal_bins(with_labels, without_labels)
+    score = score / np.abs(score).max() * largest_score
+    bins = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    monkeypatch.setattr(grid, "with_label", lambda score, label: None)  # as if no bit were unused
+    bins_without_labels_in_codes = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    assert_equal_bins(bins, bins_without_labels_in_codes)
 
 
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))

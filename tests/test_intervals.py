@@ -197,15 +197,18 @@ def test_symmetric_values_have_students_interval():
 SYMMETRIC = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # about 0.55
 
 
-def test_a_bounded_mean_has_wilsons_limits_of_as_many_zeros_and_ones_as_vary_alike():
-    """By hand, with t in place of z. So that equal units are not certain, the sum of squares has
-    one unit more, of the variance p̃ (1 − p̃), where p̃ is the mean with a 0 and a 1 more.
+def test_a_bounded_mean_has_wilsons_limits_at_its_effective_number_of_units():
+    """Wilson's limits with t in place of z, by hand. The effective number is that of zeros and ones
+    whose mean has the same variance as this mean.
     """
-    n = 8
+    n = len(SYMMETRIC)
     p = SYMMETRIC.mean()
+    squares = (n - 1) * SYMMETRIC.var(ddof=1)
+    # the variance of one more unit, so that n equal units do not have the variance 0
     padded_share = (p * n + 1) / (n + 2)
-    squares = (n - 1) * SYMMETRIC.var(ddof=1) + padded_share * (1 - padded_share)
-    effective_n = p * (1 - p) / (squares / n / n)  # zeros and ones with the same variance
+    squares += padded_share * (1 - padded_share)
+    variance_of_mean = squares / n / n
+    effective_n = p * (1 - p) / variance_of_mean
     for limit in limits(intervals.mean(SYMMETRIC, ends=(0, 1))):
         score = abs(p - limit) / np.sqrt(limit * (1 - limit) / effective_n)
         assert score == pytest.approx(stats.t.ppf(0.975, n - 1), abs=1e-9)
@@ -373,14 +376,21 @@ def rows_of_unequal_weights():
     return Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
 
 
-def test_the_error_of_weighted_rows_lies_between_the_delta_method_and_the_jackknife():
+def test_the_error_of_weighted_rows_is_larger_than_by_the_delta_method_alone():
+    """A heavy row pulls the mean towards itself, which the delta method neglects."""
+    statistic = mean_error_of(rows_of_unequal_weights())
+    delta = spread.standard_error(statistic.effects.influence * statistic.n)
+    assert statistic.spread.error > delta
+
+
+def test_the_error_of_weighted_rows_is_at_most_a_little_above_the_jackknife():
+    """The jackknife itself is somewhat too large for heavy rows; 5 % above it were seen at most."""
     rows = rows_of_unequal_weights()
     n = len(rows)
     statistic = mean_error_of(rows)
     without_row = [mean_error_of(rows.take(np.arange(n) != i)).value for i in range(n)]
     jackknife = np.sqrt((n - 1) / n * np.sum((np.array(without_row) - statistic.value) ** 2))
-    delta = spread.standard_error(statistic.effects.influence * n)
-    assert delta < statistic.spread.error < 1.05 * jackknife
+    assert statistic.spread.error < 1.05 * jackknife
 
 
 def test_the_freedom_of_weighted_rows_is_kishs_number_less_1():
@@ -554,17 +564,18 @@ TABLE = lookup.TABLES["counts"]
 
 
 def test_mover_is_newcombes_interval_of_a_difference():
-    """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]."""
-    parts = [
-        WeightedEstimate(1.0, wilson(56, 70), np.zeros(1)),
-        WeightedEstimate(1.0, opposite(wilson(48, 80)), np.zeros(1)),
-    ]
-    e = mover_mean(parts, n=150, level=0.95)
+    """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]. The difference is the
+    sum, with weights of 1, of the first share and of minus the second.
+    """
+    no_influence = np.zeros(1)  # of shared units: the two shares are independent
+    first = WeightedEstimate(1.0, wilson(56, 70), no_influence)
+    minus_second = WeightedEstimate(1.0, negated(wilson(48, 80)), no_influence)
+    e = mover_mean([first, minus_second], n=150, level=0.95)
     assert (e.value, e.low, e.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
     assert limits(e) == pytest.approx(limits(newcombe(56, 70, 48, 80)))
 
 
-def opposite(e):
+def negated(e):
     """The estimate of minus the value."""
     return type(e)(-e.value, -e.high, -e.low, e.level, e.n, e.method)
 
@@ -695,21 +706,32 @@ def test_tests_of_all_metrics_reject_exactly_where_their_interval_excludes_0(col
 
 @settings(ANY_TIME, max_examples=25)
 @given(ROWS_OF_TWO_SYSTEMS)
-def test_limits_of_lifts_and_of_metrics_restated_at_a_base_rate_lie_in_their_range(columns):
-    score, _, label = columns
-    plain = Rows(label.astype(np.int64), score / 8, 0.5)
-    weighted = replace(plain, weight=1.0 + np.arange(len(label)) % 7)
-    metrics = [tables.lift_at(depth) for depth in DEPTHS]
-    for _, at_base_rate in tables.CHANGED_BY_BASE_RATE:
-        metrics += [at_base_rate(rate) for rate in (0.05, 0.5)]
-    for metric, rows in product(metrics, (plain, weighted)):
+def test_the_limits_of_a_lift_lie_in_its_range(columns):
+    for depth, rows in product(DEPTHS, plain_and_weighted_rows(columns)):
+        metric = tables.lift_at(depth)
         assert_within_range(metric, estimate(MetricAtK(metric), rows))
 
 
-def test_the_upper_limit_of_a_lift_by_user_is_at_most_1_over_the_lowest_base_rate():
-    """A lift is a precision, at most 1, over the base rate. The limit is 1 over the lower Wilson
-    limit of the base rate of as many trials as there are users; t's limit alone is far above it, as
-    three users leave one or two degrees of freedom.
+@settings(ANY_TIME, max_examples=25)
+@given(ROWS_OF_TWO_SYSTEMS)
+def test_the_limits_of_a_metric_restated_at_another_base_rate_lie_in_its_range(columns):
+    for rate, rows in product((0.05, 0.5), plain_and_weighted_rows(columns)):
+        for _, restated_at in tables.CHANGED_BY_BASE_RATE:
+            metric = restated_at(rate)
+            assert_within_range(metric, estimate(MetricAtK(metric), rows))
+
+
+def plain_and_weighted_rows(columns):
+    """Rows of the first system without weights, and with weights of 1 to 7."""
+    score, _, label = columns
+    plain = Rows(label.astype(np.int64), score / 8, 0.5)  # scores of 0 to 1
+    return plain, replace(plain, weight=1.0 + np.arange(len(label)) % 7)
+
+
+def test_the_upper_limit_of_a_lift_with_users_as_units_is_capped():
+    """A lift is a precision over the base rate, so at most 1 over the base rate. The cap is 1 over
+    the lower Wilson limit of the base rate, with the three users as trials. By t alone the upper
+    limit would be far higher, as three users leave two degrees of freedom.
     """
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 30)

@@ -446,13 +446,15 @@ def test_what_can_be_called_in_a_file_is_a_metric_with_the_name_of_its_variable(
     assert (chosen.label, chosen.value(rows)) == ("large", 0.5)
 
 
-def test_a_function_that_assigns_to_a_global_of_its_file_leaves_its_metrics(tmp_path):
-    source = (
-        f"{SOURCE}\ndef f(y_true, y_pred):\n    global overshoot\n    overshoot = 1\n    return 0"
+def test_a_metric_stays_as_declared_if_a_function_of_its_file_assigns_to_its_name(tmp_path):
+    declares_overshoot = SOURCE
+    overwrites_it = (
+        "\ndef f(y_true, y_pred):\n    global overshoot\n    overshoot = 1\n    return 0"
     )
     path = tmp_path / "own.py"
-    path.write_text(source, encoding="utf-8")
-    find_metric(f"{path}:f", "forecasts").value(Rows(np.array([1.0]), np.array([1.0])))
+    path.write_text(declares_overshoot + overwrites_it, encoding="utf-8")
+    calls_f = find_metric(f"{path}:f", "forecasts")
+    calls_f.value(Rows(np.array([1.0]), np.array([1.0])))
     assert find_metric(f"{path}:overshoot", "forecasts").label == "overshoot"
 
 
@@ -485,19 +487,21 @@ def metrics_of_docs():
 @pytest.mark.parametrize(
     "name, value",
     [
+        # per row: the amount of each positive that is flagged, less 10 for each flag
         ("money_saved", (50 - 2 * 10) / 4),
+        # 5 for each missed positive, by the number of flags
         ("cost_per_alarm", 5 * 1 / 2),
+        # flags without a positive, by the number of flags
         ("alarms_in_vain", 1 / 2),
+        # per row: 1 for each flag without a positive, 5 for each missed positive
         ("cost", (1 + 5) / 4),
     ],
 )
 def test_the_examples_of_the_docs_have_the_values_worked_by_hand(metrics_of_docs, name, value):
-    """Of four cases, of which the first two are flagged, with a score of 0.5 or more; the first
-    and the third are positive.
-    """
+    """Four cases. The first two are flagged (score ≥ 0.5); the first and the third are positive."""
     rows = Rows(
-        np.array([1, 0, 1, 0]),
-        np.array([0.9, 0.8, 0.2, 0.1]),
+        actual=np.array([1, 0, 1, 0]),
+        score=np.array([0.9, 0.8, 0.2, 0.1]),
         columns={"amount": np.array([50.0, 1, 1, 1])},
     )
     assert find_metric(metrics_of_docs[name], "counts").value(rows) == value

@@ -229,6 +229,7 @@ class Reference(NamedTuple):
 
 @pytest.fixture(scope="module", params=COMPARED)
 def references(request):
+    """The references of each measure of a public data set."""
     by_system, expected = compared(request.param)
     systems = list(by_system)
     queries = sorted(by_system[systems[0]])
@@ -243,13 +244,14 @@ def references(request):
     ]
 
 
-def test_friedman_equals_the_reference(references):
+def test_friedman_equals_the_p_value_of_a_public_tool(references):
     for reference in references:
         found = multiplicity.ranked(reference.values).friedman
         assert found == pytest.approx(reference.friedman_p, rel=1e-6)
 
 
-def test_blocked_tukey_equals_the_reference(references):
+def test_blocked_tukey_equals_the_p_values_of_a_public_tool(references):
+    """Tukey's test after a two-way analysis of variance whose blocks are the queries."""
     for reference in references:
         found = multiplicity.blocked_tukey(reference.values)
         for pair in reference.pairs:
@@ -258,7 +260,7 @@ def test_blocked_tukey_equals_the_reference(references):
             assert found[a, b] == pytest.approx(pair["p_tukey_hsd_twoway"], abs=1e-6), pair
 
 
-def test_wilcoxon_equals_the_reference(references):
+def test_wilcoxon_equals_the_p_values_of_a_public_tool(references):
     for reference in references:
         for pair in reference.pairs:
             a = reference.values[:, reference.systems.index(pair["a"])]

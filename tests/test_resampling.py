@@ -476,9 +476,13 @@ def test_all_rows_are_counted_at_the_threshold_chosen_on_each_sample():
 def test_the_value_on_new_rows_is_efrons_632_estimate():
     """(1/e) · value on the same rows + (1 − 1/e) · value on the rows that a sample leaves out.
 
-    By hand, of two samples. At the threshold chosen on the first its precision is 1 and that of all
-    rows 0.5: the sample is 0.5 too good, so the rows left out are taken to be 0.5 worse than all
-    rows, 0. The second has 0.8 in both, so 0.8. Their mean is 0.4.
+    The latter is 2 · value on all rows − value in the sample: a sample is as much too good as the
+    rows that it leaves out are too bad. By hand, of two samples with a threshold chosen on each:
+
+        precision   in the sample   on all rows   on the rows left out
+        first       1               0.5           0
+        second      0.8             0.8           0.8
+        mean                                      0.4
     """
     thresholds = np.array([0.9, 0.5])
     hits = np.array([4.0, 8.0])
@@ -486,10 +490,11 @@ def test_the_value_on_new_rows_is_efrons_632_estimate():
         thresholds, tp=hits, fp=np.array([0.0, 2.0]), positives=10.0, negatives=10.0
     )
     of_all_rows = replace(in_samples, fp=np.array([4.0, 2.0]))
-    any_rows = noisy_rows(100)  # give the value on the same rows
-    rows = any_rows.at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
+    same_rows = noisy_rows(100)
+    rows = same_rows.at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
-    expected = np.exp(-1) * statistic.value + (1 - np.exp(-1)) * 0.4
+    value_on_same_rows = statistic.value
+    expected = np.exp(-1) * value_on_same_rows + (1 - np.exp(-1)) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 

@@ -340,12 +340,12 @@ def test_the_estimated_tail_is_near_the_p_of_plain_draws():
 
 
 @pytest.mark.parametrize("systems", [101, 300])
-def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_over_all_pairs(
-    systems,
-):
-    table = perfect_among_random(systems).set_index("query")
-    d = (1 - table.drop(columns="perfect")).to_numpy()
-    p = np.array([sig.sign_flip(column, rng=rng(0, 2)).p_value for column in d.T])
+def test_a_perfect_system_is_better_than_each_random_one_after_holm_over_all_pairs(systems):
+    """The perfect system has the value 1 on every query."""
+    random_values = perfect_among_random(systems).drop(columns=["query", "perfect"]).to_numpy()
+    perfect_less_random = 1 - random_values  # (queries, random systems)
+    p = [sig.sign_flip(column, rng=rng(0, 2)).p_value for column in perfect_less_random.T]
+    # Holm multiplies the smallest p by the number of all pairs, whatever the largest are
     p_of_random_pairs = np.ones(systems * (systems - 1) // 2)
     adjusted = multiplicity.holm(np.append(p, p_of_random_pairs))
     assert (adjusted[:systems] < 0.05).all()
