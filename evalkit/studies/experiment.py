@@ -356,7 +356,7 @@ class Experiment(Study):
         return UnitStatistic(chosen, sums, design=Layout.INDEPENDENT)
 
     def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
-        """The values of the members of an arm, from the values of all users."""
+        """The values of the users of an arm that `member` holds. sums: the values of all users."""
         users = self._users_of_arm[arm]
         in_arm = sums.take(users)
         if isinstance(member, slice):
@@ -405,7 +405,9 @@ class Experiment(Study):
         return ArmPair(values[self._users_of_arm[first]], values[self._users_of_arm[second]])
 
     def cap(self, share: float) -> float:
-        """The quantile of the plain metric's values over the users of all arms."""
+        """The quantile `share`, from 0 to 1, of the values of the metric `plain` over the users of
+        all arms.
+        """
         return float(np.quantile(self._values, share))
 
     def means(self, *, cap_share: float | None) -> significance.Comparison:
@@ -470,8 +472,8 @@ class Experiment(Study):
 
     @cached_property
     def unusual_users(self) -> dict[str, int]:
-        """By arm the number of users without the most frequent value; empty if no value is that of
-        more than half.
+        """By arm the number of users whose value differs from the most frequent one of all arms,
+        which is 0 of most metrics; empty if no value is that of more than half of all users.
         """
         distinct, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
@@ -535,8 +537,11 @@ def read(
     p: reports.InterleavingParameters,
     budget: backends.Budget,
 ) -> Experiment:
-    """The study of a table of users. shared: the settings of log and table. Raises ParameterError
-    for a metric that some users lack.
+    """The study of a table of users.
+
+    data: the parts of the table. shared: the settings of log and table. budget: how much may be
+    held in memory. Without a baseline an arm that is called like a control is the baseline. Raises
+    ParameterError for a metric that some users lack.
     """
     p = replace(p, metrics=metrics_of(data, p))
     with backends.needed(data, budget) as engine:
@@ -609,9 +614,11 @@ def users(
     max_rows: int,
     engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms, read from a table. segments: columns for segments, of this table or of
-    another. max_rows: of a table that is held in memory. Raises ParameterError if the planned
-    shares are of other arms.
+    """The users of the arms, read from a table.
+
+    data: the parts of the table. segments: columns for segments, of this table or of another.
+    max_rows: of a table that is held in memory. engine: reads a table that is not; None if none is
+    needed. Raises ParameterError if the planned shares are of other arms.
     """
     columns = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))
@@ -641,8 +648,8 @@ def _metrics(
 
 
 def own_settings(shared: Settings, columns: Collection[str], systems: tuple[str, ...]) -> Settings:
-    """The settings that one of the inputs can take: the segments among its columns, and a baseline
-    that is one of its arms.
+    """The settings that one of the inputs, log or table, can take: the segments among its columns,
+    and a baseline that is one of its arms. shared: the settings of both. systems: the arms.
     """
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in columns)

@@ -228,8 +228,8 @@ class Validation(Shown, Study):
         return len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats, level: float) -> Comparison:
-        """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
-        training and test rows.
+        """The mean of `values`, one per fold, by Nadeau and Bengio's t, which takes the mean
+        numbers of training and test rows of the folds.
         """
         train, test = self.folds.sizes
         return nadeau_bengio(
@@ -352,7 +352,7 @@ class Validation(Shown, Study):
         if examples.unit is not None:
             unit_names = examples.units_named(self.rows)
         listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
-        # only rows of several classes list the value of each class
+        # two classes or a number need no list of classes
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
@@ -416,7 +416,7 @@ class Validation(Shown, Study):
         return mover(on_train, self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
-        """A metric on each fold, NaN where undefined; by default the primary one."""
+        """A metric of a system on each fold, NaN where undefined; by default the primary one."""
         label = (chosen or self.primary).label
         rows = self.by_fold[self.by_fold["system"] == system]
         values: Floats = rows[label].to_numpy(float)
@@ -428,7 +428,9 @@ class Validation(Shown, Study):
         return FoldRange(float(np.nanmin(values)), float(np.nanmax(values)))
 
     def optimism(self, blind: Estimate) -> float:
-        """By how much a split that ignores the groups overestimates the subject."""
+        """By how much a split that ignores the groups or the time is above the estimate of the
+        subject's primary metric. blind: the metric by this split.
+        """
         return blind.value - self.estimate(self.primary, self.subject).value
 
     @cached_property
@@ -574,8 +576,8 @@ class Validation(Shown, Study):
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _interval_row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
-        """A row of `intervals`, whose docstring says what the columns mean. The limits are cut to
-        the range of the metric.
+        """A row of `intervals`, whose docstring says what the columns mean: e has the value and the
+        limits, which are cut to the range of the metric.
         """
         claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
         row = {"what": what, "claim": claim, "unit": unit, "honest": honest}
@@ -604,7 +606,9 @@ class Validation(Shown, Study):
         return CORRECTED if estimate.method == CORRECTED_T else self.measured_on
 
     def compare(self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY) -> Comparison:
-        """first − second on the pooled rows, or by fold if there are few."""
+        """first − second on the pooled rows; by fold if few rows are pooled and all are compared.
+        member: the rows of a slice, which are pooled in any case.
+        """
         by_fold = self.few_pooled and member is EVERY
         if by_fold:
             return self.compare_folds(chosen, pair)
@@ -618,7 +622,9 @@ class Validation(Shown, Study):
         level: float,
         member: Member = EVERY,
     ) -> float:
-        """The smallest true difference that the test detects; by fold from the limits alone."""
+        """The smallest true difference that the test of a comparison detects. Of a comparison by
+        fold it follows from the limits alone.
+        """
         if comparison.unit == "fold":
             first, second = self.compared(chosen, pair)
             return detectable_by_width(first, second, comparison, level)
@@ -630,7 +636,7 @@ class Validation(Shown, Study):
 
     def compare_folds(self, chosen: MetricAtK, pair: SystemPair) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
-        corrected t.
+        corrected t; undefined without such a fold.
         """
         differences = self._fold_differences(chosen, pair)
         if not differences.size:
@@ -778,7 +784,9 @@ class Validation(Shown, Study):
         return SelectionSizes(self.examples.features.shape[1], self.examples.candidates.shape[1])
 
     def examples_of(self, finding: Finding, max_rows: int) -> list[str]:
-        """The first rows of a finding, by id; by number, as "row 3", if rows have no ids."""
+        """The first `max_rows` rows of a finding, by id; by number, as "row 3", if rows have no
+        ids.
+        """
         rows = np.array(finding.rows[:max_rows], np.int64)
         names = self.examples.named(rows).tolist()
         if self.examples.id is None:

@@ -132,8 +132,8 @@ class Statement:
         return study.deciding_estimate(self.chosen, self.system, self._member)
 
     def obstacle(self, evidence: significance.Comparison) -> str:
-        """Why no data can decide the statement: nothing was compared, or the comparison says
-        nothing; "" if they can.
+        """Why no data can decide the statement: nothing was compared, the metric has no better
+        direction, or no unit has both values; "" if data can. evidence: as `evidence` returns it.
         """
         reason = self.study.obstacle(self.chosen, self.system, self.second)
         if reason or not self.second:
@@ -381,7 +381,7 @@ class Judged:
         only_undecided = bool(self.undecided) and not self.failed
         words = "gate not decided" if only_undecided else "gate failed"
         details = "; ".join(self.undecided)
-        if self.failed:
+        if self.failed:  # rules of a policy, or systems that fail a single rule
             unmet = f"not met by {', '.join(self.failed)}"
             details = f"{unmet}; not decided: {details}" if details else unmet
         return ": ".join(filter(None, [words, self.words, details]))
@@ -545,9 +545,8 @@ def _statement_words(row: Row) -> str:
 def check(study: Any, rules: str | Path) -> None:
     """Assert that a study, or a diff, keeps a policy: a file (.toml) or a rule.
 
-    study: any report, which has `studies` and `findings`. Raises AssertionError with the rules that
-    are not kept, one per line, and ParameterError for a text that is not a rule. Warns of a rule
-    that can hardly fail.
+    Raises AssertionError with the rules that are not kept, one a line, and ParameterError for what
+    is no rule. Warns of a rule that can hardly fail.
 
     >>> import evalkit as ek
     >>> ek.check(ek.rating(y_true=[1, 2, 3, 5], y_pred=[1, 2, 3, 4]), "mae.value <= 0.2")
@@ -558,6 +557,7 @@ def check(study: Any, rules: str | Path) -> None:
     policy = gate("rules", str(rules))
     if policy is None:  # an empty text
         raise ParameterError(f"rules must be {A_RULE}, got {rules!r}")
+    # any study that has a page has findings, a diff too
     judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
     for warning in judged.warnings:
         warnings.warn(warning, stacklevel=2)
@@ -830,7 +830,9 @@ def _study_metrics(label: str | None, studies: Sequence[Study]) -> list[StudyMet
 
 
 def _slices(column: str | None, study: Study) -> Sequence[Slice | None]:
-    """The slices of a column; without a column None alone, which stands for all units."""
+    """The slices of a column; without a column None alone, which stands for all units. Raises
+    ParameterError for a column that divides no units of the study.
+    """
     if column is None:
         return [None]
     slices = [division for division in study.divisions() if division.column == column]

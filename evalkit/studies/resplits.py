@@ -217,7 +217,7 @@ class Resplits:
 
 
 def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
-    """One job per pair of training and test rows."""
+    """One job per pair of training and test rows. name: of the way of splitting, for errors."""
     return [
         Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)
     ]
@@ -239,7 +239,7 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
     return sorted(jobs, key=lambda job: job.place)
 
 
-def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
+def nested_jobs(way: SplitMethod, system: str) -> list[Job]:
     """For every draw of k folds, and each two folds of it, a fit without both, tested on both, the
     first of them first. way: the way of splitting, by k folds.
     """
@@ -370,8 +370,8 @@ def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDr
 
 
 def _half_means(metric: MetricAtK, fits: Fits) -> HalfMeans:
-    """The mean over the holdouts of each half, for each split into halves that was fitted in
-    full.
+    """The mean of the metric over the holdouts of each half, for each split into halves that was
+    fitted in full and whose holdouts all define the metric.
     """
     values = np.array([metric.value(test) for test in fits.get(HALVES, NO_FITS).tests])
     complete = values.size // (2 * IN_HALF) * 2 * IN_HALF
@@ -448,7 +448,7 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
         return None
     wrong = np.zeros(len(setting.examples))  # in how many samples each row was decided wrongly
     tested = np.zeros(len(setting.examples))  # in how many it was tested
-    for job, test in zip(samples.jobs, samples.tests, strict=False):
+    for job, test in zip(samples.jobs, samples.tests, strict=False):  # the last may lack a fit
         wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
     apparent = float((all_rows[0].predicted != all_rows[0].actual).mean())
@@ -565,7 +565,7 @@ def _jobs_of_parts(
     """
     jobs = {way.name: jobs_of(way.folds, system, way.name) for way in ways}
     if nesting is not None:
-        jobs[NESTED] = nested_jobs(setting, nesting, system)
+        jobs[NESTED] = nested_jobs(nesting, system)
     if ONE_HOLDOUT in jobs:  # holdouts in halves are for the interval of the mean of holdouts
         in_halves = half_jobs(setting, system)
         if in_halves:

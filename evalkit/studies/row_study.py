@@ -221,8 +221,8 @@ def check_ids(table: Blocks, rows: int, ids: KeyRepeats) -> None:
 
 
 def max_single_units(table: Blocks, limits: Limits) -> int:
-    """The number of units up to which the sums of each unit are kept, for methods that need them;
-    0 for a table without units.
+    """The number of units up to which the sums of each unit are kept, for methods that need the
+    sums; 0 for a table without a column of units.
     """
     return limits.flipped if table.schema.unit else 0
 

@@ -52,9 +52,8 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
     """Read values of several systems on the same units, and test which differences are
     statistically significant.
 
-    Successes of trials give a study of `Shares`, all other inputs a `Significance` of values per
-    unit. Without `preds`, the bundled sample is read. limits: of time and memory. Raises
-    ParameterError for an invalid parameter and InputError for invalid input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
@@ -70,7 +69,7 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
             data, metrics = values_of_lists(unit_input.table.parts, p)
         else:
             data, metrics = unit_input.values(limits.reading)
-    if isinstance(data, Trials):
+    if isinstance(data, Trials):  # all other inputs have values of units
         return Shares.from_trials(data, p)
     if data.labels:  # some values are a judge's, with an oracle's labels to correct them by
         return judges.JudgedOutputs.from_values(data, metrics, p, limits)
@@ -790,8 +789,8 @@ def row_means(draws: Draws, member: Bools) -> RowMeans:
 
 
 def _why(stated: logs.Stated, rows: RowMeans) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" if they are, also where either
-    error is not known.
+    """Why a log's mean or standard error is not that of its rows; "" if both agree, also if the
+    means agree and either error is NaN. stated: what the log says. rows: what its rows say.
     """
     n = rows.questions
     has_same_mean = abs(stated.mean - rows.mean) <= EQUAL

@@ -192,7 +192,7 @@ def refuse_looks(p: Any) -> None:
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
     """Raise ParameterError for a column of an own metric that a part of the input lacks. metrics:
-    as the parameter `metrics` takes them.
+    as the parameter `metrics` takes them. parts: of the input.
     """
     columns = lookup.columns_needed_by(metrics)
     for input_part in parts:
@@ -375,7 +375,9 @@ class Study(ABC):
     def deciding_estimate(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
-        """One metric of one system with the interval that a rule is about: that of `estimate`."""
+        """One metric of one system with the interval that a rule is about: that of `estimate`. A
+        subclass may have another. member: the units.
+        """
         return self.estimate(chosen, system, member)
 
     def compared(
@@ -389,8 +391,8 @@ class Study(ABC):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
-        """The difference first − second of a pair, with its test; raises InputError if units have
-        values of their own and none has one of both systems.
+        """The difference first − second of a pair, with its test, on the units `member`. Raises
+        InputError if units have values of their own, and no unit has one of both systems.
         """
         first, second = self.compared(chosen, pair, member)
         if not first.overlaps(second):
@@ -495,8 +497,8 @@ class Study(ABC):
         level: float,
         member: Member = EVERY,
     ) -> float:
-        """The smallest true difference that the test of a comparison, at a level of its own,
-        detects with 80% power.
+        """The smallest true difference that the test of a comparison detects with 80% power on the
+        units `member`. level: of the test, which may differ from that of the comparison.
         """
         first, second = self.compared(chosen, pair, member)
         return inference.detectable(first, second, comparison, level)
@@ -507,11 +509,11 @@ class Study(ABC):
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
-        """Further columns of `estimates`."""
+        """Further columns of `estimates`, which some subclasses have; here none."""
         return {}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """Further columns of `comparisons`."""
+        """Further columns of `comparisons`, which some subclasses have; here none."""
         return {}
 
     def rng(self, *key: int) -> np.random.Generator:
@@ -929,7 +931,9 @@ class Study(ABC):
         return units.frame_of_units(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> UnitNames:
-        """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
+        """The names of the units: their ids, the column of the parameter `unit`, and the slices.
+        id: of each unit, text or numbers.
+        """
         unit_names = None
         if self.settings.unit is not None:
             unit_names = self.attributes[self.settings.unit]
