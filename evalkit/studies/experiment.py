@@ -473,7 +473,7 @@ class Experiment(Study):
     @cached_property
     def unusual_users(self) -> dict[str, int]:
         """By arm the number of users whose value differs from the most frequent one of all arms,
-        which is 0 of most metrics; empty if no value is that of more than half of all users.
+        often 0; empty if no value is that of more than half of all users.
         """
         distinct, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:

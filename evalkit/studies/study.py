@@ -155,9 +155,10 @@ def settings(
 ) -> Settings:
     """Return the settings from a report's parameters `p` and from what the report alone knows.
 
-    metrics: the first is the primary one. unit: the column of what varies, None for rows. segments,
-    slices: columns whose values divide the units. groups: columns that are compared for fairness.
-    limits: of time and memory.
+    metrics: the first is the primary one. unit: the column of what varies, None if rows, queries or
+    users themselves vary. segments: columns whose values divide the units. groups: columns whose
+    values are compared for fairness. slices: columns that are searched for weak slices. limits: of
+    time and memory.
     """
     return Settings(
         metrics=lookup.with_directions(metrics, p),
@@ -676,7 +677,7 @@ class Study(ABC):
     @frame
     def comparisons(self) -> Iterator[Row]:
         """As a frame, the columns of `row` for every pair on every metric that has a direction; p
-        is adjusted by Holm within each of the `families`, that is over the pairs of one metric.
+        is adjusted by Holm within each of the `families`, here over the pairs of one metric.
 
         A pair without common units has an undefined comparison. Raises InputError if by the primary
         metric no pair has units in common.
