@@ -178,9 +178,9 @@ def steps_after(x, y):
 
 @tables
 def test_reliability(c):
-    fine = reliability.Fine()
+    detail = reliability.FigureDetail()
     drawn = reliability.reliability(
-        {"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, fine=fine
+        {"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, detail=detail
     )
     options = {
         "caption": "c",

@@ -16,7 +16,7 @@ from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
 from evalkit.pages import texts
-from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, fitting
+from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, missed_within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -240,7 +240,7 @@ def _record(missed: Missed, row: int) -> dict[str, object]:
 @cached
 def _missed(study: RowStudy) -> Missed:
     """The rows that are missed most, as many as a page has room for."""
-    return fitting(study, MOST, ROOM, _letters)
+    return missed_within(study, MOST, ROOM, _letters)
 
 
 def _letters(missed: Missed) -> int:

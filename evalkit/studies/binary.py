@@ -76,7 +76,7 @@ from evalkit.statistics import (
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import KnownValue, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
-from evalkit.studies.reliability import Fine, Reliability
+from evalkit.studies.reliability import FigureDetail, Reliability
 from evalkit.studies.study import EVERY, Member, Row, Settings, frame, limits
 
 
@@ -606,7 +606,7 @@ class BinaryStudy(row_study.RowStudy):
     @cached_property
     def isotonic(self) -> Reliability:
         """The reliability of each system by isotonic regression, without bins."""
-        return self.isotonic_of(self._chances, 6, Fine())
+        return self.isotonic_of(self._chances, 6, FigureDetail())
 
     @property
     def _chances(self) -> dict[str, Counts]:

@@ -42,13 +42,13 @@ from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, score_curves
-from evalkit.studies.reliability import Fine, Reliability
+from evalkit.studies.reliability import FigureDetail, Reliability
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
 MAX_SQUARES = 6  # classes that have a square each, or all a curve with a colour and a name
 COLOURS_OF_MANY = 4  # curves with a colour where more classes are drawn; the others are grey
 MAX_CURVES = 30  # curves that one picture can hold
-SQUARE = Fine(curve=300, band=60, pooled=512)  # the resolution of a square
+SQUARE = FigureDetail(curve=300, band=60, pooled=512)  # of a square
 HISTOGRAM_BINS = 20
 
 
@@ -395,7 +395,7 @@ class ClassesStudy(ProblemStudy):
         """The reliability of the score of the predicted class by isotonic regression, for each
         system.
         """
-        return self.isotonic_of(self.top_score_tables, 6, Fine())
+        return self.isotonic_of(self.top_score_tables, 6, FigureDetail())
 
     @frame
     def calibration(self) -> Iterator[Row]:

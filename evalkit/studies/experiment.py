@@ -95,7 +95,9 @@ class Experiment(Study):
 
     @property
     def tested(self) -> list[lookup.MetricAtK]:
-        """The metrics as their tests compare them: an adjusted share is a mean of amounts."""
+        """The metrics as their tests compare them: a share that CUPED adjusts has values other than
+        0 and 1, so that its test is that of a mean.
+        """
         metrics = []
         for chosen in self.directed:
             if self.adjusted_for(chosen):
@@ -241,15 +243,15 @@ class Experiment(Study):
     # The design
 
     def check_covariate(self) -> None:
-        """Raise InputError for a column from before the experiment that is a copy of the metric,
-        as it is or capped.
+        """Raise InputError for a column from before the experiment that determines the metric, as
+        it is or capped, as a copy of the metric does.
         """
         if not self.p.before or self.plain is None:
             return
         before = self.table.numbers[self.p.before]
         arms = [self._users_of_arm[arm] for arm, users in self.sizes.items() if users > 1]
         for values in (self._values, experiments.capped(self._values, share=self.p.cap)):
-            for arm in arms[1:]:
+            for arm in arms[1:]:  # `adjusted` is called for its error alone
                 experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
 
     @cached_property
@@ -305,15 +307,16 @@ class Experiment(Study):
 
     @cached_property
     def looks(self) -> dict[str, float] | None:
-        """What interim analyses (looks) cost: their number, the false positive rate without
-        correction, and the p that the last one needs by the bounds of Pocock and of O'Brien and
-        Fleming; None for one look.
+        """What interim analyses (looks) cost: their number (looks), the false positive rate without
+        correction, and by the bounds of Pocock and of O'Brien and Fleming the p below which the
+        last analysis is significant; None for one look.
         """
         looks = self.p.looks
         level = self.settings.test_level
         if looks == 1:
             return None
         false_positive_rate = multiplicity.false_positive_rate(looks, level=level)
+        # bounds for |z|, one per look
         pocock = multiplicity.pocock(looks, level=level)
         obrien_fleming = multiplicity.obrien_fleming(looks, level=level)
         return {
@@ -353,7 +356,7 @@ class Experiment(Study):
         return UnitStatistic(chosen, sums, design=Layout.INDEPENDENT)
 
     def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
-        """The values of the members of an arm, from the values of all users."""
+        """The values of the users of an arm that `member` holds. sums: the values of all users."""
         users = self._users_of_arm[arm]
         in_arm = sums.take(users)
         if isinstance(member, slice):
@@ -402,7 +405,9 @@ class Experiment(Study):
         return ArmPair(values[self._users_of_arm[first]], values[self._users_of_arm[second]])
 
     def cap(self, share: float) -> float:
-        """The quantile of the plain metric's values over the users of all arms."""
+        """The quantile `share`, from 0 to 1, of the values of the metric `plain` over the users of
+        all arms.
+        """
         return float(np.quantile(self._values, share))
 
     def means(self, *, cap_share: float | None) -> significance.Comparison:
@@ -467,8 +472,8 @@ class Experiment(Study):
 
     @cached_property
     def unusual_users(self) -> dict[str, int]:
-        """By arm the number of users without the most frequent value; empty if no value is that of
-        more than half.
+        """By arm the number of users whose value differs from the most frequent one of all arms,
+        often 0; empty if no value is that of more than half of all users.
         """
         distinct, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
@@ -481,7 +486,9 @@ class Experiment(Study):
 
     @cached_property
     def control(self) -> Control | None:
-        """The second arm of the headline by the metric `plain`; None if it does not vary."""
+        """The second arm of the headline, whose values are those of the metric `plain`, not
+        adjusted; None if the values do not vary.
+        """
         values = self._of_pair(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
             return None
@@ -530,8 +537,11 @@ def read(
     p: reports.InterleavingParameters,
     budget: backends.Budget,
 ) -> Experiment:
-    """The study of a table of users. shared: the settings of log and table. Raises ParameterError
-    for a metric that some users lack.
+    """The study of a table of users.
+
+    data: the parts of the table. shared: the settings of log and table. budget: how much may be
+    held in memory. Without a baseline an arm that is called like a control is the baseline. Raises
+    ParameterError for a metric that some users lack.
     """
     p = replace(p, metrics=metrics_of(data, p))
     with backends.needed(data, budget) as engine:
@@ -565,10 +575,12 @@ def read(
 
 
 def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tuple[Any, ...]:
-    """The metrics of users that are named, or else what the columns of numbers measure.
+    """The metrics of users that are named, or else those that the columns of numbers suggest, as
+    the parameter `metrics` takes them.
 
-    Raises ParameterError if there is no such column, or a named one is not there, and InputError if
-    rows are totals, or no column names the arms.
+    data: the parts of the table of users. Raises ParameterError if no metric is named and no column
+    suggests one, or if an own metric needs a column that is not there; InputError if rows are
+    totals, or no column names the arms.
     """
     if p.metrics:
         study.check_columns(p.metrics, data)
@@ -578,7 +590,8 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
     proposed = proposal.users(sampled)
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
-        logs.user_fields(data, p.columns, (), columns_in_use)  # refuses a table without arms
+        # errors that say more than the one below: no column of arms, or a cell that is no number
+        logs.user_fields(data, p.columns, (), columns_in_use)
         logs.refuse_odd_numbers(data[0], columns_in_use + list(proposed.columns.values()))
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
@@ -601,9 +614,11 @@ def users(
     max_rows: int,
     engine: base.Engine | None = None,
 ) -> logs.Users:
-    """The users of the arms, read from a table. segments: columns for segments, of this table or of
-    another. max_rows: of a table that is held in memory. Raises ParameterError if the planned
-    shares are of other arms.
+    """The users of the arms, read from a table.
+
+    data: the parts of the table. segments: columns for segments, of this table or of another.
+    max_rows: of a table that is held in memory. engine: reads a table that is not; None if none is
+    needed. Raises ParameterError if the planned shares are of other arms.
     """
     columns = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))
@@ -619,11 +634,12 @@ def users(
 def _metrics(
     p: reports.InterleavingParameters, binary: Collection[str]
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics of columns, and own ones of the table. binary: columns of zeros and ones
-    alone.
+    """The metrics that the parameter `metrics` names: of columns, and own functions of the table.
+    binary: the columns that hold zeros and ones alone.
     """
     metrics = []
     for name in p.metrics:
+        # a name that is not of an own function: of users, columns are named, not known metrics
         if lookup.is_in_catalogue(name):
             metrics.append(lookup.MetricAtK(_metric(name, p.best, binary)))
         else:
@@ -632,8 +648,8 @@ def _metrics(
 
 
 def own_settings(shared: Settings, columns: Collection[str], systems: tuple[str, ...]) -> Settings:
-    """The settings that one of the inputs can take: the segments among its columns, and a baseline
-    that is one of its arms.
+    """The settings that one of the inputs, log or table, can take: the segments among its columns,
+    and a baseline that is one of its arms. shared: the settings of both. systems: the arms.
     """
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in columns)
@@ -645,12 +661,12 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """A metric made of one column, its mean over users, or of two, as in `revenue/orders`, the
     ratio of their sums.
 
-    best: "high" or "low"; None: as the name of the column tells. binary: columns of zeros and ones
-    alone.
+    best: "high" or "low"; None: as the name of the column tells. binary: the columns that hold
+    zeros and ones alone, whose mean is a proportion.
     """
     columns = logs.columns_of_metric(name)
     numerator = columns[0]
-    kind: Kind
+    kind: Kind  # its function takes the columns; k and level, which it always gets, are not used
     if len(columns) == 2:
         denominator = columns[1]
         kind = Ratio(lambda numbers, k, level: Sums(numbers[numerator], numbers[denominator]))

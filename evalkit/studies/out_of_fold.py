@@ -228,8 +228,8 @@ class Validation(Shown, Study):
         return len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats, level: float) -> Comparison:
-        """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of
-        training and test rows.
+        """The mean of `values`, one per fold, by Nadeau and Bengio's t, which takes the mean
+        numbers of training and test rows of the folds.
         """
         train, test = self.folds.sizes
         return nadeau_bengio(
@@ -352,17 +352,21 @@ class Validation(Shown, Study):
         if examples.unit is not None:
             unit_names = examples.units_named(self.rows)
         listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
+        # two classes or a number need no list of classes
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
-        return Units(self.rows.size, blocks, ("fold",), labels, examples.id is not None)
+        has_ids = examples.id is not None
+        return Units(self.rows.size, blocks, segments=("fold",), labels=labels, named=has_ids)
 
     # Fold by fold
 
     @frame
     def by_fold(self) -> Iterator[Row]:
-        """One row per system and fold: training and test rows, the label's mean or share of class
-        1, every metric.
+        """As a frame, one row per system and fold. Columns: system, fold, train and test (numbers
+        of rows; no training rows for the first block of time), label (mean of the label or share of
+        class 1 of the test rows, NaN for several classes), every metric on the test rows, and
+        on_train, the primary metric on the training rows, if models were fitted.
         """
         training_sizes, _ = self.folds.sizes
         has_mean_label = len(self.examples.classes) <= 2  # class names have none
@@ -375,7 +379,7 @@ class Validation(Shown, Study):
                     tested = self.scored[name].take(fold.member)
                     number = self._fold_numbers[i]
                     row: Row = {"system": name, "fold": fold.label, "train": 0, "test": len(tested)}
-                    if number is not None:
+                    if number is not None:  # None: no rows train the first block of time
                         row["train"] = int(training_sizes[number])
                     row["label"] = float(tested.actual.mean()) if has_mean_label else np.nan
                     row |= {chosen.label: chosen.value(tested) for chosen in self.settings.metrics}
@@ -412,7 +416,7 @@ class Validation(Shown, Study):
         return mover(on_train, self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
-        """A metric on each fold, NaN where undefined; by default the primary one."""
+        """A metric of a system on each fold, NaN where undefined; by default the primary one."""
         label = (chosen or self.primary).label
         rows = self.by_fold[self.by_fold["system"] == system]
         values: Floats = rows[label].to_numpy(float)
@@ -424,7 +428,9 @@ class Validation(Shown, Study):
         return FoldRange(float(np.nanmin(values)), float(np.nanmax(values)))
 
     def optimism(self, blind: Estimate) -> float:
-        """By how much a split that ignores the groups overestimates the subject."""
+        """By how much a split that ignores the groups or the time is above the estimate of the
+        subject's primary metric. blind: the metric by this split.
+        """
         return blind.value - self.estimate(self.primary, self.subject).value
 
     @cached_property
@@ -444,8 +450,9 @@ class Validation(Shown, Study):
     def _fold_evidence(self) -> FoldEvidence:
         """The subject's primary metric on each fold of the first repeat that defines it.
 
-        The variance of a fold is pooled over all folds and scaled by its size: a fold's own
-        variance is correlated with its value, which would make Q too large.
+        The variance of a fold is estimated from all folds together, and divided by the fold's own
+        number of rows or units: a variance estimated from one fold alone is correlated with the
+        value of the fold, which would make Q too large.
         """
         chosen = self.primary.base  # a transformed metric has the test of its original
         folds = [
@@ -455,7 +462,9 @@ class Validation(Shown, Study):
         values: Floats = np.array([fold.value for fold in folds])
         if not folds:
             return FoldEvidence(values, precision=values, units=np.inf)
+        # for a mean over independent rows the variance of a row / the number of rows
         if self.settings.unit is None and chosen.metric.kind.mean_over_rows:
+            # a row of size 0 has no value
             row_values = [fold.sums.take(fold.sums.size > 0).per_unit for fold in folds]
             variance_of_row = np.concatenate(row_values).var(ddof=1)
             sizes = [values_of_fold.size for values_of_fold in row_values]
@@ -470,15 +479,19 @@ class Validation(Shown, Study):
 
     @frame
     def intervals(self) -> Iterator[Row]:
-        """The subject's primary metric with honest and naive intervals, one row for each method.
+        """The subject's primary metric with honest and naive intervals, as a frame with one row for
+        each method: over the pooled rows; by Nadeau and Bengio's t, nested cross-validation and the
+        conservative z, as far as the fits allow; then the naive ones, which take dependent values
+        for a sample.
 
         Columns: what (the method), claim (what the interval is about, MODELS or LEARNER), unit,
-        honest (True if it holds what it claims), and the fields of its `Estimate`.
+        honest (False if the interval is too narrow for its level), and the fields of its
+        `Estimate`.
         """
         level = self.interval_level
         other_splits = self.other_splits
         fold_values = self.fold_values(self.subject)
-        if other_splits is not None:
+        if other_splits is not None:  # the k folds again, drawn several times, if in time
             fold_values = other_splits.folds
         values = fold_values[~np.isnan(fold_values)]
         yield self.interval_over_rows
@@ -503,10 +516,11 @@ class Validation(Shown, Study):
 
     @cached_property
     def interval_over_rows(self) -> Row:
-        """The first of `intervals` over rows or units, which needs no other splits.
+        """The first row of `intervals`, of the pooled rows or their units, which needs no fits on
+        other splits.
 
-        If folds are of different kinds, or a fold's model scores few rows, the variation between
-        folds counts, not that of the rows within them.
+        The interval is honest unless the folds differ or few rows are pooled: then the variation
+        between folds counts, which the rows within them do not show.
         """
         pooled = self.estimate(self.primary, self.subject)
         by_fold = self.folds_differ or self.few_pooled
@@ -562,8 +576,8 @@ class Validation(Shown, Study):
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _interval_row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
-        """A row of `intervals`, whose docstring says what the columns mean. The limits are cut to
-        the range of the metric.
+        """A row of `intervals`, whose docstring says what the columns mean: e has the value and the
+        limits, which are cut to the range of the metric.
         """
         claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
         row = {"what": what, "claim": claim, "unit": unit, "honest": honest}
@@ -571,8 +585,10 @@ class Validation(Shown, Study):
 
     @property
     def answer(self) -> Row:
-        """The row of `intervals` that decides: the first honest one; the first if none is."""
-        if self.interval_over_rows["honest"]:
+        """The row of `intervals` that decides: the first honest one; the first row if no row is
+        honest. A row is honest if its interval is wide enough for its level.
+        """
+        if self.interval_over_rows["honest"]:  # without `intervals`, which may need many fits
             return self.interval_over_rows
         intervals = self.intervals
         if intervals["honest"].any():
@@ -590,7 +606,9 @@ class Validation(Shown, Study):
         return CORRECTED if estimate.method == CORRECTED_T else self.measured_on
 
     def compare(self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY) -> Comparison:
-        """first − second on the pooled rows, or by fold if there are few."""
+        """first − second on the pooled rows; by fold if few rows are pooled and all are compared.
+        member: the rows of a slice, which are pooled in any case.
+        """
         by_fold = self.few_pooled and member is EVERY
         if by_fold:
             return self.compare_folds(chosen, pair)
@@ -604,7 +622,9 @@ class Validation(Shown, Study):
         level: float,
         member: Member = EVERY,
     ) -> float:
-        """The smallest true difference that the test detects; by fold from the limits alone."""
+        """The smallest true difference that the test of a comparison detects. Of a comparison by
+        fold it follows from the limits alone.
+        """
         if comparison.unit == "fold":
             first, second = self.compared(chosen, pair)
             return detectable_by_width(first, second, comparison, level)
@@ -616,7 +636,7 @@ class Validation(Shown, Study):
 
     def compare_folds(self, chosen: MetricAtK, pair: SystemPair) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's
-        corrected t.
+        corrected t; undefined without such a fold.
         """
         differences = self._fold_differences(chosen, pair)
         if not differences.size:
@@ -637,13 +657,14 @@ class Validation(Shown, Study):
 
     @frame
     def paired(self) -> Iterator[Row]:
-        """The subject against each other system on the same folds: by fold, corrected and naive,
-        and pooled.
+        """The subject against each other system on the same folds, as a frame: by fold, corrected
+        and naive, and pooled.
 
-        Only the comparison with the baseline can be one-sided: its value chooses the subject among
-        the others. Columns: first, second, folds (how many define both), by_fold with _low and
-        _high, p, p_naive, pooled with _low and _high, p_pooled; adjusted, verdict, method, n and
-        unit are those of the deciding comparison, which is by fold if few rows are pooled.
+        Only the comparison with the baseline can be one-sided: of read predictions, the subject is
+        the system with the best value, so that no other question has a direction set in advance.
+        Columns: first, second, folds (how many define both), by_fold with _low and _high, p,
+        p_naive, pooled with _low and _high, p_pooled; adjusted, verdict, method, n and unit are
+        those of the deciding comparison, which is by fold if few rows are pooled.
         """
         two_sided = self.two_sided
         comparisons = []
@@ -675,6 +696,7 @@ class Validation(Shown, Study):
             naive = paired_t(differences).answering(by_fold.alternative, level=level)
             row["p_naive"] = naive.p_value
         row |= with_limits({"pooled": comparison.pooled.difference})
+        # of few rows the pooled test is not valid, see FEW_POOLED
         row["p_pooled"] = np.nan if self.few_pooled else comparison.pooled.p_value
         row["adjusted"] = deciding.adjusted
         direction = self.primary.metric.sign
@@ -693,9 +715,10 @@ class Validation(Shown, Study):
 
     @property
     def reversed_by_one_out(self) -> float | None:
-        """The share of correct rows in leave-one-out, if it is at most half of the baseline's; None
-        if it is not, or was not computed. The page warns of it: without information a model of the
-        larger class errs there on every row, because the row that is left out makes its class the
+        """The share of correct rows in leave-one-out, if this share is at most half of the
+        baseline's; None if it is larger, or was not computed. The page warns of the share: on
+        features without information a model that predicts the larger class errs on every row in
+        leave-one-out of balanced classes, because the row that is left out makes its class the
         smaller one.
         """
         metric = self.primary.metric
@@ -730,7 +753,8 @@ class Validation(Shown, Study):
 
     def stretches(self, bins: int) -> pd.DataFrame:
         """The map of folds: neighbouring parts of the axis with the same role in a fold, as rows of
-        fold, kind, start and width. Of repeated folds those of the first repeat, along its rows.
+        fold, kind, start and width. If folds are repeated, the map has the folds and the rows of
+        the first repeat alone.
 
         bins: the largest number of parts.
         """
@@ -740,13 +764,13 @@ class Validation(Shown, Study):
         map_rows = self.rows_of_first_repeat
         folds = []
         for label, test, number in zip(split.labels, split.tests, self._fold_numbers, strict=True):
-            train = self.rows[:0]  # none
+            train = self.rows[:0]  # none for the first block of time, whose number is None
             if number is not None:
                 train, _ = self.folds.pairs[number]
-            # numbers among the rows of the map
+            # from numbers of rows of the table to numbers among the rows of the map
             tested = np.searchsorted(map_rows, np.intersect1d(test, map_rows))
             trained = np.searchsorted(map_rows, np.intersect1d(train, map_rows))
-            if tested.size:
+            if tested.size:  # else a fold of another repeat
                 folds.append(resplits.FoldRows(label, tested, trained))
         return resplits.stretches(place[map_rows], folds, bins, axis=self.axis)
 
@@ -760,7 +784,9 @@ class Validation(Shown, Study):
         return SelectionSizes(self.examples.features.shape[1], self.examples.candidates.shape[1])
 
     def examples_of(self, finding: Finding, max_rows: int) -> list[str]:
-        """The first rows of a finding, by id; by number, as "row 3", if rows have no ids."""
+        """The first `max_rows` rows of a finding, by id; by number, as "row 3", if rows have no
+        ids.
+        """
         rows = np.array(finding.rows[:max_rows], np.int64)
         names = self.examples.named(rows).tolist()
         if self.examples.id is None:
@@ -769,12 +795,13 @@ class Validation(Shown, Study):
 
     @frame
     def selection(self) -> Iterator[Row]:
-        """The subject with its given columns, and with as many columns selected anew on all rows
-        and in each fold: three rows, or none without a selection.
+        """The subject with three sets of columns, as a frame of three rows, without rows if no
+        columns were selected: the columns that the user gives; as many columns selected on all rows
+        (OUTSIDE); as many selected in each fold, on its training rows (INSIDE).
 
-        Columns: columns (how they were selected), the fields of the `Estimate`, and of the first
-        two rows their excess over the third, INSIDE: difference with _low and _high, adjusted (p,
-        by Holm), test, verdict.
+        Columns: columns (how they were selected; the subject's name for those that the user gives)
+        and the fields of the `Estimate`. The first two rows also compare with the third:
+        difference (row − INSIDE) with _low and _high, adjusted (p, by Holm), test, verdict.
         """
         if INSIDE not in self.scored:
             return
@@ -788,14 +815,15 @@ class Validation(Shown, Study):
         yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
 
     def _selection_findings(self) -> list[Finding]:
-        """The finding about the selection of columns; none without a selection. It is severe where
-        the columns as given, and those selected on all rows, do clearly better than those selected
-        in each fold.
+        """The finding about the selection of columns; none without a selection. It is severe if
+        both selections outside the folds, the user's and the one on all rows, are significantly
+        better than the selection in each fold.
         """
         if not len(self.selection):
             return []
         as_given, on_all_rows, inside = self.selection.to_dict("records")
         severity = NOTE
+        # each verdict is on the comparison with `inside`
         if as_given["verdict"] == on_all_rows["verdict"] == "better":
             severity = SEVERE
         sizes = self.selection_sizes
@@ -815,7 +843,7 @@ class Validation(Shown, Study):
         """All findings of the audit and of the folds' scores, severe ones first."""
         examples = self.examples
         label = examples.names
-        if examples.features is None:  # two classes or a number, which need no names
+        if examples.features is None:  # out-of-fold scores are of classes 0 and 1 or of a number
             label = examples.label
         ids = None
         if examples.id is not None:
@@ -845,12 +873,14 @@ class Validation(Shown, Study):
         if self.distinct < FEW:
             rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
             about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
-        findings += [replace(finding, of=n) for finding in about_all_rows]  # of n tested rows
+        # their number of rows is out of the n tested ones
+        findings += [replace(finding, of=n) for finding in about_all_rows]
         return ordered(findings)
 
     def _score_findings(self, system: str) -> list[Finding]:
         """Findings about the scores of a system for two classes: different scales in the folds, or
-        scores that give the label away.
+        scores that give the label away. Each message begins with the system; the rows of a finding
+        are numbers of rows of the table.
         """
         pooled = self.pooled[system]
         if pooled.score is None or len(self.examples.classes) != 2:
@@ -860,11 +890,12 @@ class Validation(Shown, Study):
             # compared by the mean of folds, to which unlike scales do no harm
             scale = replace(scale, severity=NOTE)
         findings = [scale]
-        if not self.fitted:
+        if not self.fitted:  # scores that were read may be a copy of the label
             findings.append(leakage.gives_away(pooled.counts))
         of_system = []
         for finding in findings:
             if finding is not None:
+                # from numbers among the tested rows
                 rows = tuple(self.rows[list(finding.rows)].tolist())
                 message = f"{system}: {finding.message}"
                 of_system.append(replace(finding, message=message, rows=rows))
@@ -881,6 +912,7 @@ class Validation(Shown, Study):
         coincidence.
         """
         classes = self.examples.classes
+        # what a check that needs this column lacks, "" if the input has the column
         lacks = {column: f"no {column}" for column in OPTIONAL_COLUMNS}
         lacks |= dict.fromkeys(self.known_columns, "")
         coarse = ""
@@ -929,8 +961,9 @@ class Validation(Shown, Study):
 
     @property
     def unchecked_leaks(self) -> list[str]:
-        """The usual leaks that could not be checked: groups, time, and copies (which need ids or
-        features).
+        """The usual leaks that could not be checked, by the names of their checks: groups, time,
+        and copies of rows. Ids or equal features find copies, either is enough; features so coarse
+        that rows are equal by coincidence leave copies unchecked even with ids.
         """
         lacks = {check.kind: check.lacks for check in self.checks}
         unchecked = [kind for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL) if lacks[kind]]

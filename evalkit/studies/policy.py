@@ -104,8 +104,9 @@ class Statement:
         return order.index(self.system) if self.system in order else 0
 
     def evidence(self, study: Study) -> significance.Comparison:
-        """The comparison of the system with the second one, not adjusted for others. Of a system
-        alone an undefined comparison, which has the number that the claim is about as `difference`.
+        """The comparison of the system with the second one, not adjusted for others. A claim about
+        a system alone has no comparison: of an undefined one, `difference` then holds the number
+        that the claim is about, with its limits, so that all statements have evidence of one type.
 
         study: that of the statement, or the same at another level.
         """
@@ -131,8 +132,8 @@ class Statement:
         return study.deciding_estimate(self.chosen, self.system, self._member)
 
     def obstacle(self, evidence: significance.Comparison) -> str:
-        """Why no data can decide the statement: nothing was compared, or the comparison says
-        nothing; "" if they can.
+        """Why no data can decide the statement: nothing was compared, the metric has no better
+        direction, or no unit has both values; "" if data can. evidence: as `evidence` returns it.
         """
         reason = self.study.obstacle(self.chosen, self.system, self.second)
         if reason or not self.second:
@@ -165,8 +166,9 @@ class Statement:
         """How likely the rule fails if the system gets worse, as columns of the statement; NaN if
         the evidence has no value, or the claim is about a whole column.
 
-        study: at the level that decides, which the evidence is from. tests: how many comparisons
-        are adjusted together. units: the number that is planned; None for that of the evidence.
+        rule: that of the statement. evidence: as `evidence` returns it. study: at the level that
+        decides, which the evidence is from. tests: how many comparisons are adjusted together.
+        units: the number that is planned; None for that of the evidence.
         """
         metric = self.chosen.metric
         e = evidence.difference
@@ -176,12 +178,12 @@ class Statement:
         level = e.level
         expected_estimate = e.value
         metric_value = e.value
-        if self.second:  # the estimate is a difference
+        if self.second:  # of an unchanged model the difference is 0, and the metric the second's
             level = study.test_level
             expected_estimate = 0.0
             _, second = self._compared(study)
             metric_value = second.unadjusted().value
-        family_level = 1 - (1 - level) / tests
+        family_level = 1 - (1 - level) / tests  # Bonferroni, Holm's first step
         alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
@@ -207,8 +209,10 @@ class Statement:
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
         """How many times further a limit at the margin lies from the estimate than a normal limit
-        does, in a sample of n units: 1 without a margin, and for any test but McNemar's of two
-        shares.
+        does, in a sample of n units. 1 without a margin, and for any test but McNemar's of two
+        shares: its limits are Tango's, which lie further away than normal ones.
+
+        study: at the level that decides. level: of the two-sided limits.
         """
         if not isinstance(self.claim, Against):
             return 1.0
@@ -223,11 +227,16 @@ class Statement:
     ) -> sensitivity.ErrorOf:
         """The standard error as a function of the true value of a system, or of the true difference
         of a pair.
+
+        evidence: as `evidence` returns it. study: at the level that decides. level: of the
+        two-sided test, adjusted for the other comparisons. ends: the lowest and the highest value
+        of the metric.
         """
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         first, second = self._compared(study)
         error_of = ERRORS.get(inference.method(first.unadjusted()).test)
+        # a comparison by fold has the error of its folds, which the rows do not tell
         if error_of and evidence.unit != "fold":
             return error_of(first, second, evidence, level)
 
@@ -242,16 +251,18 @@ class Statement:
         self, printed: significance.Comparison, deciding: significance.Comparison, level: float
     ) -> Row:
         """The statement as a row: metric, system, against, segment, slice; value; low and high, the
-        limits that the report prints; rule_low and rule_high, those that decide; result; why it is
-        not decided, else "".
+        limits that the report prints; rule_low and rule_high, those that decide; result; why, the
+        reason for a result that the limits do not give, else "".
 
-        printed, deciding: the `evidence` for both. level: that the deciding limits must have.
+        The result is NOT_DECIDED if no data can decide, and CANNOT_TELL also if the limits at the
+        level that decides are not known. printed, deciding: the `evidence` for both kinds of
+        limits. level: that the deciding limits must have.
         """
         e = deciding.difference
         why = self.obstacle(deciding)
         result = NOT_DECIDED
         if not why:
-            result = CANNOT_TELL
+            result = CANNOT_TELL  # unless nothing below doubts the limits
             why = self.study.doubt(self.chosen, self.system, self.second)
         if not why and self.claim.may_err and not math.isclose(e.level, level):
             why = f"only its {percent(e.level)} interval is known"
@@ -370,7 +381,7 @@ class Judged:
         only_undecided = bool(self.undecided) and not self.failed
         words = "gate not decided" if only_undecided else "gate failed"
         details = "; ".join(self.undecided)
-        if self.failed:
+        if self.failed:  # rules of a policy, or systems that fail a single rule
             unmet = f"not met by {', '.join(self.failed)}"
             details = f"{unmet}; not decided: {details}" if details else unmet
         return ": ".join(filter(None, [words, self.words, details]))
@@ -382,17 +393,21 @@ class Judged:
 
     @property
     def warnings(self) -> list[str]:
-        """The rules that no regression fails, and those that can hardly fail at their own margin,
-        each with its smallest power.
+        """A sentence for each rule that no regression fails, and for each that can hardly fail at
+        its own margin, with its smallest power.
 
-        The distance from a bound is no such margin: what fails there does not depend on the data.
+        A bound has no margin of its own unless the rule states one: its distance from the value is
+        taken, and a model that is worse by this distance lies on the bound, where the probability
+        to fail is the same whatever the data are.
         """
         sentences = []
         for rule, _, rows in self.rules:
             # a bound that states no regression to catch has no margin of its own
             is_bound = rule.catch is None and isinstance(rule.claim, Bound)
             has_power = rows["power"].notna() & (not is_bound)
+            # no regression is caught, and it is known that an unchanged model hardly fails either
             never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
+            # statements of known power are warned of below, with the power
             if (never_fails & ~has_power).all():
                 sentences.append(obstacle("no_regression_fails", rule=rule.that))
                 continue
@@ -469,7 +484,8 @@ def judge(
     # of each statement of a policy; a single rule is decided at the level of the report
     level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
-        deciding = {study: study for study in studies}  # the limits that are printed decide
+        # the limits that are printed decide; with alpha those of a comparison are computed anew
+        deciding = {study: study for study in studies}
     else:
         deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     rows = []
@@ -506,6 +522,7 @@ def _statement_rows(
     for statement, printed, evidence in zip(statements, all_printed, all_evidence, strict=True):
         study = deciding[statement.study]
         row = statement.row(printed, evidence, study.settings.level)
+        # the level of a policy's statement is adjusted already
         tests = 1 if level is not None else statements_of_study[statement.study]
         caught = catching.Catch()
         if not row["why"]:
@@ -538,8 +555,9 @@ def check(study: Any, rules: str | Path) -> None:
     mae.value <= 0.2: fail: forecast 0.25 [0.05, 0.70]
     """
     policy = gate("rules", str(rules))
-    if policy is None:
+    if policy is None:  # an empty text
         raise ParameterError(f"rules must be {A_RULE}, got {rules!r}")
+    # any study that has a page has findings, a diff too
     judged = judge(policy, study.studies, lambda: study.findings.to_dict("records"))
     for warning in judged.warnings:
         warnings.warn(warning, stacklevel=2)
@@ -636,8 +654,11 @@ class ReportResult(NamedTuple):
 
 
 def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -> ReportResult:
-    """The result of a claim about findings or slices; of any other the word of the validation
-    report.
+    """The result of a claim about the report as a whole: that it has no such finding, or no slice
+    worse than the others; the claim `Trusted` has the verdict of the validation report as result.
+
+    findings: returns those of the report. `why` has the codes of findings or the worse slices of a
+    claim that fails, and the reason for one that is not decided.
     """
     if isinstance(claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if claim.bars(finding)})
@@ -679,8 +700,9 @@ def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
 
 
 def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a claim: one for each study that has its metric, each system that it is
-    about, and each slice of its column; none of a claim about the report as a whole.
+    """The statements of a claim: one for each study that has the metric of the claim, each system
+    that the claim is about, and each slice of its column. A claim about the report as a whole has
+    none.
     """
     if not isinstance(claim, Bound | Against):
         return
@@ -694,12 +716,13 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         with_second = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
         ]
-        studies = with_second or studies  # where none has it, each says so
+        # if none has the second system, `against` of each study raises, or a diff knows its pairs
+        studies = with_second or studies
     for study, chosen in _study_metrics(claim.metric, studies):
         if isinstance(claim, Against):
             second_of_system = _second_of_system(claim, study, chosen)
         else:
-            second_of_system = dict.fromkeys(study.subjects(chosen), "")
+            second_of_system = dict.fromkeys(study.subjects(chosen), "")  # compared with none
         slices = _slices(claim.column, study)
         for name in _systems(claim, list(second_of_system)):
             for slice_or_all in slices:
@@ -750,15 +773,19 @@ def _second_of_system(claim: Against, study: Study, chosen: metric.MetricAtK) ->
 
 
 def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
-    """Raise ParameterError for a rule that a one-sided question always keeps, or never."""
+    """Raise ParameterError for a rule whose outcome a one-sided question settles before there are
+    data: whatever they are, the rule is kept, or never is. A question in one direction can only
+    find out that the first system is better, or only that it is worse.
+    """
     claim = rule.claim
     study = statement.study
     metric = statement.chosen.metric
     alternative = study.settings.alternative
     if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
         return
+    # True if the question is whether the first system is better, False if it is worse
     improves = alternative.counts(metric.direction)
-    # the results that the data can lead to
+    # all results that data can lead to
     if claim.words == "not worse" and claim.within is not None:
         decided_result = PASS if improves else FAIL
         results = [decided_result, CANNOT_TELL]
@@ -803,7 +830,9 @@ def _study_metrics(label: str | None, studies: Sequence[Study]) -> list[StudyMet
 
 
 def _slices(column: str | None, study: Study) -> Sequence[Slice | None]:
-    """The slices of a column; without a column None alone, which stands for all units."""
+    """The slices of a column; without a column None alone, which stands for all units. Raises
+    ParameterError for a column that divides no units of the study.
+    """
     if column is None:
         return [None]
     slices = [division for division in study.divisions() if division.column == column]

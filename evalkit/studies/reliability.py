@@ -20,10 +20,10 @@ RECORDED_CELLS = 40  # cells per side of what the JSON holds
 
 
 @dataclass(frozen=True)
-class Fine:
-    """The resolution of a figure. curve, band: the cells per side in which the points of a curve
-    and of a band are told apart, see `curves.drawn`. pooled: the largest number of distinct scores
-    for which a band is computed, see `consistency.band`.
+class FigureDetail:
+    """How finely a figure is drawn. curve, band: the cells per side of the grid that decides which
+    points of a curve and of a band a picture needs, see `curves.drawn`. pooled: the largest number
+    of distinct scores of a band; more are pooled, see `consistency.band`.
     """
 
     curve: int = curves.CELLS
@@ -37,7 +37,8 @@ class Reliability:
 
     curve: x (the score), y (the isotonic share of positives), joined by lines. bands: x, low, high,
     within which a calibrated curve lies; None if rows are clustered or weighted, because then
-    labels cannot be drawn independently. spread: low, high (of each bin of scores), rows.
+    labels cannot be drawn independently. spread: how the scores are spread, low and high (of each
+    bin of scores), rows (their number in the bin).
     """
 
     curve: pd.DataFrame
@@ -69,19 +70,22 @@ def reliability(
     *,
     draws: int,
     level: float | None,
-    fine: Fine,
+    detail: FigureDetail,
 ) -> Reliability:
     """The reliability of each system from its table of counts by score.
 
-    rng: makes the generator of the bands of one system. draws: of labels, for a band. level: of the
-    bands; None for no bands.
+    rng: makes the generator of the band of a system, called once for each. draws: how often the
+    labels of all rows are drawn for a band. level: of the bands; None for no bands. detail: of the
+    figure.
     """
-    curve = [_curve(name, table, fine.curve) for name, table in tables.items()]
+    curve = [_curve(name, table, detail.curve) for name, table in tables.items()]
     spread = [_spread(name, table) for name, table in tables.items()]
     bands = None
     if level is not None:
-        frames = [_band(name, table, rng(), draws, level, fine) for name, table in tables.items()]
-        bands = pd.concat(frames, ignore_index=True)
+        bands_by_system = []
+        for name, table in tables.items():
+            bands_by_system.append(_band(name, table, rng(), draws, level, detail))
+        bands = pd.concat(bands_by_system, ignore_index=True)
     return Reliability(
         pd.concat(curve, ignore_index=True), bands, pd.concat(spread, ignore_index=True)
     )
@@ -94,12 +98,19 @@ def _curve(system: str, table: Counts, cells: int) -> pd.DataFrame:
 
 
 def _band(
-    system: str, table: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine
+    system: str,
+    table: Counts,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+    detail: FigureDetail,
 ) -> pd.DataFrame:
-    """The consistency band of a system: system, x, low, high."""
-    band = consistency.band(table, rng=rng, draws=draws, level=level, max_cells=fine.pooled)
+    """The consistency band of a system: system, x, low, high. The parameters are those of
+    `reliability`.
+    """
+    band = consistency.band(table, rng=rng, draws=draws, level=level, max_cells=detail.pooled)
     frame = _band_frame(band).assign(system=system)
-    return _drawn_points(frame[["system", "x", "low", "high"]], fine.band, "low", "high")
+    return _drawn_points(frame[["system", "x", "low", "high"]], detail.band, "low", "high")
 
 
 def _band_frame(band: consistency.Band) -> pd.DataFrame:
@@ -142,22 +153,23 @@ TENTHS = 10
 
 @framed
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
-    """Yield about equal tenths of the rows of each table by score: system (the name of the table),
-    x (mean score), y (share of positives), low, high (its Wilson limits), n (rows).
+    """As a frame, about equal tenths of the rows of each table by score: system (the name of the
+    table), x (mean score), y (share of positives), low, high (its Wilson limits), n (rows, or the
+    sum of their weights).
 
     level: of the limits; None leaves them NaN.
     """
     for name, table in tables.items():
         bins = calibration.bins_quantile(table, TENTHS)
-        for n, hits, score in zip(bins.rows, bins.positives, bins.score, strict=True):
-            hits = min(hits, n)  # rounding of weights may carry them above
+        for n, hits, score_sum in zip(bins.rows, bins.positives, bins.score, strict=True):
+            hits = min(hits, n)  # the sum of weights may exceed n by rounding
             low = np.nan
             high = np.nan
             if level is not None:
                 share = intervals.wilson(hits, n, level=level)
                 low = share.low
                 high = share.high
-            row = {"system": name, "x": score / n, "y": hits / n}
+            row = {"system": name, "x": score_sum / n, "y": hits / n}
             yield row | {"low": low, "high": high, "n": n}
 
 
@@ -230,7 +242,11 @@ class ForecastAxis(NamedTuple):
 
 
 def window(columns: Sequence[Distribution]) -> ForecastAxis:
-    """An axis that holds the central 99% of each column; with fewer than 200 values, all of them.
+    """An axis that holds the central 99% of each column; of a column with fewer than 200 values all
+    of them. If the values are so close that double numbers between them are few, the axis is
+    widened at both ends, by 0.5 or more.
+
+    columns: the forecasts of each system.
 
     >>> from evalkit.metrics.distributions import Distribution
     >>> window([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
@@ -239,6 +255,7 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
     ranges = [column.range_without_tails(TAIL) for column in columns]
     low = min(low for low, _ in ranges)
     high = max(high for _, high in ranges)
+    # spacing: the distance from the largest value to the next double number
     min_width = MIN_DOUBLES * float(np.spacing(max(-low, high)))
     if high - low > min_width:
         return ForecastAxis(low, high)
@@ -247,15 +264,18 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
 
 
 def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
-    """The points that a square picture over this axis needs, with points at its ends where lines go
-    on. frame: x, and a column for each line over it.
+    """The points of the lines of a frame that a square picture over this axis needs. Lines that go
+    on beyond an end of the axis get a point there, interpolated.
+
+    frame: x, ascending, and a column for each line over it.
     """
     x = frame["x"].to_numpy()
     inside = x[(x > axis.low) & (x < axis.high)]
     ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
     points = np.unique(np.concatenate([ends, inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
-    # the other axis is the same: what lies beyond it by more than its length need not be exact
+    # The vertical axis is the same. Values beyond an end of it by more than its length are not seen
+    # and are clipped there, so that the grid of `curves.drawn` stays fine.
     lowest = 2 * axis.low - axis.high
     highest = 2 * axis.high - axis.low
     is_needed = [curves.drawn(points, np.clip(line, lowest, highest)) for line in lines.values()]

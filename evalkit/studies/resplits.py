@@ -112,7 +112,8 @@ def stretches(
     edges = np.linspace(place.min(), end, min(max_bins, np.unique(place).size) + 1)
     bins = len(edges) - 1
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
-    if axis == "row":  # rows of a table have no order within a bin
+    if axis == "row":
+        # the order of rows says nothing: a bin with test and training rows is "both", see `_kinds`
         place = bin_of_row.astype(float)
     rows = []
     for fold in folds:
@@ -161,8 +162,9 @@ class HalfMeans(NamedTuple):
 
 
 class SpreadRatios(NamedTuple):
-    """How many times as much a single holdout varies as each k-fold. single: the name of the
-    holdout, "" without one. times: by name of the k-fold.
+    """How many times as much a single holdout varies as each k-fold: the ratio of the standard
+    deviations of their estimates. single: the name of the holdout, "" without one. times: by name
+    of the k-fold.
     """
 
     single: str
@@ -197,7 +199,10 @@ class Resplits:
 
     @property
     def spread_ratios(self) -> SpreadRatios:
-        """How many times as much a single holdout varies as each k-fold, of the ways that vary."""
+        """How many times as much a single holdout varies as each k-fold. A way of splitting whose
+        estimates do not vary, or that has fewer than two, is left out; without a holdout that
+        varies, `single` is "" and `times` is empty.
+        """
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
         for single in varying:
@@ -212,7 +217,7 @@ class Resplits:
 
 
 def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
-    """One job per pair of training and test rows."""
+    """One job per pair of training and test rows. name: of the way of splitting, for errors."""
     return [
         Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)
     ]
@@ -220,19 +225,21 @@ def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
 
 def curve_jobs(setting: Setting, system: str) -> list[Job]:
     """Fits for the learning curve: on shares of each fold's training rows, the smaller within the
-    larger, tested on the fold's test rows. The jobs of one share follow each other.
+    larger, tested on the fold's test rows. The jobs of one share follow each other. A share that
+    is all training rows, or from which nothing can be learnt, has no job.
     """
     jobs = []
     for i, (train, test) in enumerate(setting.folds.pairs):
+        # 4 is the number of the learning curve among the uses of the seed
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
-            rows = order[: max(5, round(share * train.size))]
+            rows = order[: max(5, round(share * train.size))]  # fewer than 5 rows say too little
             if rows.size < train.size and setting.can_learn_from(rows):
                 jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
     return sorted(jobs, key=lambda job: job.place)
 
 
-def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
+def nested_jobs(way: SplitMethod, system: str) -> list[Job]:
     """For every draw of k folds, and each two folds of it, a fit without both, tested on both, the
     first of them first. way: the way of splitting, by k folds.
     """
@@ -246,8 +253,9 @@ def nested_jobs(setting: Setting, way: SplitMethod, system: str) -> list[Job]:
 
 
 def half_jobs(setting: Setting, system: str) -> list[Job]:
-    """`IN_HALF` holdouts in each half of the rows, for several splits into halves: with as many
-    test rows as the holdouts of all rows have. Empty where a half is too small.
+    """`IN_HALF` holdouts in each half of the rows, for several splits into halves: the means of
+    both halves have no row in common, so that their difference shows how much the mean of holdouts
+    varies (`nested.conservative_z`). Empty if a half is too small for a holdout.
     """
     n = len(setting.examples)
     label = setting.strata
@@ -259,6 +267,7 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
         for pair in halves.pairs:
             for half in pair:
                 label_of_half = None if label is None else label[half]
+                # of half the rows twice the share: as many test rows as a holdout of all rows has
                 holdouts = splits.holdout(
                     half.size,
                     seed=seed,
@@ -281,7 +290,7 @@ class RowSplit(NamedTuple):
 
 
 def _draws(way: SplitMethod) -> list[list[RowSplit]]:
-    """The folds of each draw of a way of k folds."""
+    """The folds of each draw. way: of splitting into k folds, drawn once or several times."""
     folds = [RowSplit(train, test) for train, test in way.folds.pairs]
     k = way.folds_per_value
     return [folds[start : start + k] for start in range(0, len(folds), k)]
@@ -312,7 +321,7 @@ Element = TypeVar("Element")
 
 
 def _in_runs(elements: Sequence[Element], size: int) -> list[Sequence[Element]]:
-    """The elements in runs of this size, without those that do not fill the last one.
+    """The elements in runs of this size; elements left over that do not fill a run are dropped.
 
     >>> _in_runs([1, 2, 3, 4, 5], 2)
     [[1, 2], [3, 4]]
@@ -322,7 +331,8 @@ def _in_runs(elements: Sequence[Element], size: int) -> list[Sequence[Element]]:
 
 def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
     """The estimates of a way of splitting for which all fits were made: a value of the metric is of
-    the rows of several folds together, an estimate the mean of several values.
+    the rows of `way.folds_per_value` folds together, an estimate is the mean of
+    `way.values_per_estimate` values.
     """
     tests_of_values = _in_runs(fits[way.name].tests, way.folds_per_value)
     values = [metric.value(Rows.join(tests)) for tests in tests_of_values]
@@ -330,17 +340,22 @@ def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
 
 
 def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
-    """The values around each fold of those draws of n rows whose fits were all made, those of
-    `nested_jobs` too; None if there are none, or a fold has fewer than two values.
+    """The row values for nested cross-validation, see `NestedFold`: of each fold its own rows, by
+    the fit without the fold; and the rows of all other folds, each by the fit without both folds.
+
+    way: by k folds. n: the number of rows of the table. Only draws whose fits were all made count,
+    those of `nested_jobs` too. None if there is no such draw, or a fold has fewer than two values.
     """
     k = way.folds_per_value
     pairs = list(combinations(range(k), 2))
+    # the values of the test rows of each fit
     values_of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
     values_of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
+    # draw by draw, as many as both have in full
     draws = zip(_in_runs(values_of_folds, k), _in_runs(values_of_pairs, len(pairs)), strict=False)
     folds = list[NestedFold]()
     for outer, values_of_draw in draws:
-        # for each fold the values of all others, by the fits without it and without their own fold
+        # inner[i]: for each other fold j the values of the rows of j, by the fit without i and j
         inner: list[list[Floats]] = [[] for _ in range(k)]
         for (first, second), values in zip(pairs, values_of_draw, strict=True):
             # the fit without two folds was tested on both, the first of them first
@@ -355,8 +370,8 @@ def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDr
 
 
 def _half_means(metric: MetricAtK, fits: Fits) -> HalfMeans:
-    """The mean over the holdouts of each half, for each split into halves that was fitted in
-    full.
+    """The mean of the metric over the holdouts of each half, for each split into halves that was
+    fitted in full and whose holdouts all define the metric.
     """
     values = np.array([metric.value(test) for test in fits.get(HALVES, NO_FITS).tests])
     complete = values.size // (2 * IN_HALF) * 2 * IN_HALF
@@ -373,7 +388,8 @@ def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
 @framed
 def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> Iterator[Row]:
     """How the estimates of each way of splitting vary: a row of way, fits and estimates (how many),
-    mean, sd, lowest and highest, NaN without estimates. points: see `Resplits`.
+    mean, sd (over estimates; NaN below two), lowest and highest, NaN without estimates. points: see
+    `Resplits`.
     """
     for way in ways:
         estimates = points[points["way"] == way.name]["value"]
@@ -395,10 +411,12 @@ def _curve(
     (system). rows: the mean number of training rows. value, low, high: the mean over the n folds,
     the lowest and the highest fold.
 
-    smaller: the fits on parts of the training rows of each fold. fold_fits: those on all of them.
+    smaller: the fits on parts of the training rows of each fold, as far as they were made in time.
+    fold_fits: the fits on all training rows of each fold.
     """
     fits_of_share: dict[str, list[Fit]] = {}
     rows_of_share: dict[str, list[int]] = {}
+    # `job.place` names the share; the last jobs may lack a fit
     for job, fit in zip(smaller.jobs, smaller.fits, strict=False):
         fits_of_share.setdefault(job.place, []).append(fit)
         rows_of_share.setdefault(job.place, []).append(job.train.size)
@@ -421,7 +439,8 @@ def _curve(
 
 def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the
-    samples without it; None if no sample was fitted, or not the table on its own rows.
+    samples without the row; None if no sample was fitted in time, or the fit on all rows, tested on
+    the same rows, was not made.
     """
     samples = fits.get(OUT_OF_BAG, NO_FITS)
     all_rows = fits[APPARENT].tests
@@ -429,7 +448,7 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
         return None
     wrong = np.zeros(len(setting.examples))  # in how many samples each row was decided wrongly
     tested = np.zeros(len(setting.examples))  # in how many it was tested
-    for job, test in zip(samples.jobs, samples.tests, strict=False):
+    for job, test in zip(samples.jobs, samples.tests, strict=False):  # the last may lack a fit
         wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
     apparent = float((all_rows[0].predicted != all_rows[0].actual).mean())
@@ -477,7 +496,8 @@ def fit_others(
     """Fit a system on all other splits, within `seconds`, and measure it; the ways of splitting
     with the fewest fits come first.
 
-    fold_fits: its fits on the chosen folds, which are made already.
+    setting: the table and its folds. system: a name among the learner's estimators. fold_fits: the
+    fits of the system on the chosen folds, which are made already.
     """
     ways, impossible = setting.ways()
     nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)
@@ -487,8 +507,9 @@ def fit_others(
     folds = _repeated_folds(setting, ways, fits, fold_fits)
     holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
     ignoring = None
+    # the k folds of rows that ignore the group or the time; fits only if there is one of these
     tests_ignoring = fits.get(setting.blind, NO_FITS).tests
-    if len(tests_ignoring) == setting.k:
+    if len(tests_ignoring) == setting.k:  # else the time was too short
         ignoring = Rows.join(tests_ignoring)
     bootstrap = None
     if setting.examples.classes:
@@ -538,13 +559,14 @@ def _count_warnings(fold_fits: Sequence[Fit], fits: Fits) -> dict[str, int]:
 def _jobs_of_parts(
     setting: Setting, ways: Sequence[SplitMethod], nesting: SplitMethod | None, system: str
 ) -> dict[str, list[Job]]:
-    """The jobs of each part, in the order in which they are fitted. nesting: the way whose folds
-    are left out two at a time; None for none.
+    """The jobs of each part, in the order in which they are fitted: first the fit on all rows and
+    the learning curve, then the part with the fewest fits, so that the time is enough for most
+    parts. nesting: the way whose folds are left out two at a time; None for none.
     """
     jobs = {way.name: jobs_of(way.folds, system, way.name) for way in ways}
     if nesting is not None:
-        jobs[NESTED] = nested_jobs(setting, nesting, system)
-    if ONE_HOLDOUT in jobs:
+        jobs[NESTED] = nested_jobs(nesting, system)
+    if ONE_HOLDOUT in jobs:  # holdouts in halves are for the interval of the mean of holdouts
         in_halves = half_jobs(setting, system)
         if in_halves:
             jobs[HALVES] = in_halves
@@ -560,8 +582,8 @@ def _jobs_of_parts(
 def _fits_in_time(
     setting: Setting, learner: Learner, jobs: Mapping[str, Sequence[Job]], seconds: float
 ) -> dict[str, FitsOfPart]:
-    """The fits of each part that could be made within the time, part by part. jobs: of each
-    part.
+    """The fits that could be made within `seconds`, by part: the first parts have all of theirs,
+    later ones may have none. jobs: of each part, in the order in which they are fitted.
     """
     all_fits = fitting.run(
         learner,
@@ -581,11 +603,11 @@ def _fits_in_time(
 def _repeated_folds(
     setting: Setting, ways: Sequence[SplitMethod], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
-    """The test rows of each fold of the repeated k-fold; of the chosen folds if it was not
-    fitted.
+    """The predictions for the test rows of each fold of the repeated k-fold; of the chosen folds if
+    the repeated k-fold does not suit the table or was not fitted. fold_fits: on the chosen folds.
     """
-    if setting.examples.fold is None:
-        n_folds = setting.limits.repeats * setting.k
+    if setting.examples.fold is None:  # with folds of the user, these are the ones to judge
+        n_folds = setting.limits.repeats * setting.k  # by which the repeated k-fold is known
         for way in ways:
             if len(way.folds.pairs) == n_folds:
                 return fits[way.name].tests or [fit.test for fit in fold_fits]
@@ -593,8 +615,9 @@ def _repeated_folds(
 
 
 def _can_nest(setting: Setting, way: SplitMethod, metric: MetricAtK) -> bool:
-    """True for k folds of independent rows, three or more of at least two rows each, and a mean
-    over rows, where models without two folds can be fitted.
+    """True if nested cross-validation is possible: for k folds of independent rows, three or more
+    of at least two rows each, a metric that is a mean over rows, and enough training rows without
+    any two folds.
     """
     is_k_fold = way.name == f"{setting.k}-fold" and way.folds_per_value >= 3
     if not is_k_fold or not metric.metric.kind.mean_over_rows:
@@ -622,21 +645,22 @@ class Reselected(NamedTuple):
 
 
 def reselected(setting: Setting, learner: Learner, system: str) -> Reselected:
-    """The fits of the folds with as many columns selected anew.
+    """The fits of the folds with as many columns selected anew as the user selected.
 
-    The learner's features are the candidates. Both selections use `fitting.strongest`, so that they
-    differ only in the rows that they see.
+    setting: its table has the user's columns as features. learner: its features are all columns to
+    select from. system: a name among the learner's estimators. Both selections use
+    `fitting.strongest`, so that they differ only in the rows that they see.
     """
     examples = setting.examples
     candidates = learner.features
     assert examples.features is not None
-    size = examples.features.shape[1]
+    size = examples.features.shape[1]  # the number of the user's columns
     outside = fitting.strongest(candidates, examples.label, size, examples.kind)
     jobs = list[Job]()
     for train, test in setting.folds.pairs:
-        rows = np.unique(train)
+        rows = np.unique(train)  # each row once, as on all rows
         inside = fitting.strongest(candidates.iloc[rows], examples.label[rows], size, examples.kind)
         name = "a fold with columns selected anew"
         jobs += [Job(system, train, test, name, columns=selected) for selected in (outside, inside)]
     fits = _fit_all(setting, learner, jobs)
-    return Reselected(outside=fits[::2], inside=fits[1::2])
+    return Reselected(outside=fits[::2], inside=fits[1::2])  # the jobs alternate

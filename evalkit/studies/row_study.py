@@ -84,7 +84,10 @@ class RowsArguments(NamedTuple):
 
 
 def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
-    """The keyword arguments of a study of rows in memory, and of the `Rows` of each system."""
+    """The keyword arguments of a study of rows in memory, and of the `Rows` of each system. In the
+    table, a column of the parameters is named by its use: "attribute NAME" for segments, groups,
+    slices and unit, "metric_column NAME" for further columns that metrics need.
+    """
     table = data.rows
     unit = None
     attributes = {
@@ -123,10 +126,13 @@ def arguments_from_blocks(
     table: Blocks, rows: int, settings: Settings, p: Parameters, *, weighted: bool
 ) -> Arguments:
     """The keyword arguments that the constructors of all studies of a table read by blocks share.
-    rows: the number of rows that all systems have.
+
+    rows: the number of rows that all systems have. p: the parameters of the report. weighted: True
+    if rows have weights.
     """
+    # rows without a partner in another system
     alone = 0
-    if table.paired:  # each of its rows is a prediction of one system
+    if table.paired:  # several systems, joined on the id: each row read is of one system
         alone = table.rows - rows * len(table.systems)
     account = Account(
         systems=table.systems,
@@ -156,8 +162,9 @@ def classification_settings(
     systems: tuple[str, ...],
     limits: Limits,
 ) -> Settings:
-    """The settings of a study of classes or labels, from its parameters and these metrics. Raises
-    an error for a question that these systems cannot answer; see `Settings.checked`.
+    """The settings of a study of classes or labels, from its parameters and these metrics. limits:
+    of time and memory. Raises an error for a question that these systems cannot answer; see
+    `Settings.checked`.
     """
     settings = settings_of(
         p,
@@ -214,8 +221,8 @@ def check_ids(table: Blocks, rows: int, ids: KeyRepeats) -> None:
 
 
 def max_single_units(table: Blocks, limits: Limits) -> int:
-    """The number of units up to which the sums of each unit are kept, for methods that need them;
-    0 for a table without units.
+    """The number of units up to which the sums of each unit are kept, for methods that need the
+    sums; 0 for a table without a column of units.
     """
     return limits.flipped if table.schema.unit else 0
 
@@ -267,8 +274,8 @@ class RowStudy(Shown, Study):
         return study
 
     def units_held(self) -> units.Units:
-        """The rows for the file of units. Those that are not in memory are read again as they are
-        used, one block at a time.
+        """The rows for the file of units, with their ids, or else their numbers. Rows that are not
+        in memory are read again as they are used, one block at a time.
         """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
@@ -286,7 +293,9 @@ class RowStudy(Shown, Study):
         """
         for block in table.again(len(self.account)):
             slices = {}
-            first = 1  # slices of all columns are numbered from 1, all rows are 0
+            # A block numbers the slices of all columns in one sequence, from 1: number 0 is all
+            # rows. Here the slices of each column are numbered from 0.
+            first = 1
             for (column, labels), number in zip(table.slices.items(), block.slices, strict=True):
                 slices[column] = units.CodedSlices(labels, number - first)
                 first += len(labels)
@@ -306,24 +315,26 @@ class RowStudy(Shown, Study):
 
     def tenths_of(self, tables: Mapping[str, Counts]) -> pd.DataFrame:
         """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are
-        plain; the columns of `reliability.by_tenths`. tables: of counts by score, by name.
+        independent and unweighted; the columns of `reliability.by_tenths`. tables: of counts by
+        score, by name.
         """
         return reliability.by_tenths(tables, level=self._level_if_plain)
 
     def isotonic_of(
-        self, tables: Mapping[str, Counts], key: int, fine: reliability.Fine
+        self, tables: Mapping[str, Counts], key: int, detail: reliability.FigureDetail
     ) -> reliability.Reliability:
-        """The reliability of scores without bins, with bands if rows are plain.
+        """The reliability of scores without bins, with bands if rows are independent and
+        unweighted.
 
         tables: of counts by score, by name. key: of the random numbers of the bands, see `rng`.
-        fine: the resolution of the figure.
+        detail: of the figure.
         """
         return reliability.reliability(
             tables,
             lambda: self.rng(key),
             draws=self.settings.limits.bands,
             level=self._level_if_plain,
-            fine=fine,
+            detail=detail,
         )
 
     def perfect(
@@ -422,10 +433,11 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
     """At most `max_rows` rows of a study whose rows are in memory, the largest errors of the leader
     first.
 
-    They are taken in turn from lists of all rows: by the error of the leader; by how unlike it is
-    the error of its opponent; and by the error of the leader in each slice, where the lists of all
-    slices together give as many rows as each other list. If the study has more rows than that,
-    those on which neither system errs are left out.
+    The rows are taken in turn from lists, the first of each list, then the second, and so on. The
+    lists are all rows by the error of the leader; all rows by how much the errors of the leader and
+    its opponent differ; and the rows of each slice by the error of the leader, where the lists of
+    all slices together give as many rows as another list. If the study has more than `max_rows`
+    rows, rows on which neither system errs are left out.
     """
     assert study.data is not None
     misses = study.data.misses
@@ -433,14 +445,15 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
     of_leader = misses.errors[pair[0]]
     of_last = misses.errors[pair[-1]]  # the leader itself with one system
     n = len(of_leader)
-    ranks = [_descending_rank(of_leader)]  # of each list the rank of every row
+    ranks = [_descending_rank(of_leader)]  # of each list the rank of every row, shape (rows,)
     if len(pair) > 1:
         ranks.append(_descending_rank(np.abs(of_leader - of_last)))
     for slice_ in study.slices:
-        rank = np.full(n, n)
+        rank = np.full(n, n)  # for rows outside the slice: later than any rank in a list of all
+        # a slice gives one row in as many turns as there are slices
         rank[slice_.member] = _descending_rank(of_leader[slice_.member]) * len(study.slices)
         ranks.append(rank)
-    best_rank = np.min(ranks, axis=0)
+    best_rank = np.min(ranks, axis=0)  # the turn in which a row is taken
     rows = np.argsort(best_rank, kind="stable")[:max_rows]
     if len(rows) < n:
         rows = rows[(of_leader[rows] > 0) | (of_last[rows] > 0)]
@@ -448,9 +461,11 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
     return Missed(study, study.data.rows, misses, largest_first)
 
 
-def fitting(study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]) -> Missed:
-    """`missed` with fewer rows if their size exceeds `max_size`. size: that of some rows, such as
-    the number of their characters.
+def missed_within(
+    study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]
+) -> Missed:
+    """`missed` with fewer rows if the size of `max_rows` rows exceeds `max_size`: as many as have
+    this size if all rows are of equal size. size: of some rows, such as the number of characters.
     """
     rows = missed(study, max_rows)
     n = len(rows.rows)

@@ -65,13 +65,13 @@ def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Sign
         p = p.with_defaults(SAMPLE)
     data: UnitValues | Trials
     with unit_kinds.opened(p, limits.reading) as unit_input:
-        if unit_input.name == "ranking":
+        if unit_input.name == "ranking":  # ranked lists, whose values have to be computed
             data, metrics = values_of_lists(unit_input.table.parts, p)
         else:
             data, metrics = unit_input.values(limits.reading)
-    if isinstance(data, Trials):
+    if isinstance(data, Trials):  # all other inputs have values of units
         return Shares.from_trials(data, p)
-    if data.labels:
+    if data.labels:  # some values are a judge's, with an oracle's labels to correct them by
         return judges.JudgedOutputs.from_values(data, metrics, p, limits)
     return Significance.from_values(data, metrics, p, limits)
 
@@ -104,7 +104,8 @@ class ListValues(NamedTuple):
 
 def values_of_lists(parts: Sequence[InputPart], p: reports.SignificanceParameters) -> ListValues:
     """The values per query of ranked lists, as the ranking report computes them. parts: the lists;
-    their judgements are named by the parameter `qrels`.
+    their judgements are named by the parameter `qrels`. If the parameter `unit` names a column,
+    such as the user, queries lie in clusters by its values.
     """
     parameters = {name: getattr(p, name) for name in LIST_PARAMETERS}
     lists = ranking.read(list(parts), p.qrels, **parameters)
@@ -161,8 +162,9 @@ class Shares(Shown, Study):
 
     @classmethod
     def from_trials(cls, data: Trials, p: reports.SignificanceParameters) -> "Shares":
-        """The study of a table. Raises ParameterError for parameters that do not go together, or an
-        unknown metric.
+        """The study of a table of successes and trials. With a null share in `p`, this share is
+        added as a system and is the baseline. Raises ParameterError for a null share together with
+        a baseline, or an unknown metric.
         """
         if p.null is not None and p.baseline:
             rule = "with null every system is compared with the null share"
@@ -173,7 +175,7 @@ class Shares(Shown, Study):
         best = lookup.direction(data.columns["successes"]) or "high"
         metric = replace(
             lookup.named(SHARE, best),
-            kind=kinds.Proportion(lookup.not_computed),
+            kind=kinds.Proportion(lookup.not_computed),  # `measure` has the totals, no rows
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
@@ -217,12 +219,14 @@ class Shares(Shown, Study):
     def measure(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> statistic.Statistic:
-        """The share of successes, or the null share, which is known."""
+        """The share of successes, or the null share, which is known. member: unused, as totals have
+        no slices.
+        """
         if system in self.data.systems:
             successes, trials = self.counts(system)
             return statistic.SuccessShare(chosen, successes, trials)
         assert self.null is not None
-        n = int(self.data.trials.max())
+        n = int(self.data.trials.max())  # no trials of its own: the most that a system has
         share = intervals.Estimate(self.null, np.nan, np.nan, self.settings.level, n, methods.GIVEN)
         return statistic.KnownValue(chosen, share)
 
@@ -234,10 +238,12 @@ class Shares(Shown, Study):
             blocks.append(units.block_of_total(name, self.primary, float(successes), float(trials)))
         if self.null is not None:
             blocks.append(units.block_of_total(self.label(self.null), self.primary, self.null))
-        return units.Units(1, blocks)
+        return units.Units(1, blocks)  # one row of totals per system
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """Fisher's exact p in addition to the score test."""
+        """Fisher's exact p, beside the p of the comparison; no column with a null share, because
+        Fisher's test is of two observed shares. chosen: unused, as there is one metric.
+        """
         if self.null is not None:
             return {}
         first, second = (self.counts(name) for name in pair)
@@ -246,18 +252,18 @@ class Shares(Shown, Study):
         return {"p_fisher": fisher.answering(self.settings.alternative, level=level).p_value}
 
     def null_shares(self) -> NullShares | None:
-        """The null distribution around the observed number, to be drawn; None for so many trials
-        that p is from the score test.
+        """The binomial distribution of the number of successes under the null share, for a figure
+        of the headline's first system; None for so many trials that p is from the score test.
 
-        All numbers of successes with a probability that counts; of more than `DRAWN` some, in equal
-        steps from the observed one.
+        k: all numbers of successes whose probability is not negligible; of more than `DRAWN` of
+        them every second, third or so, in equal steps from the observed number.
         """
         assert self.null is not None
         observed, n = self.counts(self.opponents[0])
         if n > proportions.MAX_EXACT_TRIALS:
             return None
         low, high = proportions.likely(n, self.null)
-        step = -(-(high - low + 1) // DRAWN)  # rounded up
+        step = -(-(high - low + 1) // DRAWN)  # rounded up, so that at most DRAWN numbers are left
         lowest = low + (observed - low) % step  # from which steps arrive at the observed number
         k = np.union1d(np.arange(lowest, high + 1, step), [observed]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
@@ -266,7 +272,8 @@ class Shares(Shown, Study):
         elif self.p.alternative == "less":
             in_p = k <= observed
         else:
-            # equal probabilities of both tails may differ by rounding
+            # p adds up all numbers that are no more probable than the observed one; equal
+            # probabilities of both tails may differ by rounding
             in_p = probability <= probability[k == observed] * (1 + 1e-7)
         drawn_step = 1
         if len(k) > 1:
@@ -302,7 +309,10 @@ class Shares(Shown, Study):
 
     @property
     def beyond_exact(self) -> list[str]:
-        """The comparisons with so many trials that the score test replaces the exact one."""
+        """The comparisons with so many trials that the score test replaces the exact one, each as
+        "first − second".
+        """
+        # without the null share, which has no trials: 0 below
         trials = dict(zip(self.data.systems, self.data.trials.tolist(), strict=True))
         return [
             f"{first} − {second}"
@@ -326,11 +336,12 @@ def metric_with_draws(study: Significance) -> str:
     """The name of the metric of which the input holds several draws (repeated trials) of a unit; ""
     if there is none.
 
-    It is the primary metric, or the one that the primary metric is computed from.
+    The name is that of the primary metric, or of the metric that the primary one, such as pass@2,
+    is computed from.
     """
     metric = study.primary.label
-    if (metric, study.systems[0]) not in study.data.draws:
-        metric = study.data.source
+    if (metric, study.systems[0]) not in study.data.draws:  # has no draws of its own
+        metric = study.data.source  # "" if nothing is computed from draws
     for (label, _), draws in study.data.draws.items():
         if label == metric and draws.has_several_draws:
             return metric
@@ -361,13 +372,17 @@ def variation(study: Significance) -> Iterator[Row]:
 
 
 def _variation(study: Significance, values: Floats, draws: list[Draws]) -> Row:
-    """A row of `variation`, without its name. values: of the units, the means of their draws of one
-    system, or the differences of those of two. draws: of this system, or of both.
+    """A row of `variation`, without its name.
+
+    values: of each unit the mean of its draws of one system, or the difference of the means of two
+    systems; NaN for a unit without draws. draws: of this system, or of both. `draws` in the row is
+    the harmonic mean of the units' numbers of draws.
     """
     units = np.flatnonzero(~np.isnan(values))
     n = len(units)
-    mean_noise = 0.0  # the mean over units of the variance of their value by its draws
-    harmonic_counts = []  # as a variance is divided by the number of draws
+    # the mean over units of the variance that a unit's value has because its draws vary
+    mean_noise = 0.0
+    harmonic_counts = []  # of each system; harmonic, as a variance is divided by the count
     for draws_of_system in draws:
         mean_noise += float(draws_of_system.noise[units].mean())
         inverse_counts = 1 / draws_of_system.count[units]
@@ -375,13 +390,14 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> Row:
     variance = mean_by(values, cluster=study.unit).error ** 2
     by_draws = mean_noise / n  # the part of this variance that more draws reduce
     variance_between = np.nan
-    if n > 1:
+    if n > 1:  # the observed variance of values is that between units plus the noise of draws
         variance_between = np.maximum(values[units].var(ddof=1) - mean_noise, 0.0)
     variances = {
         "between": variance_between,
         "within": sum(draws_of_system.pooled for draws_of_system in draws),
         "error": variance,
         "twice_units": variance / 2,
+        # twice the draws halve the part by draws, which is estimated and may exceed the whole
         "twice_draws": max(variance - by_draws / 2, variance / 2),
         "endless_draws": max(variance - by_draws, 0.0),
     }
@@ -396,8 +412,11 @@ MACRO = "macro"
 
 
 def coverage(study: Significance) -> dict[str, np.ndarray | None]:
-    """The claims that the input allows, the widest last, each with the cluster of every question
-    that varies; None where the questions themselves vary, or their draws alone.
+    """The claims that the input allows, in words, the widest last: about these questions, of which
+    the draws alone vary; about such questions; about such clusters of questions, or such tasks.
+
+    The value is the number or name of the cluster of every question, if clusters or tasks vary;
+    None if the questions themselves vary, or their draws alone.
     """
     claims: dict[str, np.ndarray | None] = {}
     if metric_with_draws(study):
@@ -427,13 +446,16 @@ def mean_by(
     cluster: np.ndarray | None = None,
     tasks: np.ndarray | None = None,
 ) -> ClaimedMean:
-    """The mean of values of units with its standard error and t.
+    """The mean of the values of units, pooled or as a macro mean (the mean of the means of tasks),
+    with its standard error and t. Each array has one element per unit; a value of NaN is left out.
 
-    noise: the variance of each by its draws, where these alone vary. cluster: what varies, None for
-    the units themselves. tasks: of the macro mean the task of each unit, None for the pooled one.
-    The error is CR1 with t on the number of clusters less 1 (Liang, Zeger 1986,
-    doi:10.1093/biomet/73.1.13), or stratified by task where the tasks do not vary: see
-    `_of_strata`. Values that are NaN are left out.
+    noise: the variance of each value by its draws; None unless draws alone vary. cluster: the
+    cluster of each unit, which varies as a whole; None if the units themselves vary. tasks: the
+    task of each unit for the macro mean; None for the pooled one.
+
+    There are three errors. If draws alone vary: √Σ weight² noise. If units or clusters are sampled
+    together with their tasks: CR1, with t on the number of clusters less 1 (Liang, Zeger 1986,
+    doi:10.1093/biomet/73.1.13). If the tasks stay the same: stratified by task, see `_of_strata`.
     """
     is_defined = ~np.isnan(values)
     values = values[is_defined]
@@ -442,7 +464,8 @@ def mean_by(
     if tasks is not None:
         task, _ = codes(tasks[is_defined])
     units_of_task = np.bincount(task)
-    weight = 1 / (len(units_of_task) * units_of_task[task])  # each task weighs the same
+    # of each unit: 1 / (tasks · units of its task), 1 / n for the pooled mean
+    weight = 1 / (len(units_of_task) * units_of_task[task])
     value = float(weight @ values)
     if noise is not None:
         error = float(np.sqrt(weight**2 @ noise[is_defined]))
@@ -453,7 +476,8 @@ def mean_by(
     if cluster is not None:
         group, _ = codes(cluster[is_defined])
     if tasks is None or (group is not None and _lie_in_one(task, group)):
-        # one sample of units or clusters, which bring their tasks
+        # one sample of units or clusters, which bring their tasks; weight · (value − mean) is the
+        # influence of a unit on the mean
         spread = Spread.from_influence(sum_by_unit(weight * (values - value), group))
         clusters = int(spread.n)
         return ClaimedMean(
@@ -467,7 +491,7 @@ def mean_by(
     # the tasks stay the same: units vary around the mean of their task
     task_mean = np.bincount(task, values) / units_of_task
     influence = weight * (values - task_mean[task])
-    if group is None:
+    if group is None:  # each task is a stratum of units
         one_task_each = np.ones(len(units_of_task))
         return _of_strata(value, influence, stratum=task, tasks=one_task_each)
     strata = _strata_of_shared_clusters(task, group)
@@ -510,22 +534,27 @@ def _strata_of_shared_clusters(task: Ints, group: Ints) -> Strata:
 def _of_strata(
     value: float, influence: Floats, *, stratum: Ints, tasks: Floats | Ints
 ) -> ClaimedMean:
-    """The macro mean of tasks that do not vary: Σ over strata of the variance of their clusters.
+    """The macro mean of tasks that do not vary, with the error √Σ over strata of the variance
+    n / (n − 1) · Σ influence² of their n clusters.
 
-    influence: of each cluster on the mean. stratum: of each cluster. tasks: the number of each
-    stratum's tasks, 1 where units are the clusters. The variance s² of a stratum of n clusters
-    divides by n − 1. A stratum of one cluster has none: it takes the mean of the others; if all
-    have one, the error is NaN. t has Welch and Satterthwaite's degrees of freedom. Cochran 1977,
-    Sampling Techniques, 5A.12.
+    value: the mean. influence, stratum: of each cluster on the mean, and the number of its stratum
+    from 0. tasks: the number of each stratum's tasks, 1 where units are the clusters.
+
+    A stratum of one cluster shows no variance: a cluster of it is taken to vary as much, per
+    squared share of tasks, as the clusters of the other strata do on average; if all strata have
+    one cluster, the error is NaN. t has Welch and Satterthwaite's degrees of freedom. Cochran 1977,
+    Sampling Techniques, 5A.12. In `uncorrected` n / (n − 1) and the strata of one cluster are left
+    out.
     """
     clusters = np.bincount(stratum)
     square = np.bincount(stratum, influence**2)
-    square_share = (tasks / tasks.sum()) ** 2  # of tasks, by stratum
+    square_share = (tasks / tasks.sum()) ** 2  # the squared share of tasks of each stratum
     has_several = clusters > 1
     n = clusters[has_several]
-    variance = square[has_several] * n / (n - 1)
-    # the variance that strata of one cluster take from the others, as a factor of theirs: scaled by
-    # the number of clusters and by the share of tasks
+    variance = square[has_several] * n / (n - 1)  # of each stratum of several clusters
+    # Strata of one cluster add lone_share · mean(n · variance / square_share) over the others: n
+    # times the variance of a stratum is that of a single cluster with its share of tasks. As a
+    # factor of the variance of each other stratum:
     lone_share = float(square_share[~has_several].sum())
     factor = lone_share * ratio(n / square_share[has_several], has_several.sum())
     variance_of_strata = variance * (1 + factor)
@@ -598,8 +627,9 @@ class EvaluationClaim:
 
 
 def possible_claims(study: Significance) -> list[EvaluationClaim]:
-    """The claims that the input allows, pooled and then macro; none if there is only one, or for a
-    ratio of sums.
+    """The claims that the input allows: those of `coverage` about the pooled mean, then, if units
+    have tasks, the same about the macro mean. Empty if `coverage` has one claim alone, as nothing
+    is to be compared then, or for a ratio of sums, which is not a mean of values of units.
     """
     covered = coverage(study)
     if len(covered) < 2 or study.is_ratio(study.primary):
@@ -623,9 +653,9 @@ def claim_means(study: Significance) -> Iterator[Row]:
     for claim in possible_claims(study):
         for name in study.order:
             mean = claim.mean(study, name)
-            place = claim.words | {"made": claim.made_by(study), "system": name}
+            keys = claim.words | {"made": claim.made_by(study), "system": name}
             limits = _limits_and_errors("value", mean, mean.interval(level), lowest, highest)
-            yield place | limits | {"units": mean.n}
+            yield keys | limits | {"units": mean.n}
 
 
 @cached
@@ -643,14 +673,14 @@ def claims(study: Significance) -> Iterator[Row]:
 
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
-    """The row of a claim in `claims`."""
+    """The row of a claim in `claims`, whose docstring names the columns."""
     level = study.settings.level
     lowest, highest = study.primary.metric.ends
     alternative = study.settings.alternative
     z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
     means = {name: claim.mean(study, name) for name in study.order}
-    n_different = 0
-    n_different_unpaired = 0
+    n_different = 0  # pairs whose difference exceeds z times its standard error
+    n_different_unpaired = 0  # the same, as if each system had questions of its own
     for pair in study.pairs:
         first, second = (means[name] for name in pair)
         paired = claim.difference(study, pair)
@@ -662,6 +692,7 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     leader = means[study.leader]
     row |= _limits_and_errors("value", leader, leader.interval(level), lowest, highest)
     row["units"] = leader.n
+    # undefined without a pair to compare
     difference = ClaimedMean(np.nan, np.nan, n=0, freedom=np.inf, method=claim.covers)
     if len(study.headline):
         difference = claim.difference(study, study.opponents)
@@ -669,7 +700,7 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
         level=alternative.two_sided_level(level), unit=study.unit_name
     )
     comparison = two_sided.answering(alternative, level=level)
-    widest = highest - lowest
+    widest = highest - lowest  # the largest possible difference
     row |= _limits_and_errors("difference", difference, comparison.difference, -widest, widest)
     counts = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
     return row | {"p": comparison.p_value} | counts
@@ -679,7 +710,8 @@ def _limits_and_errors(
     name: str, mean: ClaimedMean, interval: intervals.Estimate, lowest: float, highest: float
 ) -> Row:
     """The columns of a mean: its value by this name, its limits cut to the lowest and the highest
-    possible value, and its standard error with and without the correction for few clusters.
+    possible value, its standard error (_error), and the standard error without the correction for
+    few clusters (_cr0, see `ClaimedMean`). interval: of the mean.
     """
     return {
         name: interval.value,
@@ -736,14 +768,16 @@ class RowMeans(NamedTuple):
 
 
 def row_means(draws: Draws, member: Bools) -> RowMeans:
-    """What the rows of a log say of its mean. member: which questions count."""
+    """The mean of the rows of a log, with its standard error by questions and by draws. member: a
+    mask of the questions that count.
+    """
     keep = member & (draws.count > 0)
     count = draws.count[keep]  # of draws, of each question
     mean = draws.mean[keep]
-    variance_within = np.nan_to_num(draws.variance[keep])
+    variance_within = np.nan_to_num(draws.variance[keep])  # a single draw adds 0 below
     n_draws = count.sum()
     mean_of_draws = ratio(count @ mean, n_draws)
-    # of the deviations of all draws from their mean: within questions and between them
+    # Σ (draw − mean of all draws)², from the part within questions and the part between them
     squares = (count - 1) @ variance_within + count @ (mean - mean_of_draws) ** 2
     square_error = ratio(squares, (n_draws - 1) * n_draws)
     return RowMeans(
@@ -755,8 +789,8 @@ def row_means(draws: Draws, member: Bools) -> RowMeans:
 
 
 def _why(stated: logs.Stated, rows: RowMeans) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" if they are, also where either
-    error is not known.
+    """Why a log's mean or standard error is not that of its rows; "" if both agree, also if the
+    means agree and either error is NaN. stated: what the log says. rows: what its rows say.
     """
     n = rows.questions
     has_same_mean = abs(stated.mean - rows.mean) <= EQUAL

@@ -112,8 +112,11 @@ class Settings:
         return parameters
 
     def checked(self, systems: tuple[str, ...]) -> Self:
-        """These settings; raises if the baseline is unknown, or these systems do not allow a
-        comparison or a one-sided question that is asked for.
+        """These settings. systems: those of the input.
+
+        Raises ParameterError if the baseline is not among the systems, or a reference is not among
+        the columns of groups. Raises InputError for a single system if the baseline, the margin or
+        a one-sided question asks for a comparison.
         """
         if self.baseline is not None and self.baseline not in systems:
             raise ParameterError(
@@ -150,8 +153,12 @@ def settings(
     slices: Iterable[str] = (),
     limits: Limits = USUAL,
 ) -> Settings:
-    """Return the settings from a report's parameters and these arguments; the first metric is the
-    primary one.
+    """Return the settings from a report's parameters `p` and from what the report alone knows.
+
+    metrics: the first is the primary one. unit: the column of what varies, None if rows, queries or
+    users themselves vary. segments: columns whose values divide the units. groups: columns whose
+    values are compared for fairness. slices: columns that are searched for weak slices. limits: of
+    time and memory.
     """
     return Settings(
         metrics=lookup.with_directions(metrics, p),
@@ -186,7 +193,7 @@ def refuse_looks(p: Any) -> None:
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
     """Raise ParameterError for a column of an own metric that a part of the input lacks. metrics:
-    as the parameter `metrics` takes them.
+    as the parameter `metrics` takes them. parts: of the input.
     """
     columns = lookup.columns_needed_by(metrics)
     for input_part in parts:
@@ -248,16 +255,18 @@ def once(method: Method) -> Method:
     """Decorate a study's method of a metric, a system or pair, and some units, so that its result
     for all units is computed once: bootstraps take long. Results for a slice are not kept.
     """
-    name = method.__qualname__
+    name = method.__qualname__  # a method that overrides another has results of its own
 
     @wraps(method)
     def cached_method(
         self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
     ) -> object:
-        """The result of the method; that for all units is kept by the study."""
+        """The result of the decorated method. subject: a system or a pair. The result for all units
+        is kept in the study's `_results`, by method, metric and subject.
+        """
         if member is not EVERY:
             return method(self, chosen, subject, member)
-        results = vars(self).setdefault("_results", {})
+        results = vars(self).setdefault("_results", {})  # in vars, as a study is frozen
         key = (name, chosen, subject)
         if key not in results:
             results[key] = method(self, chosen, subject, member)
@@ -367,7 +376,9 @@ class Study(ABC):
     def deciding_estimate(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
-        """One metric of one system with the interval that a rule is about: that of `estimate`."""
+        """One metric of one system with the interval that a rule is about: that of `estimate`. A
+        subclass may have another. member: the units.
+        """
         return self.estimate(chosen, system, member)
 
     def compared(
@@ -381,8 +392,8 @@ class Study(ABC):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
-        """The difference first − second of a pair, with its test; raises InputError if units have
-        values of their own and none has one of both systems.
+        """The difference first − second of a pair, with its test, on the units `member`. Raises
+        InputError if units have values of their own, and no unit has one of both systems.
         """
         first, second = self.compared(chosen, pair, member)
         if not first.overlaps(second):
@@ -410,9 +421,10 @@ class Study(ABC):
         question; None for that of the study.
         """
         question = alternative or self.settings.alternative
+        # of this two-sided interval a one-sided question uses one limit alone
         two_sided = compare(question.two_sided_level(self.interval_level))
         if self.settings.alpha is None and not question.one_sided:
-            return two_sided
+            return two_sided  # without alpha tests and intervals have one level
         at_test_level = compare(self.test_level)
         return replace(
             two_sided.answering(question, level=self.interval_level),
@@ -486,8 +498,8 @@ class Study(ABC):
         level: float,
         member: Member = EVERY,
     ) -> float:
-        """The smallest true difference that the test of a comparison, at a level of its own,
-        detects with 80% power.
+        """The smallest true difference that the test of a comparison detects with 80% power on the
+        units `member`. level: of the test, which may differ from that of the comparison.
         """
         first, second = self.compared(chosen, pair, member)
         return inference.detectable(first, second, comparison, level)
@@ -498,11 +510,11 @@ class Study(ABC):
         return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
-        """Further columns of `estimates`."""
+        """Further columns of `estimates`, which some subclasses have; here none."""
         return {}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """Further columns of `comparisons`."""
+        """Further columns of `comparisons`, which some subclasses have; here none."""
         return {}
 
     def rng(self, *key: int) -> np.random.Generator:
@@ -624,7 +636,7 @@ class Study(ABC):
         alternative = self.settings.alternative if directed else Alternative.TWO_SIDED
         settings = replace(self.settings, baseline=baseline, alternative=alternative)
         study = replace(self, settings=settings)
-        # the order, and with it all tables, leaves the other systems out
+        # sets the cached property `order`, so that all tables leave the other systems out
         vars(study)["order"] = [name for name in self.order if name in names]
         return study
 
@@ -654,8 +666,8 @@ class Study(ABC):
 
     @property
     def families(self) -> list[list[PairTest]]:
-        """The families of comparisons, each adjusted together: for each metric that has a direction
-        all pairs.
+        """The families of comparisons, whose p-values are adjusted together: one family for each
+        metric that has a direction, of all pairs by this metric.
         """
         families = []
         for chosen in self.directed:
@@ -664,15 +676,16 @@ class Study(ABC):
 
     @frame
     def comparisons(self) -> Iterator[Row]:
-        """Yield the columns of `row` for every pair on every metric that has a direction; p is
-        adjusted by Holm over each of the families.
+        """As a frame, the columns of `row` for every pair on every metric that has a direction; p
+        is adjusted by Holm within each of the `families`, here over the pairs of one metric.
 
-        Raises InputError if by the primary metric no pair has units in common.
+        A pair without common units has an undefined comparison. Raises InputError if by the primary
+        metric no pair has units in common.
         """
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
             n_compared = count()
             for family in self.families:
-                refused = list[InputError]()
+                refused = list[InputError]()  # of pairs without common units
                 comparisons = list[significance.Comparison]()
                 for chosen, pair in family:
                     draw(next(n_compared))
@@ -720,7 +733,8 @@ class Study(ABC):
     def headline(self) -> pd.DataFrame:
         """The rows of `comparisons` that the first screen shows, those of the primary metric: the
         leader against every other system, or all against the baseline; empty without pairs or a
-        better direction.
+        better direction. If the gate is a single rule of comparison, the systems that do not pass
+        come first.
         """
         if not self.pairs or self.primary.metric.best == "neither":
             return pd.DataFrame()
@@ -730,10 +744,9 @@ class Study(ABC):
         gate = self.settings.gate
         if gate is None or not isinstance(gate.alone, Against):
             return rows
-        # first the systems that the rule of the gate does not pass
         result_of_verdict = policy.RESULTS[gate.alone.words]
         passes = rows["verdict"].map(result_of_verdict) == PASS
-        return rows.loc[passes.sort_values(kind="stable").index]
+        return rows.loc[passes.sort_values(kind="stable").index]  # False sorts before True
 
     def spoken(self, system: str) -> str:
         """A system as a sentence names it."""
@@ -919,7 +932,9 @@ class Study(ABC):
         return units.frame_of_units(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> UnitNames:
-        """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
+        """The names of the units: their ids, the column of the parameter `unit`, and the slices.
+        id: of each unit, text or numbers.
+        """
         unit_names = None
         if self.settings.unit is not None:
             unit_names = self.attributes[self.settings.unit]
@@ -949,7 +964,7 @@ class Study(ABC):
                 f"compared; without one neither system of a pair is the first"
             )
         for level in (settings.level, settings.test_level):
-            settings.alternative.two_sided_level(level)
+            settings.alternative.two_sided_level(level)  # raises for a level that is too low
 
     @cached_property
     def gate(self) -> policy.Judged | None:
@@ -985,7 +1000,8 @@ class Study(ABC):
 
     def obstacle(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why no rule on a system, or on its difference from a second one, can be decided: the
-        design is broken, or the report compares with its baseline alone; "" if one can.
+        design is broken, or the report compares with its baseline alone; "" if rules can be
+        decided. second: "" for a system alone.
         """
         baseline = self.settings.baseline
         if self.broken_design or not second or baseline in (None, system, second):
@@ -994,7 +1010,8 @@ class Study(ABC):
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
         """Why the limits of a system, or of its difference from a second one, cannot be computed at
-        another level.
+        another level: "", as a study of rows or units can always compute them. A study read from a
+        file of units may not. second: "" for a system alone.
         """
         return ""
 
@@ -1007,10 +1024,12 @@ class Study(ABC):
         return self.systems
 
     def against(self, chosen: MetricAtK, second: str | None) -> list[SystemPair]:
-        """The pairs that a rule on a metric is about: every other system against the second or else
-        the baseline.
+        """The pairs that a rule of comparison is about: every other system against `second`, or
+        against the baseline if `second` is None.
 
-        Raises ParameterError if neither is given, or the second is unknown.
+        chosen: the metric, unused here, as all metrics have the same pairs; a diff has pairs of its
+        own for each metric. Raises ParameterError for a single system, if there is neither a second
+        system nor a baseline, or if the second one is unknown.
         """
         if len(self.systems) < 2:
             raise ParameterError(
