@@ -289,6 +289,17 @@ def test_the_split_follows_the_columns(columns, rule):
     assert study.folds.rule.split(":")[0] == rule
 
 
+def test_as_many_holdouts_as_repeated_folds_are_not_taken_for_them():
+    """Two draws of 6 folds, and 12 holdouts of 30 % of the rows."""
+    limits = Limits(holdouts=12, repeats=2, averaged=1, samples=2)
+    study = validated(limits, features=noise(60), k=6, metrics="roc_auc")
+    by_way = study.other_splits.points.groupby("way")["value"].apply(list)
+    holdouts = study.other_splits.holdouts
+    assert len(holdouts) == len(study.other_splits.folds) == 12
+    assert set(holdouts) == set(by_way["one holdout of 30%"])
+    assert set(study.other_splits.folds) != set(holdouts)
+
+
 def test_a_repeated_k_fold_is_the_mean_of_its_draws():
     """Three estimates, each the mean AUC of two draws of 5 folds: 30 fits."""
     study = validated(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")

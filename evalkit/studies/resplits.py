@@ -607,9 +607,10 @@ def _repeated_folds(
     the repeated k-fold does not suit the table or was not fitted. fold_fits: on the chosen folds.
     """
     if setting.examples.fold is None:  # with folds of the user, these are the ones to judge
-        n_folds = setting.limits.repeats * setting.k  # by which the repeated k-fold is known
+        n_folds = setting.limits.repeats * setting.k
         for way in ways:
-            if len(way.folds.pairs) == n_folds:
+            is_k_fold = way.folds_per_value == setting.k
+            if is_k_fold and len(way.folds.pairs) == n_folds:
                 return fits[way.name].tests or [fit.test for fit in fold_fits]
     return [fit.test for fit in fold_fits]
 
