@@ -324,8 +324,9 @@ def mean_width_of_band(forecast, actual, unit):
 
 
 def test_rows_of_units_that_err_alike_widen_the_band():
-    """The eight rows of a unit have the same error, so that 800 rows tell as little as 100: a
-    band √8 = 2.8 times as wide, of which the isotonic fit leaves at least 1.7.
+    """The eight rows of a unit have the same error, so that 800 rows tell as little as 100. The
+    error of an isotonic fit falls with n^(−1/3), so that the band is about 8^(1/3) = 2 times as
+    wide; 1.7 leaves room for chance.
     """
     rng = np.random.default_rng(4)
     forecast = np.repeat(rng.gamma(2, 2, 100), 8) + rng.normal(0, 0.01, 800)
@@ -408,15 +409,29 @@ def test_the_curve_of_isotonic_means_meets_each_row(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_parts_of_the_squared_error_equal_model_diagnostics(name):
+    """The uncertainty is the variance of the actual values."""
+    assert_equal_parts(parts_of_squared_error(name), recorded_parts(name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_parts_of_the_squared_error_add_up_to_it(name):
+    parts = parts_of_squared_error(name)
+    total = parts.miscalibration - parts.discrimination + parts.uncertainty
+    assert total == pytest.approx(recorded_parts(name)["score"], abs=1e-10)
+
+
+def parts_of_squared_error(name):
+    """The parts of the squared error of a case."""
     rows = rows_of(CASES[name])
     mean = np.average(rows.actual, weights=rows.weight)
     uncertainty = float(np.average((rows.actual - mean) ** 2, weights=rows.weight))
-    parts = calibration.decomposed(calibration.means(rows), uncertainty)
+    return calibration.decomposed(calibration.means(rows), uncertainty)
+
+
+def recorded_parts(name):
+    """What model_diagnostics gave for a case; it calls the squared error of labels Brier score."""
     by_score = CASES[name]["parts"]
-    expected = by_score.get("brier") or by_score["squared_error"]
-    assert_equal_parts(parts, expected)
-    total = parts.miscalibration - parts.discrimination + parts.uncertainty
-    assert total == pytest.approx(expected["score"], abs=1e-10)
+    return by_score["brier"] if "brier" in by_score else by_score["squared_error"]
 
 
 def counts_of(rows):

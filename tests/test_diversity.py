@@ -143,27 +143,32 @@ def test_lists_of_orthogonal_items_have_diversity_1_at_every_length(length):
 
 # Novelty ------------------------------------------------------------------------------------------
 
-USERS = 9
-USERS_OF_ITEMS = st.lists(st.integers(0, USERS), min_size=SIZE, max_size=SIZE)
+ALL_USERS = 9
+USERS_OF_ITEMS = st.lists(st.integers(0, ALL_USERS), min_size=SIZE, max_size=SIZE)
 
 
 @ANY_TIME
 @given(LISTS, USERS_OF_ITEMS, CUTS)
-def test_novelty_is_the_mean_information_of_the_items_that_anyone_used(lists, users, k):
-    """−log2 of the share of users; NaN if a list has no such item."""
+def test_novelty_is_the_mean_information_of_the_items_that_anyone_used(lists, users_of_item, k):
+    """The information is −log2 of the share of users; NaN if a list has no such item. The code −1
+    is an item outside the catalogue.
+    """
     expected = []
     for codes in lists:
-        information = [-np.log2(users[i] / USERS) for i in codes[:k] if i >= 0 and users[i]]
+        used = [item for item in codes[:k] if item >= 0 and users_of_item[item] > 0]
+        information = [-np.log2(users_of_item[item] / ALL_USERS) for item in used]
         expected.append(np.mean(information) if information else np.nan)
-    found = diversity.novelty(items_from_codes(lists), diversity.user_share(users, USERS), k)
+    share_of_users = diversity.user_share(users_of_item, ALL_USERS)
+    found = diversity.novelty(items_from_codes(lists), share_of_users, k)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @ANY_TIME
 @given(LISTS, USERS_OF_ITEMS, CUTS)
-def test_items_that_novelty_leaves_out_are_counted(lists, users, k):
-    unused = [sum(i < 0 or not users[i] for i in codes[:k]) for codes in lists]
-    is_known = diversity.user_share(users, USERS) > 0
+def test_items_that_novelty_leaves_out_are_counted(lists, users_of_item, k):
+    """Items outside the catalogue (−1), and items that nobody used."""
+    unused = [sum(i < 0 or users_of_item[i] == 0 for i in codes[:k]) for codes in lists]
+    is_known = diversity.user_share(users_of_item, ALL_USERS) > 0
     assert diversity.unknown_items(items_from_codes(lists), is_known, k).tolist() == unused
 
 

@@ -185,11 +185,14 @@ MISSED = ek.mean(name="missed", best="low", low=0, high=1)(
 
 @pytest.fixture(scope="module")
 def studies_of_found_and_missed():
-    """Of the same lists by a metric of which more is better, and by 1 less that metric."""
+    """The bundled lists by `found` (higher is better), and by `missed` = 1 − found (lower is
+    better): all results are the same.
+    """
     return ranking.read(metrics=[FOUND.at(10)]), ranking.read(metrics=[MISSED.at(10)])
 
 
 def test_queries_are_better_or_worse_in_the_direction_of_the_metric(studies_of_found_and_missed):
+    """The alternative text of the picture says how many queries are better, equal and worse."""
     numbers = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
     by_found, by_missed = (
         numbers.search(ranking_page.queries(study).alt).groups()

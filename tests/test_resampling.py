@@ -162,13 +162,16 @@ def test_the_bca_p_value_of_undefined_replicates_is_undefined():
 
 
 def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
+    """The estimate is the mean per row, Σ sums / Σ sizes over clusters: 5 more on every row are
+    5 · size more in the sum of a cluster, and move both limits by 5.
+    """
     rng = np.random.default_rng(8)
-    sizes = rng.integers(1, 30, 40)
+    sizes = rng.integers(1, 30, 40)  # of clusters
     sums = rng.exponential(1, 40) * sizes
     samples = resampled_sums(np.column_stack([sums, sizes]), rng=rng, resamples=1_000)
     plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=samples).difference
 
-    sampled_sums, sampled_sizes = samples.T
+    sampled_sums, sampled_sizes = samples.T  # totals of each sample of clusters
     shifted_samples = np.column_stack([sampled_sums + 5 * sampled_sizes, sampled_sizes])
     shifted = significance.paired_bootstrap(
         sums + 5 * sizes, sizes, rng=rng, sums=shifted_samples
