@@ -322,8 +322,8 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/table.py",
-        "np.sort(by_frequency[: most - 1])",
-        "np.sort(by_frequency[:most])",
+        "np.sort(by_frequency[: max_groups - 1])",
+        "np.sort(by_frequency[:max_groups])",
         "one group too many",
     ),
     Fault(
@@ -378,7 +378,7 @@ FAULTS = (
     ),
     Fault(
         "studies/study.py",
-        "self.compare(self.primary, self.opponents, part.member)",
+        "self.compare(self.primary, self.opponents, slice_.member)",
         "self.compare(self.primary, self.opponents)",
         "each slice has the test of all rows",
     ),
@@ -445,8 +445,8 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "ORDER = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)",
-        "ORDER = (CANNOT_TELL, NOT_DECIDED, FAIL, PASS)",
+        "RESULTS_BY_PRIORITY = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)",
+        "RESULTS_BY_PRIORITY = (CANNOT_TELL, NOT_DECIDED, FAIL, PASS)",
         "cannot tell in a slice hides a failure in another",
     ),
     Fault(
@@ -488,8 +488,8 @@ FAULTS = (
     ),
     Fault(
         "studies/diff.py",
-        "if len(new_left) == len(old_left) == 1 and stands_alone:",
-        "if len(new_left) == 1 and old_left and stands_alone:",
+        "if len(unpaired_new) == len(unpaired_old) == 1 and is_only_model:",
+        "if len(unpaired_new) == 1 and unpaired_old and is_only_model:",
         "one new system is compared with the first of several old ones",
     ),
     Fault(
@@ -500,8 +500,8 @@ FAULTS = (
     ),
     Fault(
         "studies/diff.py",
-        "for value in (in_slice.old.value, in_slice.new.value) if",
-        "for value in (np.nan_to_num(in_slice.old.value), in_slice.new.value) if",
+        "    if np.isnan(old_value):\n        old_value = new_value",
+        "    if np.isnan(old_value):\n        old_value = 0.0",
         "a slice that came had the value 0",
     ),
     Fault(
@@ -530,8 +530,8 @@ FAULTS = (
     ),
     Fault(
         "studies/unit_files.py",
-        "return both[both >= 0] if named else both[:0]",
-        "return both[both >= 0]",
+        "return common[common >= 0] if named else common[:0]",
+        "return common[common >= 0]",
         "rows without ids are paired by number",
     ),
     Fault(
@@ -542,8 +542,8 @@ FAULTS = (
     ),
     Fault(
         "studies/unit_files.py",
-        "effective_units = np.array(freedom_of_values) + 1",
-        "effective_units = np.array(freedom_of_values)",
+        "effective_units = np.array([new_freedom, old_freedom]) + 1",
+        "effective_units = np.array([new_freedom, old_freedom])",
         "independent reports: one degree of freedom less",
     ),
     Fault(
@@ -635,8 +635,8 @@ FAULTS = (
     # Logs of language models
     Fault(
         "reading/tables/logs.py",
-        "if len(texts) < max(questions, 2) and",
-        "if len(texts) <= max(questions, 2) and",
+        "if len(texts) < few and",
+        "if len(texts) <= few and",
         "a field with a value a question is a group",
     ),
     Fault(
@@ -715,7 +715,7 @@ FAULTS = (
     # Commands
     Fault(
         "commands/gates.py",
-        "if not rule.kept(result):",
+        "if not rule.is_kept_by(result):",
         'if result == "fail":',
         "a rule that fails where the data do not tell is skipped",
     ),
