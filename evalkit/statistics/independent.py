@@ -777,7 +777,7 @@ def _permutations(
     in_first = np.arange(values.size) < first_values.size
     distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
-    # most units then have x = 0, and add nothing to the sums of a permutation
+    # as many units as possible then have x = 0, and add nothing to the sums of a permutation
     x = values - most_frequent
     stratum = np.zeros(x.size, np.int64)  # the number of each unit's stratum
     if strata is not None:
