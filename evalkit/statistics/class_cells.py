@@ -482,11 +482,11 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, second: Self) -> Spread:
-        """The spread of the units' influence l on the difference, if both systems are equal.
+        """The spread of the units' influence l on the difference, from Σ l² and Σ l⁴ (`powers`);
+        if these sums were not added up, `difference_spread`.
 
-        Then the mean of l is 0, so that Σ l² and Σ l⁴ give its variance and its kurtosis without
-        being centred. If these sums were not added up (`powers` is empty), the result is that of
-        `difference_spread`.
+        Σ l² is the squared error, and Σ l⁴ gives the kurtosis. A metric of the highest-scored rows,
+        such as precision, has the l of the null hypothesis that both systems are equal.
         """
         if not self.powers:
             return self.difference_spread(second)
