@@ -298,11 +298,13 @@ class CellStatistic(RowStatistic):
         """The spread of the influence values of independent rows.
 
         influence: of a row of weight 1 in each cell, (cells,); a row has its weight times this.
-        statistic: whose cells these are, a `CellStatistic`: this one, or one with joint cells.
+        statistic: a `CellStatistic` whose rows are these cells: this statistic, or, for a
+        difference, one with joint cells.
         """
         assert isinstance(statistic, CellStatistic)
         square = float(statistic.square_weights @ influence**2)  # Σ (weight · influence)²
-        # for skewness and kurtosis a row counts as `weight` rows of weight 1
+        # Skewness and kurtosis would need Σ weight³ and Σ weight⁴, which cells do not hold: for them
+        # a row counts as `weight` rows of weight 1.
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
@@ -769,7 +771,7 @@ class CellCounter:
                 by_system.append(self.cells(tally.merged, systems=1).with_weight)
             else:
                 by_pair[first, second] = self.cells(tally.merged, systems=2).with_weight
-        if counts.products:  # rows are clustered
+        if counts.products:  # one element if rows are clustered, else none
             (products,) = counts.products
             moments = products.moments.around_zero
             n = moments.n

@@ -166,7 +166,7 @@ def overlap(
     jaccard = wilson(hits, rows, level=level)
     missed_share = wilson(missed, errors, level=level)
     # Without errors the share of FN is unknown. The value is 1 for any share, but the lower limit
-    # of J has errors: all count as the kind that costs more, FN if their weight is above 1, FP if not.
+    # of J has errors. All count as the kind that costs more: FN if their weight is above 1, or FP.
     observed_share = missed_share.value if errors else float(weight > 1)
     value = metric(jaccard.value, observed_share)
     # the metric if one share goes to its limits and the other stays

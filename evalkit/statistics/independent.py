@@ -753,10 +753,15 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
     of_stratum = weight**2 * deviation_squares / n**2
-    # n / (n − 1) of the whole arm, as a stratum may have a single unit
+    # n / (n − 1) makes a sample variance unbiased; of the whole arm, as a stratum may have one unit
     units = n.sum()
     variance: Floats = of_stratum.sum(axis=0) * units / (units - 1)
     return variance
+
+
+# x and in_first of the units of a stratum -> the sums over the first arm in each permutation except
+# the observed one, (fields of `PermutedSums`, permutations)
+StratumPermutations = Callable[[Floats, Bools], Floats]
 
 
 def _permutations(
@@ -783,14 +788,9 @@ def _permutations(
     if strata is not None:
         strata_of_arms = [np.asarray(names) for names in strata]
         stratum, _ = codes(np.concatenate(strata_of_arms))
-    # How a stratum is permuted: x and in_first of its units -> the sums over the first arm in each
-    # permutation except the observed one, (fields of `PermutedSums`, permutations).
-    sums_of_permutations: Callable[[Floats, Bools], Floats] = _every_permutation
+    permuted_sums: StratumPermutations = _every_permutation
     if strata is not None or comb(x.size, first_values.size) > max_enumerated:
-        permuted_units = max(int(np.count_nonzero(x)), 1)  # not 0: it divides
-        # the more units are permuted, the fewer permutations are drawn: time is bounded
-        draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
-        sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
+        permuted_sums = _random_permutations(x, rng)
     first_by_stratum = []  # the sums over the first arm: (fields, permutations) each
     pooled_by_stratum = []  # the sums over both arms: (fields,) each
     for number in range(stratum.max(initial=0) + 1):
@@ -800,7 +800,7 @@ def _permutations(
         columns = _summed_columns(stratum_x, stratum_in_first)  # (units, fields)
         # the first permutation is the data
         observed = columns[stratum_in_first].sum(axis=0)[:, None]
-        permuted = sums_of_permutations(stratum_x, stratum_in_first)
+        permuted = permuted_sums(stratum_x, stratum_in_first)
         first_by_stratum.append(np.hstack([observed, permuted]))
         pooled_by_stratum.append(columns.sum(axis=0))
     first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
@@ -817,6 +817,16 @@ def _permutations(
         m=m[:, None],
         most_frequent=float(most_frequent),
     )
+
+
+def _random_permutations(x: Floats, rng: np.random.Generator) -> StratumPermutations:
+    """A function that draws permutations of a stratum: the fewer, the more units are permuted in
+    all, so that the time is bounded. x: of the units of all strata, 0 for those that are not
+    permuted one by one.
+    """
+    permuted_units = max(int(np.count_nonzero(x)), 1)  # not 0: it divides
+    draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+    return partial(_drawn_permutations, draws=draws, rng=rng)
 
 
 def _summed_columns(x: Floats, in_first: Bools) -> Floats:

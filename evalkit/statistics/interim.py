@@ -124,6 +124,7 @@ def crossing_probability(bounds: Floats) -> float:
         # of the step to each point (rows) from each point before (columns)
         step = points[:, None] - points_before
         step_density = normal_density(step)
+        # of the sum at each point, among the trials that crossed no earlier bound
         density = step_density @ probability
         probability = density * rule.weights * bound
     return float(1 - probability.sum())  # what is left has crossed no bound

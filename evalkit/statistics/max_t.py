@@ -241,9 +241,42 @@ def adjusted(
     array([0.  , 0.  , 0.17])
     """
     units = _unit_order(pairs)  # sorted, so that the input's order of units changes no p-value
+    norm, observed = _observed_statistics(pairs, units, alternative)
+    order = np.argsort(-observed, kind="stable")  # the most extreme pair first
+    counts = count_extreme(
+        pairs.take(order, units),
+        norm=norm[order],
+        observed=observed[order],
+        rng=rng,
+        draws=draws,
+        alternative=alternative,
+    )
+    p = np.empty(len(pairs))
+    # the data count as a draw; a p-value is at least that of each more extreme pair
+    p[order] = np.maximum.accumulate((1 + counts.extreme) / (1 + counts.draws))
+    return p
+
+
+class ObservedStatistics(NamedTuple):
+    """Of each pair in the data, (m,) each. norm: √Σ d², with the pair's differences d by unit.
+    statistic: |Σ d| / norm, or Σ d / norm or −Σ d / norm for a one-sided alternative, less its
+    rounding error.
+    """
+
+    norm: Floats
+    statistic: Floats
+
+
+def _observed_statistics(
+    pairs: ColumnPairs, units: Ints, alternative: Alternative
+) -> ObservedStatistics:
+    """The statistics of all pairs, with the differences of some pairs in memory at a time. units:
+    the order in which the differences of units are added up. Raises InputError for a difference
+    that is not finite.
+    """
     m = len(pairs)
-    norm = np.empty(m)  # √Σ d² of each pair, with its differences d by unit
-    observed = np.empty(m)  # the statistic of each pair, such as |Σ d| / √Σ d², less its rounding
+    norm = np.empty(m)
+    observed = np.empty(m)
     pairs_at_once = max(DIFFERENCES_AT_ONCE // len(units), 2)
     for block in _blocks(m, pairs_at_once):
         numbers = np.arange(block.start, block.stop)
@@ -257,19 +290,7 @@ def adjusted(
         # second part does not fall with the statistic: the scaled differences have the length 1.
         relative_rounding = signflip.TIE * np.abs(statistic)
         observed[block] = statistic - relative_rounding - signflip.TIE
-    order = np.argsort(-observed, kind="stable")  # the most extreme pair first
-    counts = count_extreme(
-        pairs.take(order, units),
-        norm=norm[order],
-        observed=observed[order],
-        rng=rng,
-        draws=draws,
-        alternative=alternative,
-    )
-    p = np.empty(m)
-    # the data count as a draw; a p-value is at least that of each more extreme pair
-    p[order] = np.maximum.accumulate((1 + counts.extreme) / (1 + counts.draws))
-    return p
+    return ObservedStatistics(norm, observed)
 
 
 def _unit_order(pairs: ColumnPairs) -> Ints:
