@@ -303,8 +303,8 @@ class CellStatistic(RowStatistic):
         """
         assert isinstance(statistic, CellStatistic)
         square = float(statistic.square_weights @ influence**2)  # Σ (weight · influence)²
-        # Skewness and kurtosis would need Σ weight³ and Σ weight⁴, which cells do not hold: for them
-        # a row counts as `weight` rows of weight 1.
+        # Skewness and kurtosis would need Σ weight³ and Σ weight⁴, which cells do not hold: for
+        # both a row counts as `weight` rows of weight 1.
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
@@ -744,7 +744,7 @@ class CellCounter:
             # `max_units` has no effect on sums by unit, which keep all units
             return UnitSums(hashes, sums.reshape(cells, units), max_units=0)
         # The weight of each unit in each cell, (units, cells), sparse, as most cells are empty in a
-        # unit. A row has an entry per system; entries at the same position are added up.
+        # unit. A row has an entry per system; scipy adds up entries at the same position.
         entries = np.tile(weight, systems)
         positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
