@@ -298,11 +298,13 @@ class CellStatistic(RowStatistic):
         """The spread of the influence values of independent rows.
 
         influence: of a row of weight 1 in each cell, (cells,); a row has its weight times this.
-        statistic: whose cells these are, a `CellStatistic`: this one, or one with joint cells.
+        statistic: a `CellStatistic` whose rows are these cells: this statistic, or, for a
+        difference, one with joint cells.
         """
         assert isinstance(statistic, CellStatistic)
         square = float(statistic.square_weights @ influence**2)  # Σ (weight · influence)²
-        # for skewness and kurtosis a row counts as `weight` rows of weight 1
+        # Skewness and kurtosis would need Σ weight³ and Σ weight⁴, which cells do not hold: for
+        # both a row counts as `weight` rows of weight 1.
         by_frequency = Spread.from_influence(influence, frequency=statistic.rows.weights)
         return Spread(
             self.n,
@@ -321,13 +323,14 @@ class CellStatistic(RowStatistic):
         if moments is None:
             joint = self.on_joint_rows(other)
             return np.array_equal(joint.first.rows.predicted, joint.second.rows.predicted)
-        # With a unit's weight x in a cell of this system and y in the same cell of the other,
-        # Σ (x − y)² over units is 0 if Σ x x, Σ x y and Σ y y are equal.
+        # Let x be a unit's weight in a cell of this system, y that in the same cell of the other.
+        # If Σ x x, Σ x y and Σ y y over units are equal, Σ (x − y)² is 0, and no unit differs.
         cells = self.slice_cells.classes**2
         systems = len(self.slice_cells.by_system)
         # axes: system and cell of the first factor of a product, system and cell of the second
         products = moments.second.reshape(systems, cells, systems, cells)
-        xx = products[self.system, :, self.system]  # of each two cells: (cells, cells)
+        # of each two cells, (cells, cells); the products of a cell with itself are the diagonal
+        xx = products[self.system, :, self.system]
         xy = products[self.system, :, other.system]
         yy = products[other.system, :, other.system]
         xy_is_same = np.allclose(xy, xx, rtol=ROUNDING_OF_PRODUCTS, atol=0.0)
@@ -341,8 +344,8 @@ class CellStatistic(RowStatistic):
         higher = max(self.system, second.system)
         joint_cells = self.slice_cells.by_pair[lower, higher]
         classes = self.slice_cells.classes
-        # the place of each system's predictions in the joint cells, in which the lower number is
-        # first: 0 or 1
+        # joint cells hold the predictions of the system with the lower number at place 0, those of
+        # the other one at place 1
         own_place = int(self.system != lower)
         second_place = int(second.system != lower)
         own_rows = joint_cells.rows(own_place, classes)
@@ -448,7 +451,8 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         """True if both have the same counts at each score, and each unit has the same influence on
         both: its influence on their difference has no spread.
         """
-        # a mean over classes has no table, so that equality is not known
+        # A mean over classes has no tables: equality is not known. The type does not say None, as
+        # all other statistics of scores have tables.
         if self.tables is None or other.tables is None:  # type: ignore[redundant-expr]
             return False  # type: ignore[unreachable]
         if self.difference_spread(other).error != 0:
@@ -480,10 +484,11 @@ class InfluenceStatistic(LinearStatistic, ScoreStatistic):
         return ClassSquares(squares[occurs], self.rows_per_class[occurs])
 
     def null_difference_spread(self, second: Self) -> Spread:
-        """The spread of the units' influence l on the difference, if both systems are equal.
+        """The spread of the units' influence l on the difference, from Σ l² and Σ l⁴ (`powers`);
+        if these sums were not added up, `difference_spread`.
 
-        It follows from Σ l² and Σ l⁴, which gives its kurtosis, if these sums were added up
-        (`powers`). Otherwise it is that of `difference_spread`.
+        Σ l² is the squared error, and Σ l⁴ gives the kurtosis. A metric of the highest-scored rows,
+        such as precision, has the l of the null hypothesis that both systems are equal.
         """
         if not self.powers:
             return self.difference_spread(second)
@@ -640,13 +645,13 @@ class CellCounter:
     def count(
         self, block: Block, actual: Ints, predicted: Sequence[Ints] | Ints, weight: Ints | None
     ) -> CellCounts:
-        """The rows of a block by cell: their number and weight by actual class and the class that
-        each system predicts, under the number of the system twice.
+        """The number and the weight of the rows of a block in each cell.
 
-        Two systems are compared from further sums. If rows are independent, these are the rows by
-        actual class and the two classes that a pair of systems predicts, under both numbers, the
-        lower first. If rows are clustered, `products` has one element: the products of a unit's
-        weights in two cells, summed over units.
+        The cells of system s, by actual and predicted class, are under the key (s, s). To compare
+        two systems takes further sums. If rows are independent, these are the joint cells, by
+        actual class and the classes that systems r < s predict, under the key (r, s). If rows are
+        clustered, `products` has one element instead: the products of a unit's weights in two
+        cells, summed over units.
 
         actual: the class of each row, (rows,). predicted: the class that each system predicts for
         each row, (systems, rows). weight: of each row in whole multiples of `scale`, None if rows
@@ -657,7 +662,7 @@ class CellCounter:
         for system, predicted_class in enumerate(predicted):
             cell_of_row = actual * k + predicted_class
             cells[system, system] = self._tally(cell_of_row, k**2, weight)
-            if block.clustered:  # pairs of systems are compared by unit, from the products
+            if block.clustered:  # `products` take the place of joint cells
                 continue
             for earlier in range(system):
                 earlier_cell_of_row = actual * k + predicted[earlier]
@@ -676,16 +681,17 @@ class CellCounter:
         return Tally(max_bins=self.max_cells, grids=(bins,))
 
     def _bins(self, cell_of_row: Ints, possible_cells: int, weight: Ints | None) -> grid.Grid:
-        """One bin per cell that occurs, with the number of the cell in the place of a score. Its
-        sums are the number of rows and, for weighted rows, Σ weight as a multiple of `scale` and
-        Σ weight² as a multiple of `square_scale`, each row's rounded to a whole multiple.
+        """One bin per cell that occurs, with the number of the cell in the place of a score. The
+        sums of a bin are the number of rows and, for weighted rows, Σ weight / `scale` and
+        Σ weight² / `square_scale`; both are rounded to whole numbers row by row, so that the sums
+        are exact.
 
-        cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, a
-        multiple of `scale`, as from `weights`; None if rows are unweighted.
+        cell_of_row: the number of each row's cell, below `possible_cells`. weight: of each row, as
+        a number of times `scale`, from `weights`; None if rows are unweighted.
         """
         columns = [np.ones(len(cell_of_row), np.int64)]  # whole numbers, whose sums are exact
         if weight is not None:
-            squares = (weight * self.weight_of_one) ** 2
+            squares = (weight * self.weight_of_one) ** 2  # of the weights themselves
             columns += [weight, np.rint(squares / self.square_scale).astype(np.int64)]
         if possible_cells > MAX_DENSE_CELLS:  # too many for an array of all: the rows are sorted
             codes_of_rows = grid.codes(cell_of_row.astype(np.float64))
@@ -697,7 +703,8 @@ class CellCounter:
         rows_by_cell, *_ = sums
         occurring = np.flatnonzero(rows_by_cell)
         code = grid.codes(occurring.astype(np.float64))
-        # a bin holds a single cell: no bits of its code are dropped, and its ends are the same
+        # A grid has a bin per range of codes. Here a bin holds one cell: no bits of a code are
+        # dropped (`shift`), and the lowest and the highest code of the bin are the same.
         return grid.Grid(shift=0, low=code, high=code, sums=tuple(sums[:, occurring]))
 
     def _products(
@@ -708,11 +715,11 @@ class CellCounter:
         whole_weight: Ints | None,
     ) -> CellMoments | UnitSums:
         """The products of a unit's weights in each two cells of all systems, summed over units:
-        (cells, cells). If the rows of a unit are spread over blocks, the weights themselves,
-        (cells, units), which other blocks add to.
+        (cells, cells). If the rows of a unit are spread over blocks, no block knows the products;
+        the result is then the weights themselves, (cells, units), which other blocks add to.
 
-        actual, predicted: as in `count`. whole_weight: of each row, a multiple of `scale`, as from
-        `weights`; None if rows are unweighted.
+        actual, predicted: as in `count`. whole_weight: of each row, as a number of times `scale`,
+        from `weights`; None if rows are unweighted.
         """
         from scipy import sparse
 
@@ -720,7 +727,8 @@ class CellCounter:
         weight = np.ones(len(block))
         if whole_weight is not None:
             weight = (whole_weight * self.weight_of_one).astype(np.float64)
-        cell_of_row = []  # for each system the number of each row's cell among those of all systems
+        # for each system the number of each row's cell: by system, actual and predicted class
+        cell_of_row = []
         for system, predicted_class in enumerate(predicted):
             system_and_actual = system * k + actual
             cell_of_row.append(system_and_actual * k + predicted_class)
@@ -733,13 +741,14 @@ class CellCounter:
             for cell in cell_of_row:
                 cell_and_unit = cell * units + unit
                 sums = sums + np.bincount(cell_and_unit, weight, cells * units)
-            # `max_units` limits nothing: sums by unit keep all units
+            # `max_units` has no effect on sums by unit, which keep all units
             return UnitSums(hashes, sums.reshape(cells, units), max_units=0)
-        # (units, cells), sparse, as most cells are empty in a unit; entries at the same position
-        # are added up
+        # The weight of each unit in each cell, (units, cells), sparse, as most cells are empty in a
+        # unit. A row has an entry per system; scipy adds up entries at the same position.
         entries = np.tile(weight, systems)
         positions = (np.tile(unit, systems), np.concatenate(cell_of_row))
         by_unit = sparse.csr_matrix((entries, positions), (units, cells))
+        # single units are kept for methods that need them, if memory allows
         unit_columns = (UnitColumns(hashes, by_unit),) if units <= self.max_units else None
         not_kept = np.zeros(cells)  # means and sums of cubes, see `CellMoments`
         return CellMoments(
@@ -753,7 +762,7 @@ class CellCounter:
 
     def slice_cells(self, counts: CellCounts, layout: Layout) -> SliceCells:
         """The cells of all systems and of each two, and the number of units (or of independent
-        rows), from the sums of all blocks. layout: of the rows.
+        rows). counts: added up over all blocks. layout: of the rows.
         """
         by_system = []
         by_pair = {}
@@ -762,7 +771,7 @@ class CellCounter:
                 by_system.append(self.cells(tally.merged, systems=1).with_weight)
             else:
                 by_pair[first, second] = self.cells(tally.merged, systems=2).with_weight
-        if counts.products:
+        if counts.products:  # one element if rows are clustered, else none
             (products,) = counts.products
             moments = products.moments.around_zero
             n = moments.n
@@ -836,7 +845,7 @@ class DecisionsByThreshold:
             by_threshold.append(
                 SliceCells(
                     classes=2,
-                    # rows may be weighted; the methods hold for unweighted clusters as well
+                    # the rows may be in units, weighted or both; weighted is the general case
                     layout=Layout.WEIGHTED,
                     n=units,
                     by_system=[cells],
@@ -888,6 +897,7 @@ def _error_squares(slice_cells: SliceCells) -> Floats:
     # n times the influence of a row in each of the 4 cells, on FP / n (first line) and on FN / n:
     # 1 in the cell of the error, else 0, less the share; (2, 4)
     influence_of_cell = np.eye(4)[errors] - weight_of_cell[errors, None] / n
+    # `second`: Σ over units of a unit's weight in one cell times its weight in another, (4, 4)
     products = influence_of_cell @ slice_cells.moments.second @ influence_of_cell.T / n**2
     (xx, xy), (_, yy) = products
     # rounding may leave a sum of squares below 0; Σ x y may be negative without rounding
@@ -899,23 +909,26 @@ def _cell_products(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Ite
     (TN, FP, FN, TP), summed over units: (4, 4).
 
     threshold: descending; the last one must not be above the lowest score. unit: the number of each
-    row's unit, below `units`. From one threshold to the next only the units change that have rows
-    with a score in between, so that only their products are replaced.
+    row's unit, below `units`.
+
+    From one threshold to the next only the rows with a score in between change their cell, from TN
+    to FP or from FN to TP. So only the products of the units of these rows are replaced.
     """
     # the cell of a row is 2 · actual + predicted; at first no row is predicted positive
     negative_cell = np.where(rows.actual == 1, 2, 0)
     weights = np.zeros((4, units))  # of each unit in each cell
     np.add.at(weights, (negative_cell, unit), rows.weights)
     products = weights @ weights.T
-    # the number of the first threshold at which each row is predicted positive; both are negated,
-    # as searchsorted needs ascending values
+    # the number of the first threshold at which each row is predicted positive; thresholds and
+    # scores are negated, as searchsorted needs ascending values
     entry = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entry, kind="stable")
-    # the rows that enter at a threshold are neighbours in `order`, and end at the number in `ends`
-    following = np.arange(1, len(threshold) + 1)
-    ends = np.searchsorted(entry[order], following)
+    # the rows that enter at a threshold are neighbours in `order`, up to its place in `ends`
+    next_threshold = np.arange(1, len(threshold) + 1)
+    ends = np.searchsorted(entry[order], next_threshold)
     for entering in np.split(order, ends[:-1]):
-        # these rows are predicted positive from here on: they leave their cell for the next one
+        # These rows are predicted positive from here on: they leave their cell for the next number.
+        # position: of each row's unit among the units that change.
         changing_units, position = np.unique(unit[entering], return_inverse=True)
         before = weights[:, changing_units]
         after = before.copy()

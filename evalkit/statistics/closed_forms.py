@@ -139,9 +139,10 @@ def overlap(
     hits: TP. missed: FN. false: FP. times: the factor of TP. weight: the factor of FN. Weight 1 and
     times 2 give F1 = 2J / (1 + J); weight b² and times 1 + b² give F-beta.
 
-    The Jaccard index J, the share of TP in TP + FN + FP, and the share of FN in FN + FP have
-    Wilson's limits, which are combined by MOVER. With weight 1 the second share has no effect. NaN
-    limits if there is neither a hit nor an error.
+    The metric is a function of two shares: the Jaccard index J, that of TP in TP + FN + FP, and the
+    share of FN in FN + FP. MOVER combines how far the metric moves if one share goes to its Wilson
+    limits and the other stays. With weight 1 the second share has no effect. NaN limits if there is
+    neither a hit nor an error.
 
     >>> e = overlap(8, 1, 1, weight=1.0, times=1.0, level=0.95)
     >>> (e.low, e.high) == (wilson(8, 10).low, wilson(8, 10).high), e.value
@@ -164,8 +165,8 @@ def overlap(
 
     jaccard = wilson(hits, rows, level=level)
     missed_share = wilson(missed, errors, level=level)
-    # Without errors the value is 1 for any share. In the lower limit, which has errors, all of them
-    # are then of the kind that costs more: FN if their weight is above 1, else FP.
+    # Without errors the share of FN is unknown. The value is 1 for any share, but the lower limit
+    # of J has errors. All count as the kind that costs more: FN if their weight is above 1, or FP.
     observed_share = missed_share.value if errors else float(weight > 1)
     value = metric(jaccard.value, observed_share)
     # the metric if one share goes to its limits and the other stays
@@ -173,7 +174,7 @@ def overlap(
     high_by_jaccard = metric(jaccard.high, observed_share)
     low_by_share = value
     high_by_share = value
-    if errors:  # which limit lowers the metric depends on the weight
+    if errors:  # the upper limit of the share lowers the metric if FN weighs more than FP
         at_low = metric(jaccard.value, missed_share.low)
         at_high = metric(jaccard.value, missed_share.high)
         low_by_share = min(at_low, at_high)
@@ -199,11 +200,11 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
     """Σ weight · value of metrics of the same units, with limits by MOVER (method of variance
     estimates recovery).
 
-    The distance of the lower limit is √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = weight (value − lower limit) of
-    each part and rᵢⱼ the correlation of the influence values of two parts; the upper limit
-    likewise. A part whose influence values are all 0 is uncorrelated with the others. NaN limits if
-    a part has none. Zou and Donner 2008, doi:10.1002/sim.3095; with correlations Zou 2008,
-    doi:10.1093/aje/kwn104.
+    estimates: the parts i of the sum. The distance of the lower limit from the value is
+    √Σᵢⱼ rᵢⱼ dᵢ dⱼ, with dᵢ = weight (value − lower limit) of part i and the correlation rᵢⱼ of the
+    influence values of two parts; the upper limit likewise. A part whose influence values are all 0
+    is uncorrelated with the others. NaN limits if a part has none. Zou and Donner 2008,
+    doi:10.1002/sim.3095; with correlations Zou 2008, doi:10.1093/aje/kwn104.
 
     >>> first = WeightedEstimate(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
     >>> second = WeightedEstimate(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
@@ -213,8 +214,9 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
     """
     value = 0.0
     uncorrelated = np.zeros(2)  # squared distances below and above of parts without influence
-    # Vectors Σᵢ dᵢ lᵢ / |lᵢ| over the parts, with the distance dᵢ below (above) and the influence
-    # lᵢ: as rᵢⱼ is lᵢ · lⱼ / |lᵢ| |lⱼ|, the squared length is Σᵢⱼ rᵢⱼ dᵢ dⱼ. None before the first.
+    # With the influence lᵢ of the units on part i, rᵢⱼ is lᵢ · lⱼ / |lᵢ| |lⱼ|. So Σᵢⱼ rᵢⱼ dᵢ dⱼ is
+    # the squared length of the vector Σᵢ dᵢ lᵢ / |lᵢ|. One vector is added up for the distances
+    # below, and one for the distances above; None before the first part tells how long they are.
     below = above = None
     for part in estimates:
         value += part.weight * part.estimate.value
@@ -293,10 +295,11 @@ def _correlation_with_base(
     precision = ratio(hits, picked)
     base = ratio(positives, total)
     depth = ratio(picked, total)
-    # Covariance and variance are sums over rows of products of their influence (delta method). On
-    # the precision it is (y − share_near_cut_off) / picked for a picked row with label y, which
-    # pushes out a row near the cut-off, less the mean of this over all rows. On the base rate it is
-    # (y − base) / total.
+    # By the delta method, covariance and variance are sums over rows of products of influences. A
+    # row with label y moves the base rate by (y − base) / total. If it is picked, it pushes out a
+    # row near the cut-off, and moves the precision by (y − share_near_cut_off) / picked; from this
+    # the mean over all rows is subtracted. The sums follow from the share of picked rows with
+    # y = 1, the precision.
     # the covariance times the number of all rows
     covariance = precision * (1 - share_near_cut_off) - base * (precision - share_near_cut_off)
     # the variance of the precision times the number of picked rows, with what rows add that enter
@@ -405,8 +408,9 @@ def lift_of_few(
     of the recall: for fewer positives than picked rows, as the recall then has most of the error.
 
     hits: positives among the picked rows. positives: among all rows. depth: the share of the n rows
-    that is picked. share_near_cut_off: as in `lift`. The sample size of Wilson's limits is the
-    number of positives whose binomial variance is that of the recall.
+    that is picked. share_near_cut_off: the share of positives among rows near the cut-off score.
+    The sample size of Wilson's limits is the number of positives whose binomial variance is that of
+    the recall.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -415,12 +419,13 @@ def lift_of_few(
     recall = float(ratio(hits, positives))
     negatives = n - positives
     picked_negatives = n * depth - hits
-    # of the four kinds of rows: positives picked or not, then negatives picked or not
+    # four kinds of rows, here and in the arrays below: positives picked or not, negatives likewise
     rows = np.array([hits, positives - hits, picked_negatives, negatives - picked_negatives])
     hit_deviation = np.array([1 - recall, -recall, 0, 0])
     picked_deviation = np.array([1, 0, 1, 0]) - depth
-    # of a row on the recall, times the positives: as the number of picked rows is fixed, a picked
-    # row pushes out another one, near the cut-off
+    # The influence of a row on the recall, times the number of positives. As the number of picked
+    # rows is fixed, a picked row pushes out a row near the cut-off, which is a hit with the
+    # probability share_near_cut_off.
     influence = hit_deviation - share_near_cut_off * picked_deviation
     effective_positives = float(positives)
     if 0 < recall < 1:

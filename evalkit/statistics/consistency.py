@@ -121,8 +121,9 @@ def cell_numbers(weight: Floats, max_cells: int = MAX_BAND_CELLS) -> Ints:
     """Group sorted scores into at most `max_cells` cells of neighbours: the number of each score's
     cell, ascending from 0; each score is a cell if there are few enough. weight: of each score.
 
-    Cells are equally long on the mean of two scales: the rank, and a scale that is logarithmic at
-    both ends, where isotonic regression has its small blocks.
+    Each score gets a position from 0 to 1, and cells divide the positions evenly. The position is
+    the mean of two: by rank, and by the logarithm of the distance in rank from both ends. The
+    second makes cells small at the ends, where isotonic regression has its small blocks.
 
     >>> cell_numbers(np.ones(3)).tolist()
     [0, 1, 2]
@@ -134,7 +135,7 @@ def cell_numbers(weight: Floats, max_cells: int = MAX_BAND_CELLS) -> Ints:
     rank = np.cumsum(weight) - weight / 2  # of the middle of each score's rows
     total = rank[-1] + weight[-1] / 2
     by_rank = rank / total
-    # −1 to 1: logarithmic in the distance from both ends
+    # log_rank: −1 at the start, 1 at the end, steep at both
     from_start = np.log1p(rank)
     from_end = np.log1p(total - rank)
     log_rank = (from_start - from_end) / np.log1p(total)
@@ -184,27 +185,29 @@ def band_of_means(
     table: the `means` of the rows. In each draw the actual value of a row is its forecast plus its
     observed error times a standard normal number, so that neither equal variances nor a
     distribution is assumed (wild bootstrap, doi:10.1214/aos/1176350142). The rows of a unit get the
-    same normal number. If there are more than 4,096 distinct forecasts, neighbours are pooled.
+    same normal number, since their errors depend on one another; so do those of several units if
+    there are more than MAX_GROUPS. If there are more than 4,096 distinct forecasts, neighbours are
+    pooled into cells.
 
     >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
     >>> forecast = np.repeat([2.0, 8.0], 100)
     >>> rows = Rows(rng.normal(forecast), forecast)
-    >>> x, low, high = band_of_means(rows, means(rows), rng=rng, draws=400, level=0.9)
-    >>> x.tolist(), bool((0.1 < x - low).all()), bool((high - x < 0.3).all())
+    >>> mean, low, high = band_of_means(rows, means(rows), rng=rng, draws=400, level=0.9)
+    >>> mean.tolist(), bool((0.1 < mean - low).all()), bool((high - mean < 0.3).all())
     ([2.0, 8.0], True, True)
     """
     error = rows.weights * (rows.actual - rows.scores)
     if rows.unit is None:
-        # table.index: the number of each row's forecast
+        # by forecast: `table.index` is the number of each row's forecast
         squares = np.bincount(table.index, error**2, len(table.weight)).astype(np.float64)
         return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
     cell = cell_numbers(table.weight)  # of each forecast
     cells = int(cell[-1]) + 1
     unit, names = codes(rows.unit)
-    group = unit  # of each row; the rows of a group get the same normal number
+    group = unit  # of each row: the rows that get the same normal number, at first those of a unit
     groups = len(names)
-    if groups > MAX_GROUPS:  # at random, so that units of a group do not resemble each other
+    if groups > MAX_GROUPS:  # put together at random, so that a group's units are not alike
         group_of_unit = rng.integers(MAX_GROUPS, size=len(names))
         group = group_of_unit[unit]
         groups = MAX_GROUPS

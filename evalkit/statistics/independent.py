@@ -75,7 +75,8 @@ def _fieller(treatment: Arm, control: Arm, p: float, level: float) -> Estimate:
     which |t| of (treatment − q · control) equals the quantile, less 1.
 
     p: of the test of no difference; NaN limits if p is NaN. If the control's interval contains 0,
-    the lift's has one infinite limit if p rejects a lift of 0, and two otherwise.
+    quotients of any size are possible. The lift then has two infinite limits, or one if p rejects a
+    lift of 0.
     """
     quotient = float(ratio(treatment.value, control.value))
     value = quotient - 1
@@ -339,7 +340,7 @@ def needs_permutation(first: Floats, second: Floats) -> bool:
     """
     if min(first.size, second.size) < 2:
         return False
-    permuted_units = _less_frequent(np.concatenate([first, second]))
+    permuted_units = _units_off_mode(np.concatenate([first, second]))
     if permuted_units * FEWEST_DRAWS > MAX_UNITS_IN_ALL_DRAWS:
         return False
     # an arm of few units may not show its skewness: the larger estimate decides
@@ -348,14 +349,14 @@ def needs_permutation(first: Floats, second: Floats) -> bool:
     return max(by_arm, pooled) > NOTABLE_SKEWNESS
 
 
-def _less_frequent(values: Floats) -> int:
-    """The number of values that are not the most frequent one; perhaps a larger number if these are
-    more than can be permuted.
+def _units_off_mode(values: Floats) -> int:
+    """The number of values that differ from the most frequent value (mode). If more values differ
+    than can be permuted, the result may be larger than this number.
 
-    With more than twice as many values as can be permuted, the median takes the place of the most
-    frequent value: it is found without a sort. The two are equal if more than half of the units
-    have one value. Otherwise at least half of the units differ from any value, from the median and
-    from the most frequent one alike: too many to permute either way.
+    With more than twice as many values as can be permuted, the median, which is found without a
+    sort, stands in for the mode. If more than half of the units have one value, it is both mode and
+    median. Otherwise at least half of the units differ from any value: too many to permute, whether
+    the median or the mode is left out.
     """
     most_units = MAX_UNITS_IN_ALL_DRAWS // FEWEST_DRAWS
     if values.size > 2 * most_units:
@@ -382,9 +383,9 @@ def studentised(
     test does not reject. Janssen 1997, doi:10.1016/S0167-7152(97)00043-6.
 
     first, second: one value per unit. strata: the stratum of each unit of the first and of the
-    second arm; each stratum must have units of both arms. unit: what a page calls a unit.
-    max_enumerated: up to this number of possible permutations all are visited, above it random ones
-    are drawn.
+    second arm, None if all units are permuted together; each stratum must have units of both arms.
+    unit: what a page calls a unit. max_enumerated: up to this number of possible permutations all
+    are visited, above it random ones are drawn.
 
     >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), c.method
@@ -397,12 +398,10 @@ def studentised(
     units = first_values.size + second_values.size
     variances = permutations.variance(_null_of_difference(0.0))
     observed_variance = variances[0]  # the first permutation is the data
-    # the step of the search for limits; if neither arm varies, any step above 0
-    standard_error = float(np.sqrt(observed_variance)) or 1.0
-    # t of every permutation as a function of the tested difference
-    polynomials = permutations.as_polynomials(
-        _null_of_difference, centre=value, step=standard_error
-    )
+    # the search for limits goes in steps of the standard error; if neither arm varies, of 1
+    step = float(np.sqrt(observed_variance)) or 1.0
+    # t of every permutation as a function of the tested difference: the search tests many
+    polynomials = permutations.as_polynomials(_null_of_difference, centre=value, step=step)
     p = permutations.p
     interval = partial(_difference_interval, polynomials, value, p, units)
     return compare(interval, p, level=level, unit=unit, method=METHOD, tails=permutations.tails)
@@ -478,8 +477,8 @@ def permuted_lift(
 
     first, second: one value per unit, none below 0.
 
-    A limit is infinite if no ratio on its side is rejected; value, limits and p are NaN if the
-    second mean is 0.
+    The upper limit is infinite if no ratio above the observed one is rejected, the lower one is −1
+    if none below it is. Value, limits and p are NaN if the second mean is 0.
 
     >>> c = permuted_lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
     >>> round(c.p_value * 70), round(c.difference.value, 2)
@@ -497,11 +496,13 @@ def permuted_lift(
 
     def null_of_ratio(quotient: float) -> Null:
         """The hypothesis that the first mean is `quotient` times the second."""
-        # x of the first arm is compared with q x of the second. Permutations hold x − c, c the most
-        # frequent value; both sides less q c are (x − c) − (q − 1) c and q (x − c).
+        # The first arm's x are compared with the second arm's q x. Permutations hold x − c, where c
+        # is the most frequent value. Less q c, which changes no difference, the two are
+        # (x − c) − (q − 1) c and q (x − c): so the shift is (q − 1) c.
         return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
-    # the polynomials are exact, whichever three ratios they are interpolated at: here ½, 1 and 1½
+    # At ½, 1 and 1½; any other three ratios would give the same polynomials, as the difference is
+    # linear in the ratio and its variance quadratic.
     polynomials = permutations.as_polynomials(null_of_ratio, centre=1.0, step=0.5)
     interval = partial(_lift_interval, polynomials, observed_ratio, p, units)
     tails = permutations.tails if ratio_exists else None
@@ -581,8 +582,9 @@ class PermutedSums(NamedTuple):
     squares: Floats
 
     def under(self, null: Null) -> ArmSums:
-        """The sums after the hypothesis has made the units of both arms alike: x − shift for x of
-        the first arm, ratio · x for x of the second.
+        """The sums after the hypothesis has made the units of both arms alike: x − shift in place
+        of x for units that were observed in the first arm (treated), ratio · x for those of the
+        second (controls). Each permutation mixes units of both.
         """
         shift = null.shift
         scaled_sum = null.ratio * (self.total - self.treated_sum)  # of the controls
@@ -751,10 +753,15 @@ def _squared_error(arm: ArmSums, n: Floats, weight: Floats) -> Floats:
     rounding = NO_VARIANCE * arm.squares
     deviation_squares = np.where(deviation_squares > rounding, deviation_squares, 0.0)
     of_stratum = weight**2 * deviation_squares / n**2
-    # n / (n − 1) of the whole arm, as a stratum may have a single unit
+    # n / (n − 1) makes a sample variance unbiased; of the whole arm, as a stratum may have one unit
     units = n.sum()
     variance: Floats = of_stratum.sum(axis=0) * units / (units - 1)
     return variance
+
+
+# x and in_first of the units of a stratum -> the sums over the first arm in each permutation except
+# the observed one, (fields of `PermutedSums`, permutations)
+StratumPermutations = Callable[[Floats, Bools], Floats]
 
 
 def _permutations(
@@ -765,7 +772,8 @@ def _permutations(
     max_enumerated: int,
 ) -> Permutations:
     """The permutations of the units of two arms, from their values: all if there are no strata and
-    at most `max_enumerated` permutations, else random ones.
+    at most `max_enumerated` permutations, else random ones. In each stratum the units are permuted
+    by themselves.
 
     first_values, second_values: one value per unit. strata: the stratum of each unit of the first
     and of the second arm; None if all units are permuted together. rng: draws random permutations.
@@ -774,18 +782,15 @@ def _permutations(
     in_first = np.arange(values.size) < first_values.size
     distinct, counts = np.unique(values, return_counts=True)
     most_frequent = distinct[counts.argmax()]
-    x = values - most_frequent  # units with 0 add nothing to the sums of a permutation
+    # as many units as possible then have x = 0, and add nothing to the sums of a permutation
+    x = values - most_frequent
     stratum = np.zeros(x.size, np.int64)  # the number of each unit's stratum
     if strata is not None:
         strata_of_arms = [np.asarray(names) for names in strata]
         stratum, _ = codes(np.concatenate(strata_of_arms))
-    # (x, in_first) of the units of a stratum -> the sums over the first arm in each permutation
-    # except the observed one: the fields of `PermutedSums` in their order, (fields, permutations)
-    sums_of_permutations: Callable[[Floats, Bools], Floats] = _every_permutation
+    permuted_sums: StratumPermutations = _every_permutation
     if strata is not None or comb(x.size, first_values.size) > max_enumerated:
-        permuted_units = max(int(np.count_nonzero(x)), 1)
-        draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
-        sums_of_permutations = partial(_drawn_permutations, draws=draws, rng=rng)
+        permuted_sums = _random_permutations(x, rng)
     first_by_stratum = []  # the sums over the first arm: (fields, permutations) each
     pooled_by_stratum = []  # the sums over both arms: (fields,) each
     for number in range(stratum.max(initial=0) + 1):
@@ -795,13 +800,14 @@ def _permutations(
         columns = _summed_columns(stratum_x, stratum_in_first)  # (units, fields)
         # the first permutation is the data
         observed = columns[stratum_in_first].sum(axis=0)[:, None]
-        permuted = sums_of_permutations(stratum_x, stratum_in_first)
+        permuted = permuted_sums(stratum_x, stratum_in_first)
         first_by_stratum.append(np.hstack([observed, permuted]))
         pooled_by_stratum.append(columns.sum(axis=0))
     first = np.stack(first_by_stratum, axis=1)  # fields × strata × permutations
     # the sums of both arms are the same in every permutation: fields × strata × 1
     pooled = np.array(pooled_by_stratum).T[:, :, None]
     strata_count = len(first_by_stratum)
+    # the units of the first arm and of the second in each stratum
     n = np.bincount(stratum[in_first], minlength=strata_count).astype(np.float64)
     m = np.bincount(stratum[~in_first], minlength=strata_count).astype(np.float64)
     return Permutations(
@@ -811,6 +817,16 @@ def _permutations(
         m=m[:, None],
         most_frequent=float(most_frequent),
     )
+
+
+def _random_permutations(x: Floats, rng: np.random.Generator) -> StratumPermutations:
+    """A function that draws permutations of a stratum: the fewer, the more units are permuted in
+    all, so that the time is bounded. x: of the units of all strata, 0 for those that are not
+    permuted one by one.
+    """
+    permuted_units = max(int(np.count_nonzero(x)), 1)  # not 0: it divides
+    draws = int(np.clip(MAX_UNITS_IN_ALL_DRAWS // permuted_units, FEWEST_DRAWS, MOST_DRAWS))
+    return partial(_drawn_permutations, draws=draws, rng=rng)
 
 
 def _summed_columns(x: Floats, in_first: Bools) -> Floats:
@@ -845,9 +861,10 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
     column per permutation. x, in_first: as for `_summed_columns`. draws: the number of
     permutations.
 
-    Units with the most frequent value have x = 0 and add only to the number of treated units. These
-    units are not drawn one by one: their number in the first arm is drawn, and how many of this
-    number were observed in the first arm.
+    Units with the most frequent value have x = 0, and add only to the number of treated units. So
+    only the other units are drawn one by one, in three steps: how many other units are in the first
+    arm of a permutation (hypergeometric), which ones these are, and how many of the units with
+    x = 0 that fill up the arm are treated (hypergeometric again).
     """
     nonzero = np.flatnonzero(x)
     nonzero_units = nonzero.size
@@ -856,24 +873,24 @@ def _drawn_permutations(x: Floats, in_first: Bools, draws: int, rng: np.random.G
     # sorted, so that the permutations do not depend on the order of the units in the input
     order = np.lexsort([in_first[nonzero], x[nonzero]])
     columns = _summed_columns(x, in_first)[nonzero[order]]
-    # for each permutation, how many of the n units of its first arm are not 0
+    # for each permutation, how many of the n units in its first arm have another x than 0
     nonzero_in_arm = rng.hypergeometric(nonzero_units, zero_units, n, draws)
     unit_numbers = np.arange(nonzero_units, dtype=np.intp)
     blocks = np.split(nonzero_in_arm, range(PERMUTATIONS_AT_ONCE, draws, PERMUTATIONS_AT_ONCE))
     sums = []
     for block in blocks:
-        # a row per permutation: the first units of a random order are in the first arm
+        # a row per permutation: of a random order of the units the first ones are in the first arm
         ranks = rng.permuted(np.tile(unit_numbers, (len(block), 1)), axis=1)
         in_arm = (ranks < block[:, None]).astype(np.float64)
         sums.append(in_arm @ columns)
     fields = np.vstack(sums).T  # of `PermutedSums`
-    is_zero_of_first = in_first & (x == 0)  # as observed
-    zeros_of_first = int(is_zero_of_first.sum())
-    zeros_of_second = zero_units - zeros_of_first
-    # of the units with 0 in the first arm, those that were observed there
-    treated_zeros = rng.hypergeometric(zeros_of_first, zeros_of_second, n - nonzero_in_arm)
+    is_treated_zero = in_first & (x == 0)  # treated: observed in the first arm
+    zeros_treated = int(is_treated_zero.sum())
+    zeros_of_second = zero_units - zeros_treated
+    # how many of the zeros in the first arm of each permutation are treated
+    treated_in_arm = rng.hypergeometric(zeros_treated, zeros_of_second, n - nonzero_in_arm)
     # the first field is `treated`, a number of units; the other sums of zeros are 0
-    fields[0] += treated_zeros
+    fields[0] += treated_in_arm
     return fields
 
 

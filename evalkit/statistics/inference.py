@@ -117,15 +117,16 @@ def _tested(first: Statistic, second: Statistic, options: Options) -> Comparison
     """The difference by the test of the table of methods, its limits cut to the possible
     differences; without a test if one unit has too much of the weight.
 
-    If t does not exist, as the difference is the same for each unit, the limits of both values may
-    take its place, but only for rows and units of rows: other samples, such as time series, keep
-    the result of their own test.
+    t does not exist if the difference is the same for each unit, as t divides by a standard error
+    of 0. Then the difference may follow from the limits of both values, but only for rows and units
+    of rows: other samples, such as time series, keep the result of their own test.
     """
     if first.dominated or second.dominated:
         return methods.no_test(first, second, options, methods.DOMINATED)
     comparison = method(first).test(first, second, options)
-    takes_limits = first.n > 1 and first.layout in ROW_LAYOUTS  # one unit alone is not tested
-    if takes_limits and _lacks_t(comparison):
+    # the limits of both values may stand in for t, but one unit alone is not tested
+    may_use_limits = first.n > 1 and first.layout in ROW_LAYOUTS
+    if may_use_limits and _lacks_t(comparison):
         comparison = _by_limits_if_any(first, second, options, comparison)
     return within_range(comparison, widest=first.metric.high - first.metric.low)
 
@@ -302,8 +303,8 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
     """Yield each component of a mean with its share as weight, its value and limits less its upward
     bias, and its influence by unit.
 
-    If the shares are estimated, one more component follows: of weight 1 and value 0, with the
-    normal limits of the error that the shares add.
+    If the shares are estimated, they vary from sample to sample, and add to the error of the mean.
+    One more component then stands for this error: it has weight 1, value 0 and normal limits.
     """
     for component in statistic.components():
         biased = estimate(component.statistic, options)
@@ -316,7 +317,7 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
         yield WeightedEstimate(component.share, unbiased, component.influence)
     influence = statistic.share_influence()
     if influence is not None:
-        error = float(np.sqrt(influence @ influence))
+        error = float(np.sqrt(influence @ influence))  # the variance is Σ influence²
         # n and method of a component are not used: `mover_mean` takes value and limits
         of_shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
         yield WeightedEstimate(1.0, of_shares, influence)
@@ -345,15 +346,17 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
 
 
 def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
-    """The interval of the harmonic mean of two metrics by MOVER: from how far it moves if one
-    metric goes to its limits and the other stays, for each of the two, with the correlation of
-    their influence values.
+    """The interval of the harmonic mean of two metrics by MOVER.
+
+    For each of the two metrics, the mean is computed at both limits of this metric and the value of
+    the other one. The distances of these means from the value are combined, with the correlation of
+    the influence values of both metrics.
     """
     kind = statistic.kind
     assert isinstance(kind, Harmonic)
     value = statistic.value
     pair = statistic.harmonic_pair()
-    means_at_limits = []  # the harmonic mean with limits, from those of one metric alone
+    means_at_limits = []  # the value of the mean, with its limits if one metric alone varies
     for component, other in zip(pair, reversed(pair), strict=True):
         limits = estimate(component.statistic, options)
         other_value = other.statistic.value
@@ -364,7 +367,8 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
             high=kind.mean(limits.high, other_value),
         )
         means_at_limits.append(WeightedEstimate(1.0, mean_at_limits, component.influence))
-    # `mover_mean` adds up the values, so that its value is twice the harmonic mean
+    # Both weights are 1, as each distance counts in full. `mover_mean` adds up the values too, so
+    # that its value is twice the harmonic mean, and its limits are one mean too high.
     doubled = closed_forms.mover_mean(means_at_limits, n=statistic.n, level=options.level)
     return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
 
@@ -413,11 +417,13 @@ def _coverage_difference(
     """The difference of two class coverages, the shares of rows predicted as classes whose
     precision reaches a target, with limits at this level of confidence.
 
-    The lower limit is that of a smallest difference: share of rows in classes that are known to
-    reach the target by the first system − share of rows in classes that may reach it by the second.
-    The upper limit is that of the largest difference, with the roles exchanged. The tests of the
-    classes are at the same level as the limits. same_decisions: True if both systems predict the
-    same class for every row.
+    Tests at this level sort the classes of each system: some are known to reach the target, and
+    more may reach it. The coverage lies between the share of rows of the known classes and that of
+    the possible ones. So the smallest difference is the known share of the first system − the
+    possible share of the second; its lower limit is the result's. The largest difference, possible
+    − known, gives the upper limit.
+
+    same_decisions: True if both systems predict the same class for every row.
     """
     first_known = first.share(first.known_to_reach_target(level))
     second_known = second.share(second.known_to_reach_target(level))
@@ -484,11 +490,12 @@ class _PredictedClasses:
         if statistic.layout is not Layout.PLAIN:
             rows = np.array([_effective_rows(statistic, number) for number in range(len(rows))])
         above_target = counts.precision(table) - target  # NaN for a class without rows
-        variance = target * (1 - target)
+        variance_of_hit = target * (1 - target)
+        # times √rows the excess has the same deviation for every class
         return cls(
             statistic,
             excess=np.nan_to_num(above_target * np.sqrt(rows)),
-            deviation=float(np.sqrt(variance)),
+            deviation=float(np.sqrt(variance_of_hit)),
             count=int(np.count_nonzero(rows)),
         )
 
@@ -522,10 +529,11 @@ class _PredictedClasses:
 
 def _effective_rows(statistic: RowStatistic, predicted: int) -> float:
     """The effective number of the rows that are predicted as one class, for clustered or weighted
-    rows: with so many independent rows, its precision would have the same standard error.
+    rows: with so many independent rows, the precision of the class would have the same error.
 
     statistic: of class coverage. predicted: the number of the class. If its precision is 0 or 1,
-    there is no error to compare with: then it is Kish's number of units with these rows.
+    the error is 0, and tells no number. Then the result is Kish's number of units that have rows
+    predicted as the class.
     """
     rows = against_rest(statistic.rows, predicted)
     precision = replace(statistic, metric_at_k=MetricAtK(PRECISION), rows=rows)
@@ -929,10 +937,12 @@ def method_names(
     """The names of the methods of some metrics as text, "metric, metric: method; …", grouped by
     method.
 
-    layout: of the sample. name_of: gives the name of a method's interval, or of its test.
-    in_memory: True if the sample has the values of every unit, False if it has sums alone.
-    rechosen: True if thresholds are chosen again on each sample. A metric that transforms another
-    one is named with the other one, "gini (as roc_auc)".
+    A metric that transforms another one has the method of the other one, and is named with it:
+    "gini (as roc_auc)". name_of: gives the name of a method's interval, or of its test.
+
+    The method of a metric depends on three facts of the sample. layout: whether rows are weighted,
+    clustered or neither. in_memory: True if the values of every unit are known, False if only sums
+    are. rechosen: True if thresholds are chosen again on each bootstrap sample.
 
     >>> from evalkit.catalogue.lookup import find_metric
     >>> metrics = [

@@ -68,8 +68,8 @@ def _constant(looks: int, level: float, power: float) -> float:
     """The factor c of the bounds at which the probability of crossing one is 1 − level. Arguments
     as for `_bounds`.
 
-    The factor is the root of log(probability / (1 − level)), nearly a parabola, by the secant
-    method.
+    At the wanted factor log(probability / (1 − level)) is 0. The secant method finds it in a few
+    steps, as the logarithm is nearly a parabola in the factor.
     """
     error = 1 - level
     shape = _shape(looks, power)
@@ -77,10 +77,13 @@ def _constant(looks: int, level: float, power: float) -> float:
     def excess(factor: float) -> float:
         """log(probability of crossing / error), which falls as the factor rises."""
         crossing = crossing_probability(factor * shape)
-        least = error / looks  # by Bonferroni; where the level is nearly 1, rounding may go below
+        # Up to Bonferroni's factor, the last look alone is crossed with at least this probability.
+        # If the level is nearly 1, rounding may go below, even to 0, which has no logarithm.
+        least = error / looks
         return math.log(max(crossing, least) / error)
 
-    # The constant lies between that of the last look alone and Bonferroni's.
+    # the secant method starts from two factors: that of the last look alone, and Bonferroni's; the
+    # wanted one lies between them
     before = intervals.normal_quantile(level)
     factor = intervals.normal_quantile(1 - error / looks)
     excess_before = excess(before)
@@ -121,6 +124,7 @@ def crossing_probability(bounds: Floats) -> float:
         # of the step to each point (rows) from each point before (columns)
         step = points[:, None] - points_before
         step_density = normal_density(step)
+        # of the sum at each point, among the trials that crossed no earlier bound
         density = step_density @ probability
         probability = density * rule.weights * bound
     return float(1 - probability.sum())  # what is left has crossed no bound

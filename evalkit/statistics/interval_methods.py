@@ -257,7 +257,7 @@ def divided(statistic: UnitStatistic, options: Options) -> Estimate:
     if statistic.n > options.limits.flipped:
         return jackknife(statistic, options)
     sums = statistic.sums
-    total = sums.size  # of both systems, by unit
+    total = sums.size  # of both systems, by unit: the denominators of the share
     # numerator − (total − numerator): what this system has more than the other
     terms = Sums(2 * sums.numerator - total, sums.denominator)
     difference = sign_flips_of(terms, statistic.unit, options).difference
@@ -311,15 +311,15 @@ def _kish_freedom(statistic: SpreadStatistic) -> float:
 
 
 def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate:
-    """The observed value of a metric at a threshold that was chosen on the same rows, with t limits
-    for the value that is expected on new rows, because the observed one is too good on average; a
-    limit that does not enclose the observed value is moved to it.
+    """The observed value of a metric at a threshold that was chosen on the same rows. The t limits
+    are those of the value expected on new rows, as the observed one is too good on average. A limit
+    that does not enclose the observed value is moved to it.
 
     The standard error comes from bootstrap samples, on each of which the threshold is chosen again.
-    It is at least that at the fixed threshold: a constraint on recall, for example, leaves recall
-    itself no variation wherever the threshold lies. At an end of the range, for example if every
-    row above the threshold is a hit, the value varies in few bootstrap samples or in none: there
-    the limits are no closer than Wilson's.
+    It is at least that at the fixed threshold: if the threshold is chosen for a given recall, for
+    example, recall hardly varies over the samples. If the value is at an end of the range, for
+    example because every row above the threshold is a hit, it varies in few samples or in none:
+    then the limits are no closer than Wilson's.
     """
     ends = statistic.metric.ends
     error_at_fixed = statistic.spread.error
@@ -338,8 +338,8 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
     estimate = on_new_rows.extended_to(statistic.value)
     if statistic.value not in ends:
         return estimate
-    # With an error of 0 `t_on_range` gives Wilson's limits of freedom + 1 units: of as many as the
-    # smallest group of rows has that the metric depends on.
+    # With an error of 0 `t_on_range` gives Wilson's limits of freedom + 1 units: here of Kish's
+    # number of the smallest group of rows that the metric depends on, such as the positives.
     wilson_limits = t_on_range(statistic, 0.0, options, freedom=statistic.fewest_units - 1)
     return estimate.no_closer_than(wilson_limits)
 
@@ -348,9 +348,10 @@ def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
     """The delta method with degrees of freedom reduced by the kurtosis of the influence values, for
     metrics whose variance may come from a few rows.
 
-    If value and influence are computed together (`joint`), as for R², the scale is the logarithm of
-    the distance to the upper bound, on which R² is nearly symmetric. Other metrics use the scale of
-    their range. If the spread holds no fourth powers of the influence values, this is `delta`.
+    A metric whose kind is `joint`, such as R², is a smooth function of means. Its scale is the
+    logarithm of the distance to the upper bound, on which R² is nearly symmetric. Other metrics use
+    the scale of their range. If the spread holds no fourth powers of the influence values, this is
+    `delta`.
     """
     spread = statistic.spread
     metric = statistic.metric
@@ -358,7 +359,7 @@ def delta_by_kurtosis(statistic: SpreadStatistic, options: Options) -> Estimate:
         return delta(statistic, options)
     low = metric.low
     if metric.kind.joint:
-        low = -np.inf  # leaves the distance to the upper bound alone
+        low = -np.inf  # only the distance to the upper bound then makes the scale
     return t_on_range(
         statistic,
         spread.error,
@@ -373,10 +374,10 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
     """t with the jackknife's error on the logarithm of the distance to the upper bound, for smooth
     functions of means, such as R²: the delta method underestimates the error with few units.
 
-    It is `delta_by_kurtosis` for a single unit, above 20,000 units (`limits.flipped`), and if the
-    metric without one unit is undefined or at the bound, where the logarithm does not exist. For
-    clustered or weighted rows of fewer than FEW_UNITS units the limits are no closer than those of
-    a bootstrap-t.
+    `delta_by_kurtosis` takes its place in three cases: for a single unit; above `limits.flipped`
+    units (20,000), where both agree; and if the metric without one unit is undefined or at the
+    bound, where the logarithm does not exist. For clustered or weighted rows of fewer than
+    FEW_UNITS units the limits are no closer than those of a bootstrap-t.
     """
     if statistic.n > options.limits.flipped:
         return delta_by_kurtosis(statistic, options)
@@ -389,7 +390,8 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
     spread = Spread.from_jackknife(log_distance, kish_number)
     estimate = t_on_range(
         statistic,
-        (high - statistic.value) * spread.error,  # from the log scale back, by the delta method
+        # the error of the logarithm, times the distance, is that of the value (delta method)
+        (high - statistic.value) * spread.error,
         options,
         freedom=spread.kurtosis_freedom(statistic.freedom),
         ends=(-np.inf, high),
@@ -403,13 +405,14 @@ def jackknife_or_delta(statistic: RowStatistic, options: Options) -> Estimate:
 def _with_bootstrap_t(estimate: Estimate, statistic: RowStatistic, options: Options) -> Estimate:
     """The estimate with its limits widened to those of a bootstrap-t where these are farther.
 
-    In samples of few units the estimated variance depends on the value, which t takes as
-    independent; a bootstrap-t repeats the dependence.
+    t takes value and estimated variance as independent. In samples of few units the two depend on
+    each other, and a bootstrap-t repeats the dependence in each of its samples.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.FunctionOfMeans)
     terms = statistic.unit_terms  # (terms, units)
-    sorted_terms = terms[:, np.lexsort(terms[::-1])]  # so the input's order changes no sample
+    # units sorted by their first term, then the next, so that their order changes no sample
+    sorted_terms = terms[:, np.lexsort(terms[::-1])]
     limits = bootstrap.t_limits(
         sorted_terms,
         kind.function,
@@ -572,9 +575,10 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
     """The largest distance between recall and false positive rate over all thresholds (KS), with a
     conservative interval. The sample value is too large on average, as its threshold is chosen.
 
-    The upper limit is Newcombe's (MOVER from Wilson's limits) of the distance at the chosen
-    threshold: like the value it is rather too large. The lower limit is the value less a bootstrap
-    quantile of how much chance and the choice of the threshold add to the distance.
+    The upper limit takes the threshold as given: it is Newcombe's for the distance there (MOVER
+    from Wilson's limits of both rates), and rather too large, like the value. The lower limit is
+    the value less what chance and the choice of the threshold may add to the distance: a quantile
+    of bootstrap samples.
 
     rows_per_weight: the number of independent rows that a weight of 1 represents.
     """
@@ -589,7 +593,7 @@ def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.
     smaller = _wilson_of_rate(fall_out, negatives, options.level)
     if sign < 0:
         larger, smaller = smaller, larger
-    # in (1 − level) / 2 of the resamples the distance rises by more at some threshold
+    # by how much the distance rises at some threshold: in (1 − level) / 2 of the resamples by more
     rise_by_chance = bootstrap.largest_rise(
         table,
         positives=positives,
@@ -642,17 +646,18 @@ def at_base_rate(
     """A metric at a stated base rate with the interval of `interval_of`; without limits if the
     sample has too few negatives.
 
-    At a low base rate the few negatives that score highest decide. How they vary is known well
-    enough from a sample whose negatives, at the stated base rate, come with at least
-    ENOUGH_POSITIVES positives. A base rate that is not below the sample's needs no such number.
+    At a low base rate the few negatives that score highest decide, and the sample must have enough
+    negatives to tell how these few vary. It has enough if a table with as many negatives, at the
+    stated base rate, would have at least ENOUGH_POSITIVES positives. A base rate that is not below
+    the sample's asks for no more than the sample's own interval would, and is not checked.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.AtBaseRate)
     table = statistic.tables.counts  # at or above each score
-    # The positives that come with the negatives of the sample at the stated base rate: at least as
-    # many as the sample has if this rate is not below the sample's.
+    # as many as belong to the sample's negatives at the stated base rate
     positives = kind.positives_of(table)
-    if positives >= ENOUGH_POSITIVES or positives >= table.positives:
+    not_below_sample = positives >= table.positives  # the stated base rate, beside the sample's
+    if positives >= ENOUGH_POSITIVES or not_below_sample:
         return interval_of(statistic, options)
     return no_interval(statistic, options)
 
@@ -757,13 +762,15 @@ def top_precision(statistic: ScoreStatistic, options: Options) -> Estimate:
 
 
 def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
-    """The recall at a false positive rate, with limits from Wilson's of the recall and from the
-    recall at Wilson's limits of the rate, by MOVER: positives and negatives are independent.
+    """The recall at a false positive rate. MOVER combines two independent errors: that of the
+    recall, from the positives (Wilson's limits), and that of the threshold, from the negatives (the
+    recall at Wilson's limits of the rate).
 
-    A sample only tells between the scores of which two negatives the threshold with this rate lies.
-    The value takes the lower of the two scores, which gives the larger recall. The lower limit
-    takes the higher score: the lower limit of the rate is reduced by one negative. If the reduced
-    rate is below 0, as with few expected false positives, the recall may be as low as 0.
+    The true threshold of this rate lies between the scores of two negatives of the sample, anywhere
+    between them. The value takes the lower of the two scores, which gives the larger recall. The
+    lower limit takes the higher score, one negative less: its rate is Wilson's lower limit less
+    1 / negatives. If this is below 0, as with few expected false positives, the recall may be as
+    low as 0.
     """
     kind = statistic.kind
     assert isinstance(kind, score_kinds.RecallAtRate)
@@ -771,7 +778,7 @@ def recall_at_rate(statistic: ScoreStatistic, options: Options) -> Estimate:
     value = statistic.value
     recall = intervals.wilson(value * table.positives, table.positives, level=options.level)
     rate = intervals.wilson(kind.rate * table.negatives, table.negatives, level=options.level)
-    lowest_rate = float(rate.low - ratio(1.0, table.negatives))
+    lowest_rate = float(rate.low - ratio(1.0, table.negatives))  # with one negative less
     rates = [max(lowest_rate, 0.0), rate.high]
     lowest_recall, highest_recall = curves.recall_at_rate(table, rates)
     if lowest_rate < 0:

@@ -495,12 +495,13 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     d = difference
     observed = first_only - second_only
     discordant = first_only + second_only
-    # The maximum-likelihood share of units that are second only, under the hypothesis: the root of
-    # the score equation 2 n share² + linear share − constant = 0.
+    # The maximum-likelihood share of units that are second only, under the hypothesis: the positive
+    # root of the score equation 2 n share² + linear share − constant = 0.
     linear = (2 * n - observed) * d - discordant
     constant = second_only * d * (1 - d)
     discriminant = linear**2 + 8 * n * constant
     share = (np.sqrt(discriminant) - linear) / (4 * n)
+    # the share of first only is share + d, so that this is the sum of both shares, less d²
     variance_of_unit = 2 * share + d * (1 - d)
     return standard_score(observed - n * d, n * variance_of_unit)
 
@@ -585,9 +586,9 @@ def mean_of_losses(
     """The mean of a loss such as log loss, whose value for a wrong prediction of exactly 0 or 1 is
     extremely large (`worst`, a clipped infinity), with an interval that allows for such losses.
 
-    A sample may contain none of them, although they occur. Among the predictions of 0 or 1, whose
-    loss is 0 or `worst`, the share of wrong ones has Wilson's limits; these are combined with the
-    interval of the mean of the other losses by MOVER.
+    A sample may contain none of them, although they occur. Predictions of 0 or 1 are known by their
+    loss of 0 or `worst`, and the share of wrong ones among them has Wilson's limits. These limits
+    are combined with the interval of the mean of the other losses by MOVER.
 
     >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -639,11 +640,12 @@ def certain_predictions(losses: Floats, worst: float) -> CertainPredictions:
 
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[CertainPredictions]:
-    """The predictions of 0 or 1 (certain ones) of two systems on the same units, from their losses,
-    (n,) each: one element per system.
+    """The predictions of 0 or 1 (certain ones) of each of two systems on the same units, less those
+    that both systems make: these add nothing to the difference of the losses.
 
-    A prediction of 0 or 1 that both systems make on a unit adds nothing to the difference of their
-    losses: `sure` leaves it out, `wrong` does not. worst: the loss of a wrong prediction of 0 or 1.
+    first, second: the losses by unit, (n,) each. worst: the loss of a wrong prediction of 0 or 1.
+    Only `sure` leaves out the common predictions. `wrong` still marks them, for callers that set
+    the losses of all wrong predictions to 0.
     """
     first_certain = certain_predictions(first, worst)
     second_certain = certain_predictions(second, worst)
@@ -661,10 +663,11 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """The difference of the mean losses of two systems on the same units, with an interval that
     allows for wrong predictions of 0 or 1, as rare ones have by far the largest loss.
 
-    Three terms are added up, with limits by MOVER: the mean difference of all other losses, with
-    the paired t interval, and for each system the loss of its wrong predictions of 0 or 1, with
-    Wilson's limits of their share. This is the share among the predictions of 0 or 1 on which the
-    two systems are not the same: a common one adds nothing to the difference.
+    Three terms are added up, with limits by MOVER. The first is the mean difference of all other
+    losses, with the paired t interval. The second and the third are, for each system, the loss of
+    its wrong predictions of 0 or 1. A system's limits follow from Wilson's of the share of wrong
+    ones among its predictions of 0 or 1, without those that both systems make on a unit, as they
+    add nothing to the difference.
 
     first, second: the losses by unit, (n,) each. worst: the loss of a wrong prediction of 0 or 1,
     such as that of a probability of 0 for what happens.
@@ -676,12 +679,12 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n = first.size
     first_certain, second_certain = certain_alone(first, second, worst)
-    # wrong predictions of 0 or 1 count as 0 here: their number makes up their own terms
+    # wrong predictions of 0 or 1 count as 0 here: they have terms of their own
     first_rest = np.where(first_certain.wrong, 0.0, first)
     second_rest = np.where(second_certain.wrong, 0.0, second)
     rest = mean_t(first_rest - second_rest, level=level)
+    # units on which both are wrong are in both numbers, and cancel
     wrong_difference = int(first_certain.wrong.sum()) - int(second_certain.wrong.sum())
-    # wrong predictions of both systems cancel in the difference of their numbers
     value = rest.value + worst / n * wrong_difference
     # how far each term of the difference may move it down and up, for MOVER
     reaches = [rest.reach]
@@ -702,9 +705,10 @@ def bounded(
 
     error: the standard error. skew: the skewness of the units. ends: the finite range. The
     effective sample size is the number of zeros and ones whose share would have the same variance
-    (Korn and Graubard, Survey Methodology 1998). One unit with the largest variance that the mean
-    allows is added, because a few units may be equal by chance: the interval has a width even if
-    all are. The quantile is that of t on the degrees of freedom of `hall`.
+    (Korn and Graubard, Survey Methodology 1998). A few units may be equal by chance, and then show
+    no variance: so one unit is added, with the largest variance that the mean allows. The more
+    skewed the units are, the more the error itself varies: the quantile is that of t on fewer
+    degrees of freedom, as in `hall`.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -718,14 +722,14 @@ def bounded(
     if n < 2:
         return Estimate.without_limits(value, level, n, EFFECTIVE_WILSON)
     share = (value - start) / width  # the mean on a range of 0 to 1
-    if share * (1 - share) <= 0:  # every unit is at one end
+    if share * (1 - share) <= 0:  # every unit is at one end: 0 or n of n are at the upper one
         units_at_high = n * float(np.clip(share, 0, 1))
         at_end = wilson(units_at_high, n, level=level)
         limits = Interval(at_end.low, at_end.high)
         method = at_end.method
     else:
-        # The largest variance is p (1 − p), of zeros and ones; p is the mean after a 0 and a 1 were
-        # added, as p (1 − p) would be too small where the mean is near an end.
+        # The largest variance with a mean p is p (1 − p), of zeros and ones. p is the mean after a
+        # 0 and a 1 were added: with a mean near an end p (1 − p) would be too small.
         padded_share = (share * n + 1) / (n + 2)
         largest_variance = padded_share * (1 - padded_share)  # of the added unit
         deviation_squares = n * (n - 1) * (error / width) ** 2  # Σ over the units
@@ -771,12 +775,14 @@ def hall(
     skewness.
 
     value: the mean. error: its standard error. skew: the skewness γ of the units. For skewed values
-    T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / (27
-    n) is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits.
+    T = (mean − μ) / standard error is skewed, with the true mean μ, but g(T) = T +
+    γ (T² / 3 + 1 / 6) / √n + γ² T³ / (27 n) is nearly symmetric. g is increasing, so its inverse at
+    the quantiles of t gives limits of T, and T gives those of μ. With γ = 0 they are Student's.
+
     Far out, where the inverse is very steep, a straight line takes its place: otherwise the limits
-    of a sample of few units could lie endlessly far away. With γ = 0 this is Student's interval.
-    The quantiles have the smaller of n − 1 and 2 n / γ² degrees of freedom, as the error itself
-    varies more for skewed values. Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
+    of a sample of few units could lie endlessly far away. The quantiles have the smaller of n − 1
+    and 2 n / γ² degrees of freedom, as the error itself varies more for skewed values. Hall, JRSS B
+    1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)
     >>> round(e.low, 3), round(e.high, 3)
@@ -785,7 +791,7 @@ def hall(
     check_level(level)
     if n < 2:
         return Estimate.without_limits(value, level, n, method)
-    # T = (value − μ) / error, so that its quantiles give the limits of μ, the upper one the lower
+    # μ = value − error · T: the upper limit of T gives the lower limit of μ
     q = _skewed_quantile(skew, n, level)
     low = value - error * _inverse_of_hall(q, skew, n)
     high = value - error * _inverse_of_hall(-q, skew, n)
@@ -793,19 +799,19 @@ def hall(
 
 
 def _inverse_of_hall(q: float, skew: float, n: int) -> float:
-    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ · ((1 + γ u)^(1/3) − 1) with the
-    skewness γ and u = q / √n − γ / (6 n).
+    """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ · (r − 1) with the skewness γ, the cube
+    root r of x = 1 + γ u and u = q / √n − γ / (6 n). As r³ − 1 is γ u, the same T is
+    3 √n u / (r² + r + 1), in which γ may be 0.
 
-    Towards 0 the cube root becomes ever steeper, so that in a few samples a limit would lie very
-    far out. Where the root is below BEND a straight line with the slope SLOPE takes its place, down
-    to 0: a line in 1 + γ u, the cube of the root, which meets the cube root at BEND.
+    Towards x = 0 the cube root becomes ever steeper, so that in a few samples a limit would lie
+    very far out. Where r would be below BEND, a straight line in x takes its place in the divisor:
+    it has the slope SLOPE and ends at 0.
     """
     u = q / np.sqrt(n) - skew / (6 * n)
-    cube = 1 + skew * u
-    below_bend = BEND**3 - cube
+    x = 1 + skew * u
+    below_bend = BEND**3 - x
     line = max(BEND - SLOPE * below_bend, 0.0)
-    root = np.cbrt(cube) if below_bend < 0 else line
-    # root − 1 is (root³ − 1) / (root² + root + 1), and root³ − 1 is γ u: γ, which may be 0, cancels
+    root = np.cbrt(x) if below_bend < 0 else line
     divisor = root**2 + root + 1
     t = 3 * np.sqrt(n) * u / divisor
     return float(t)

@@ -80,19 +80,22 @@ class LabelPlan:
         return self._fewest(self.variance_of_labels, width, level)
 
     def _fewest(self, variance: Callable[[Floats], Floats], width: float, level: float) -> float:
-        """The fewest labels with which t limits at this level are at most `width` apart; NaN if no
-        number is enough. variance: numbers of labels -> the variance of the mean with each.
+        """The fewest labels with which t limits at this level are at most `width` apart; NaN if
+        labels of all units are not enough.
+
+        variance: numbers of labels -> the variance of the mean with each. t has LOST_FREEDOM
+        degrees of freedom less than there are labels.
         """
         from scipy.special import stdtrit
 
-        # every possible number: with fewer labels t has no degrees of freedom
+        # every possible number of labels: with fewer ones t has no degrees of freedom
         numbers = np.arange(LOST_FREEDOM + 1, self.units + 1, dtype=np.float64)
         quantile = stdtrit(numbers - LOST_FREEDOM, (1 + level) / 2)
         widths = 2 * quantile * np.sqrt(variance(numbers))
         enough = np.flatnonzero(widths <= width)
         if enough.size == 0:
             return np.nan
-        return float(numbers[enough[0]])
+        return float(numbers[enough[0]])  # numbers ascend: the first one is the fewest
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +188,10 @@ class JudgedStatistic(UnitStatistic):
         """How far each unit moves the corrected mean, (units,); 0 for units without a score.
 
         Σ influence² is the variance of the mean; if units are clustered, their influence is first
-        added up by cluster. The labelled units lose degrees of freedom to their mean and to the
-        judge's weight, and their number of clusters counts; the others lose one, to their mean.
+        added up by cluster. The corrected mean is the mean correction of the labelled units plus
+        the mean of weight · score of the unlabelled ones. The variance of the first has as many
+        degrees of freedom as there are labelled clusters less 2, for its mean and the estimated
+        weight; that of the second has the number of unlabelled units less 1, for its mean.
         """
         influence = np.zeros(len(self.score))
         if self.labelled.any():

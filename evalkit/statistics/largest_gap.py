@@ -75,7 +75,10 @@ class NormalGroups:
         cls, value: Floats, error: Floats, correlation: Floats, rng: np.random.Generator
     ) -> NormalGroups:
         """The groups with these values and standard errors, (groups,) each, and with normal errors
-        drawn by `rng`. correlation: of the errors of two groups, (groups, groups).
+        drawn by `rng`. correlation: of the errors of each two groups, (groups, groups).
+
+        The standard error of a difference is at least RELATIVE times the largest value, since T
+        divides by it.
         """
         covariance = correlation * np.outer(error, error)
         variance = np.diag(covariance)
@@ -84,10 +87,11 @@ class NormalGroups:
         errors = rng.multivariate_normal(
             no_error, covariance, DRAWS, check_valid="ignore", method="eigh"
         )
-        noise = np.concatenate([errors, -errors])  # with the mirror image of each draw
+        # each draw also with opposite signs: the drawn distribution is symmetric, as the normal is
+        noise = np.concatenate([errors, -errors])
         pair_variance = variance[:, None] + variance - 2 * covariance  # of the difference of two
         magnitude = np.abs(value).max()
-        least_error = RELATIVE * magnitude + np.finfo(float).tiny  # not 0: it divides
+        least_error = RELATIVE * magnitude + np.finfo(float).tiny  # not 0 if all values are 0
         pair_error = np.sqrt(np.maximum(pair_variance, 0))
         pair_error = np.maximum(pair_error, least_error)
         return cls(value, variance, noise, pair_error)
@@ -98,14 +102,15 @@ class NormalGroups:
         return float(np.ptp(self.value))
 
     def limit_distances(self, level: float) -> LimitDistances:
-        """How many standard errors the limits at this level lie below and above the difference of
-        each pair of groups, so that the farthest limits of all pairs are those of the largest gap.
+        """How many standard errors the limits of each pair of groups lie below and above the
+        difference of the pair: the largest lower limit of all pairs, and the largest upper limit,
+        are then the limits of the largest gap at this level.
 
-        Two groups are a single pair, with normal limits. With more groups, the upper limit is at
-        least the half width of the widest normal interval of a pair (`widest`). A true gap below
-        `widest` is thus never above the upper limit: only the lower limit can miss it, and may do
-        so with the whole error probability, 1 − level. A wider true gap can be missed by both
-        limits, each with half of this probability.
+        Two groups are a single pair, with normal limits. With more groups the limits of the gap
+        follow from tests of true gaps, and the tests have to share the error probability 1 − level.
+        The upper limit is never below `widest`, the half width of the widest normal interval of a
+        pair. So only the lower limit can miss a true gap below `widest`: its test takes the whole
+        probability. Either limit can miss a wider gap: each test takes half.
         """
         z = normal_quantile(level)
         if len(self.value) == 2:
@@ -116,15 +121,16 @@ class NormalGroups:
         high = max(self._upper_limit_of_gap(half_error), widest)
         low = self._lower_limit_of_gap(whole_error)
         if low >= widest:
-            # gaps below `widest` are rejected already, wider ones are to be rejected at half_error
+            # every gap below `widest` is rejected; wider gaps are tested again, at half_error
             low = max(self._lower_limit_of_gap(half_error), widest)
-        # equal groups, a true gap of 0, are tested with the errors that they would have
+        # A true gap of 0, all groups equal, is tested with the errors that equal groups would have.
         groups_if_equal = self.if_equal or self
         may_be_equal = groups_if_equal._p_above(0.0) >= whole_error
-        # T(θ) is the largest of (difference − θ) / standard error. So if the lower limit of each
-        # pair lies T(low) standard errors below its difference, the largest of them is `low`. With
-        # upper limits −T(high) standard errors above, the largest of them is `high`.
-        below = np.inf  # for a lower limit of 0: then no pair may have one above 0
+        # From limits of the gap to distances: T(θ) is the largest of (difference − θ) / error over
+        # all pairs, so that the largest of (difference − T(θ) · error) is θ. With lower limits
+        # T(low) errors below the differences, the largest lower limit is thus `low`; with upper
+        # limits −T(high) errors above them, the largest upper limit is `high`.
+        below = np.inf  # all groups may be equal: no pair has a lower limit above 0
         if not may_be_equal:
             below = self._test_statistic(low)
         return LimitDistances(below, above=-self._test_statistic(high))
@@ -270,9 +276,10 @@ def largest_gap(
     """The highest less the lowest of the groups' values with limits that allow for having picked
     both; groups without a value are left out. None below two groups with one.
 
-    `equivalence` is the interval at level 1 − 2α. If the standard error of a group is unknown, the
-    gap has no upper limit (NaN), and the lower one is 0. rng: draws the errors from which the
-    limits follow.
+    Each limit is the largest one of all pairs of groups, from the intervals of the pairs at levels
+    that allow for the picking. `equivalence` has the limits at level 1 − 2α. If the standard error
+    of a group is unknown, the upper limit is NaN and the lower one 0. rng: draws the errors of the
+    groups, from which the levels of the pairs follow.
 
     >>> from evalkit.statistics.groups import GroupShares
     >>> shares = GroupShares(np.array([56.0, 48.0]), np.array([70.0, 80.0]))
@@ -298,19 +305,19 @@ def largest_gap(
     is_pair = defined[:, None] & defined & ~np.eye(len(values), dtype=bool)
 
     def estimate_at(level_of_limits: float) -> Estimate:
-        """The gap with limits at this level: the largest lower and the largest upper limit of all
-        pairs, from the groups' own intervals of differences.
+        """The gap with limits at this level.
 
-        Their levels are not this one. Each is the level of a normal interval that reaches as many
-        standard errors as `limit_distances` says.
+        `limit_distances` says how many standard errors the limits of the pairs must lie from their
+        differences. A normal interval has this reach at some level (`_level_of`), and the pairs get
+        their own intervals, such as Miettinen and Nurminen's of shares, there.
         """
         distances = normal.limit_distances(level_of_limits)
-        low = 0.0  # also if `below` is infinite: then all groups may be equal
-        if np.isfinite(distances.below):
-            differences = groups.differences(_level_of(distances.below))
-            low = float(differences.low[is_pair].max(initial=0.0))
-        differences = groups.differences(_level_of(distances.above))
-        high = float(differences.high[is_pair].max())
+        low = 0.0
+        if np.isfinite(distances.below):  # infinite if all groups may be equal: the limit is 0
+            for_low = groups.differences(_level_of(distances.below))
+            low = float(for_low.low[is_pair].max(initial=0.0))
+        for_high = groups.differences(_level_of(distances.above))
+        high = float(for_high.high[is_pair].max())
         return Estimate(gap, low, high, level_of_limits, n=count, method=METHOD)
 
     estimate = estimate_at(level)

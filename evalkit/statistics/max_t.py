@@ -76,8 +76,11 @@ def max_t_of_sums(
     """`max_t` from sums, for so many units that sign-flip sums are normally distributed.
 
     total: the sum of each column of differences, (m,). gram: the sums of products of each two
-    columns, (m, m). Under joint sign flips the sums have mean 0 and covariance `gram`; normal draws
-    with this covariance take their place. Result: the adjusted p-value of each column, (m,).
+    columns, (m, m). Result: the adjusted p-value of each column, (m,).
+
+    Under joint sign flips the sums have mean 0 and covariance `gram`. So the statistics, which are
+    the sums / √Σ d², are drawn as normal numbers with the correlations of `gram`. As in `max_t`, a
+    column is compared with the largest statistic among itself and the less extreme columns.
 
     >>> d = np.random.default_rng(2).normal(0.05, 1, (2000, 2))
     >>> p = max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
@@ -93,16 +96,18 @@ def max_t_of_sums(
     eigenvalues, eigenvectors = np.linalg.eigh(correlation[np.ix_(order, order)])
     # root @ rootᵀ is the correlation; rounding may leave an eigenvalue below 0
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    bound = observed[order, None]
-    bound = bound - signflip.TIE * np.abs(bound)  # a draw that is equal but for rounding counts
-    extreme_draws = np.zeros(m, np.int64)
-    block = max(1, signflip.MAX_SUMS_HELD // m)  # draws at once
-    for start in range(0, draws, block):
-        normal = rng.standard_normal((m, min(block, draws - start)))
-        largest = alternative.evidence(root @ normal)  # columns × draws
-        # step-down: the largest of each column and those after it, which are less extreme
-        np.maximum.accumulate(largest[::-1], axis=0, out=largest[::-1])
-        extreme_draws += np.sum(largest >= bound, axis=1)
+    sorted_observed = observed[order, None]
+    # lowered by the rounding error, so that a draw which is equal but for rounding counts
+    reached = sorted_observed - signflip.TIE * np.abs(sorted_observed)
+    extreme_draws = np.zeros(m, np.int64)  # by column, from the most extreme one on
+    draws_at_once = max(1, signflip.MAX_SUMS_HELD // m)
+    for start in range(0, draws, draws_at_once):
+        normal = rng.standard_normal((m, min(draws_at_once, draws - start)))
+        statistics = alternative.evidence(root @ normal)  # columns × draws
+        # step-down: each row becomes the largest of its column and of the less extreme ones after
+        from_last = statistics[::-1]
+        np.maximum.accumulate(from_last, axis=0, out=from_last)
+        extreme_draws += np.sum(statistics >= reached, axis=1)
     adjusted = np.empty(m)
     # the data count as a draw; a p-value is at least that of each more extreme column
     adjusted[order] = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
@@ -152,13 +157,13 @@ class ColumnPairs:
     ) -> ColumnPairs:
         """The pairs of columns of a table, (rows, columns).
 
-        first, second: the column numbers of each pair, (m,) each. metric: the number of each
-        column's metric, (columns,), None if all columns have the same; both columns of a pair have
-        the same metric. add_up: (rows, k) -> (n, k), adds up the rows of each unit, if units have
-        several. Raises InputError for a value that is not finite.
+        first, second: the column numbers of each pair, (m,) each; both columns of a pair have the
+        same metric. metric: the number of each column's metric, (columns,); None if all columns
+        have the same. add_up: (rows, k) -> (n, k), adds up the rows of each unit; by default each
+        row is a unit. Raises InputError for a value that is not finite.
 
-        `values` are the table less, in each row, the mean of the columns of the same metric: the
-        differences stay, and sums keep more digits.
+        In each row of `values` the mean of the columns of the same metric is subtracted. It cancels
+        in the difference of two columns, and sums of the smaller numbers keep more digits.
 
         >>> table = np.array([[1.0, 4.0], [3.0, 3.0]])
         >>> pairs = ColumnPairs.from_table(table, np.array([0]), np.array([1]))
@@ -176,7 +181,7 @@ class ColumnPairs:
 
         def differences(pairs: Ints) -> Floats:
             """The differences of the pairs with these numbers, added up by unit: (n, k). They come
-            from the table, as `values` have a rounding error.
+            from the table, as the mean subtracted from `values` adds a rounding error.
             """
             minuend = np.take(table, first[pairs], axis=1)
             subtrahend = np.take(table, second[pairs], axis=1)
@@ -236,21 +241,7 @@ def adjusted(
     array([0.  , 0.  , 0.17])
     """
     units = _unit_order(pairs)  # sorted, so that the input's order of units changes no p-value
-    m = len(pairs)
-    norm = np.empty(m)  # √Σ d² of each pair
-    observed = np.empty(m)  # its statistic, such as |Σ d| / √Σ d²
-    pairs_at_once = max(DIFFERENCES_AT_ONCE // len(units), 2)
-    for block in _blocks(m, pairs_at_once):
-        numbers = np.arange(block.start, block.stop)
-        differences = pairs.differences(numbers)[units]
-        finite("differences", differences.ravel())
-        norm[block] = np.sqrt(np.sum(differences**2, axis=0))
-        # a column of zeros stays 0: then every draw is as extreme, and p is 1
-        scaled = np.divide(differences, norm[block], out=differences, where=norm[block] != 0)
-        statistic = alternative.evidence(scaled.sum(axis=0))
-        # lowered by the rounding error, so that a draw which is equal but for rounding counts
-        relative_rounding = signflip.TIE * np.abs(statistic)
-        observed[block] = statistic - relative_rounding - signflip.TIE
+    norm, observed = _observed_statistics(pairs, units, alternative)
     order = np.argsort(-observed, kind="stable")  # the most extreme pair first
     counts = count_extreme(
         pairs.take(order, units),
@@ -260,10 +251,46 @@ def adjusted(
         draws=draws,
         alternative=alternative,
     )
-    p = np.empty(m)
+    p = np.empty(len(pairs))
     # the data count as a draw; a p-value is at least that of each more extreme pair
     p[order] = np.maximum.accumulate((1 + counts.extreme) / (1 + counts.draws))
     return p
+
+
+class ObservedStatistics(NamedTuple):
+    """Of each pair in the data, (m,) each. norm: √Σ d², with the pair's differences d by unit.
+    statistic: |Σ d| / norm, or Σ d / norm or −Σ d / norm for a one-sided alternative, less its
+    rounding error.
+    """
+
+    norm: Floats
+    statistic: Floats
+
+
+def _observed_statistics(
+    pairs: ColumnPairs, units: Ints, alternative: Alternative
+) -> ObservedStatistics:
+    """The statistics of all pairs, with the differences of some pairs in memory at a time. units:
+    the order in which the differences of units are added up. Raises InputError for a difference
+    that is not finite.
+    """
+    m = len(pairs)
+    norm = np.empty(m)
+    observed = np.empty(m)
+    pairs_at_once = max(DIFFERENCES_AT_ONCE // len(units), 2)
+    for block in _blocks(m, pairs_at_once):
+        numbers = np.arange(block.start, block.stop)
+        differences = pairs.differences(numbers)[units]
+        finite("differences", differences.ravel())
+        norm[block] = np.sqrt(np.sum(differences**2, axis=0))
+        # a pair without any difference stays 0: then every draw is as extreme, and p is 1
+        scaled = np.divide(differences, norm[block], out=differences, where=norm[block] != 0)
+        statistic = alternative.evidence(scaled.sum(axis=0))
+        # Lowered by the rounding error, so that a draw which is equal but for rounding counts. Its
+        # second part does not fall with the statistic: the scaled differences have the length 1.
+        relative_rounding = signflip.TIE * np.abs(statistic)
+        observed[block] = statistic - relative_rounding - signflip.TIE
+    return ObservedStatistics(norm, observed)
 
 
 def _unit_order(pairs: ColumnPairs) -> Ints:
@@ -325,12 +352,13 @@ def count_extreme(
 
     A pair's statistic is |Σ ± d| / norm, with its differences d by unit; for a one-sided
     alternative it is Σ ± d / norm, or −Σ ± d / norm. pairs: the most extreme first. norm: √Σ d² of
-    each, (m,). observed: the statistic of each in the data, (m,).
+    each, (m,). observed: the statistic of each in the data, (m,), in the direction of the
+    alternative.
 
-    At most 20 units have all their sign vectors visited, except the data's, which flips no sign. A
-    vector and its opposite have the same |Σ ± d|, so that one of the two is enough, in all
-    2^(n − 1) − 1; a one-sided alternative counts both. With more units at least `draws` random
-    vectors are drawn.
+    Up to 20 units, all sign vectors are visited. The vector that flips no sign is left out: it is
+    the data, which the caller counts. Of a vector and its opposite one is visited, in all
+    2^(n − 1) − 1. Both have the same |Σ ± d|; for a one-sided alternative each visit counts as two
+    vectors, with Σ ± d and with −Σ ± d. With more units at least `draws` random vectors are drawn.
 
     >>> pairs = ColumnPairs.from_differences(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> rng = np.random.default_rng(1)
@@ -339,6 +367,7 @@ def count_extreme(
     """
     n = len(pairs.values)
     m = len(pairs)
+    # what is made of each drawn sum; `observed` has the direction of the alternative already
     all_evidence = ONE_SIDED if alternative.one_sided else TWO_SIDED
     visits_all = n <= signflip.MAX_ENUMERATED_UNITS
     signs = _sign_vectors(n, m, rng, draws)
@@ -359,8 +388,7 @@ def count_extreme(
                 extreme += counts.extreme
                 counted += counts.draws
     if alternative.one_sided and visits_all:
-        # The enumeration leaves out the vector of the data, which flips no sign, as the caller
-        # counts it. Its opposite, which flips all signs, is still missing.
+        # the vector that flips all signs, which was not visited, as it is the opposite of the data
         opposite_of_data = count_block(_sums_of_data, evidence=np.negative)
         extreme += opposite_of_data.extreme
         counted += 1
@@ -449,23 +477,25 @@ def _count_extreme_of_block(
     """The counts of `count_extreme` over the sign vectors of one block.
 
     signed_sums: columns -> their sums with the signs of each vector of the block, (columns, draws).
-    from_differences: a mask of the pairs whose sums are taken from their differences, see
-    `ColumnPairs.loses_digits`. inverse_norm: 1 / √Σ d² of each pair, 0 for one without differences.
-    observed: the statistic of each pair in the data, (m,). evidence: writes |sum|, sum or −sum to
-    `out`. Pairs are compared some at a time, beginning with the last ones, since each needs the
-    largest statistic of all later ones.
+    The signed sum of a pair is the difference of the sums of its two columns; for the pairs of the
+    mask `from_differences` it is made from the pair's differences, see `ColumnPairs.loses_digits`.
+    inverse_norm: 1 / √Σ d² of each pair, 0 if all its d are 0. observed: the statistic of each pair
+    in the data, (m,). evidence: writes |sum|, sum or −sum to `out`.
+
+    Each pair is compared with the largest statistic of itself and all later pairs. So pairs are
+    taken some at a time, from the last ones on, and `largest_after` carries the maximum along.
     """
     column_sums = signed_sums(pairs.values)
     draws = column_sums.shape[1]
     m = len(pairs)
     extreme = np.zeros(m, np.int64)
-    largest_after = np.full(draws, -np.inf)  # in each draw, of the pairs after the block
+    largest_after = np.full(draws, -np.inf)  # of the pairs after `block`, in each draw
     pairs_at_once = max(COMPARED_AT_ONCE // max(draws, 1), 1)
     for stop in range(m, 0, -pairs_at_once):
         block = slice(max(stop - pairs_at_once, 0), stop)  # of pairs
         sums = column_sums[pairs.first[block]]
         sums -= column_sums[pairs.second[block]]
-        inexact = np.flatnonzero(from_differences[block])  # by number within the block
+        inexact = np.flatnonzero(from_differences[block])  # numbers within `block`
         if inexact.size:
             sums[inexact] = signed_sums(pairs.differences(block.start + inexact))
         # the statistics take the memory of the sums, which are not needed any more
