@@ -234,9 +234,10 @@ def test_no_unit_that_differs_is_the_whole_of_both_tails():
 # Families -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mean", [0.3, -0.3])
 @pytest.mark.parametrize("side", SIDES)
-def test_max_t_of_few_units_counts_every_sign_vector(side):
-    d = rng().normal(0.3, 1, (6, 3))
+def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
+    d = rng().normal(mean, 1, (6, 3))
     size = np.sqrt((d**2).sum(axis=0))
     signs = 1.0 - 2.0 * (np.arange(2**6)[:, None] >> np.arange(6) & 1)
     drawn = side.evidence(signs @ d / size)

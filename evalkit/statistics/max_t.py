@@ -388,8 +388,12 @@ def count_extreme(
                 extreme += counts.extreme
                 counted += counts.draws
     if alternative.one_sided and visits_all:
-        # the vector that flips all signs, which was not visited, as it is the opposite of the data
-        opposite_of_data = count_block(_sums_of_data, evidence=np.negative)
+        # The vector that flips all signs was not visited, as it is the opposite of the data: its
+        # sums are −Σ d, of which the alternative "less" takes −(−Σ d).
+        evidence_of_opposite: Evidence = np.negative
+        if alternative is Alternative.LESS:
+            evidence_of_opposite = np.positive
+        opposite_of_data = count_block(_sums_of_data, evidence=evidence_of_opposite)
         extreme += opposite_of_data.extreme
         counted += 1
     return ExtremeCounts(extreme, counted)
