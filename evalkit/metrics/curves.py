@@ -158,9 +158,9 @@ def thin(c: Counts, points: int = 1000) -> Counts:
     """
     if len(c.threshold) <= points:
         return c
-    # Rates that are to be reached: a quarter of the points evenly, a quarter from one row on by
-    # equal factors. For each rate the first threshold is taken at which recall reaches it, and the
-    # first at which the false positive rate does.
+    # For each of some rates the first threshold is taken at which recall reaches it, and the first
+    # at which the false positive rate does. One half of the rates, a quarter of the points, are
+    # even from 0 to 1. The others grow by equal factors from 1 / number of rows to 1.
     even = np.linspace(0, 1, points // 4)
     dense_at_top = np.geomspace(1 / c.total, 1, points // 4)
     rate = np.append(even, dense_at_top)
@@ -509,26 +509,26 @@ def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    # the scores within the grid are c.threshold[start:stop], highest first; searchsorted needs them
-    # ascending, so that both are negated
+    # The scores within the grid are c.threshold[start:stop], highest first. searchsorted needs
+    # ascending numbers, so that scores and ends of the grid are negated.
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
     descending_score = c.threshold[start:stop]
     cost_of_false_positive = odds(descending_score)
-    # element i of these has the rows above threshold i, element i + 1 those at or above it
+    # element i has the count above threshold i, element i + 1 the count at or above it
     tp = np.append(0, c.tp)
     fp = np.append(0, c.fp)
     above = slice(start, stop)
     at_or_above = slice(start + 1, stop + 1)
     benefit_at = _benefit(tp[at_or_above], fp[at_or_above], cost_of_false_positive, c.total)
     benefit_above = _benefit(tp[above], fp[above], cost_of_false_positive, c.total)
-    score = descending_score[::-1]
-    # two points for each score, lowest scores first
+    ascending_score = descending_score[::-1]
+    # two points for each score, lowest scores first: at the score, then just above it
     pairs = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1)
     benefit = pairs.ravel()
-    # insert the points of the grid between the pairs of points of the scores
-    position = 2 * np.searchsorted(score, grid)
+    # A point of the grid is inserted behind the two points of each lower score.
+    position = 2 * np.searchsorted(ascending_score, grid)
     return NetBenefitCurve(
-        probability=np.insert(np.repeat(score, 2), position, grid),
+        probability=np.insert(np.repeat(ascending_score, 2), position, grid),
         net_benefit=np.insert(benefit, position, net_benefit(c, grid)),
     )
 
