@@ -40,9 +40,10 @@ def brier_skill_influence(c: Counts) -> Floats:
     """The influence on the Brier skill of a positive (first row) and of a negative (second row) at
     each threshold; shape (2, thresholds).
 
-    The skill is 1 − B / U, with the Brier score B, a mean of losses l, and U = r (1 − r), the Brier
-    score of the base rate r, a mean of labels. A row adds (l − B) / n to B, and (1 − 2 r)(label −
-    r) / n to U, so that it adds (−(l − B) / U + B (1 − 2 r)(label − r) / U²) / n to the skill.
+    The skill is 1 − B / U. B is the Brier score, the mean of the losses l. U = r (1 − r) is the
+    Brier score of always predicting the base rate r, the mean of the labels. A row adds (l − B) / n
+    to B, and (1 − 2 r)(label − r) / n to U. So it adds (−(l − B) / U + B (1 − 2 r)(label − r) / U²)
+    / n to the skill.
 
     >>> from evalkit.metrics.counts import count
     >>> brier_skill_influence(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
@@ -54,8 +55,8 @@ def brier_skill_influence(c: Counts) -> Floats:
     # of positives (first row) and negatives (second row)
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
     label = np.array([[1.0], [0.0]])
-    # the formula above times U in the numerator and in the denominator
-    slope_of_u = 1 - 2 * r
+    # the formula above, with its numerator and denominator multiplied by U
+    slope_of_u = 1 - 2 * r  # by r
     from_uncertainty = ratio(b * slope_of_u, u) * (label - r)
     return ratio(b - loss + from_uncertainty, c.total * r * (1 - r))
 

@@ -510,8 +510,9 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
     """The unit in which weights are counted as whole numbers, a power of two: sums of whole numbers
     are independent of their order.
 
-    largest: the largest weight, above 0. integers: True if all weights are whole numbers: the unit
-    is 1. Otherwise it is the smallest for which `rows` times the largest weight fits 62 bits.
+    largest: the largest weight, above 0. rows: their number. integers: True if all weights are
+    whole numbers. The unit is then 1. Otherwise it is as small as possible while the sum of all
+    weights, in units, surely fits 62 bits.
 
     >>> scale_of(3.0, 1000, integers=True), scale_of(2.5, 1000, integers=False) == 2.0**-50
     (1.0, True)

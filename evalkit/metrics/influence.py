@@ -235,8 +235,8 @@ def widest_gap(c: Counts) -> WidestGap:
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
-    widest_of_runs = [rate_gap(c, run) for run in runs]
-    widest_run = int(np.argmax(widest_of_runs))
+    largest_distances = [rate_gap(c, run) for run in runs]
+    widest_run = int(np.argmax(largest_distances))  # the first one if several tie
     run = runs[widest_run]
     gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
@@ -416,22 +416,24 @@ def derivatives(c: Counts, metric: Metric) -> Derivatives:
     """
     step = 1e-4 * c.total  # the added weight: small, but far above rounding error
     value = metric(c)
-    k = len(c.threshold)
+    n = len(c.threshold)
     if np.isnan(value):
-        return Derivatives(np.full(k, np.nan), np.full(k, np.nan))
-    # counts are cumulative: weight at threshold i (row i) is added there and at all lower ones
-    added = np.zeros((k, k))
-    added[np.triu_indices(k)] = step
-    with_positive = np.empty(k)
-    with_negative = np.empty(k)
-    for i, row in enumerate(added):
-        more_positives = replace(c, tp=c.tp + row, positives=c.positives + step)
-        more_negatives = replace(c, fp=c.fp + row, negatives=c.negatives + step)
+        return Derivatives(np.full(n, np.nan), np.full(n, np.nan))
+    # Row i: what weight at threshold i adds to the counts. They are cumulative, so that it counts
+    # there and at all lower thresholds.
+    added_to_counts = np.zeros((n, n))
+    added_to_counts[np.triu_indices(n)] = step
+    with_positive = np.empty(n)  # the metric with weight of a positive added at each threshold
+    with_negative = np.empty(n)
+    for i, added in enumerate(added_to_counts):
+        more_positives = replace(c, tp=c.tp + added, positives=c.positives + step)
+        more_negatives = replace(c, fp=c.fp + added, negatives=c.negatives + step)
         with_positive[i] = metric(more_positives)
         with_negative[i] = metric(more_negatives)
     by_positive = (with_positive - value) / step
     by_negative = (with_negative - value) / step
-    # a rate does not change if all weights grow alike: without error the mean would be 0
+    # A metric does not change if all weights grow alike: without the error of the numerical
+    # derivatives their mean over the rows would be 0.
     total = np.dot(c.positive, by_positive) + np.dot(c.negative, by_negative)
     mean = total / c.total
     return Derivatives(by_positive - mean, by_negative - mean)

@@ -218,12 +218,12 @@ class Moments:
         return 0.0
 
     def powers(self, coefficients: Floats) -> PowerSumsOfUnits:
-        """The sums over units of the squares and of the fourth powers of a linear combination of m
-        columns, from moments with `squared`, which are those of the products of each two of them.
-        coefficients: one for each of the m columns, fᵢ.
+        """The sums over units of the squares and of the fourth powers of a linear combination Σ fᵢ
+        xᵢ of m columns. These moments must be those of the products of each two of the columns:
+        made with `squared`. coefficients: fᵢ, one for each of the m columns.
         """
-        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products. The columns have each
-        # product once; in the sum that of two different columns occurs twice.
+        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products. Here each product is
+        # one column; in the sum the product of two different columns occurs twice.
         i, j = np.triu_indices(len(coefficients))
         occurrences = np.where(i == j, 1, 2)
         coefficient = coefficients[i] * coefficients[j] * occurrences
