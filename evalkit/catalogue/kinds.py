@@ -197,17 +197,18 @@ class RatioOfSums(Kind):
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
-        derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators; 0
-        for a row without a value. All NaN if the ratio is undefined. k: the cut-off.
+        derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators.
+        The influence is 0 for a row without a value. All NaN if the ratio is undefined. k: the
+        cut-off.
         """
+        # the level means nothing here, as rows have no grades
         terms = self.sums(rows, k, level=NO_RELEVANCE_LEVEL)
         value = terms.value
         denominator = terms.size  # 1 for each row if the ratio is a mean
+        residual = terms.numerator - value * denominator
         if not terms.defined.all():  # rows without a value count in neither sum
             denominator = np.where(terms.defined, denominator, np.nan)
-        total = np.nansum(denominator)
-        residual = terms.numerator - value * terms.size
-        influence = ratio(residual, total)
+        influence = ratio(residual, np.nansum(denominator))
         if np.isfinite(value):  # then NaN marks just the rows without a value
             influence = np.nan_to_num(influence, copy=False)
         return Effects(value, influence)
@@ -506,14 +507,16 @@ class OwnShare(Share):
     selects_rows: ClassVar[bool] = True
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The influence of each row, times its weight, on the difference of two shares under the
-        null hypothesis that they are equal, scaled to the variance of the weighted generalised
-        score test: Σ weight · influence² is that variance. Kosinski 2013, doi:10.1002/sim.5587.
+        """The influence of each row, times its weight, on the difference of two shares, under the
+        null hypothesis that both systems have the same share.
 
-        Under the hypothesis a system whose eligible rows are all hits has a variance too, unless
-        the other system has nothing but hits. first, second: the same rows with the predictions of
-        two systems; a weight is the number of equal rows that a row stands for. k: not used, as
-        shares have no cut-off.
+        The influences are scaled so that Σ weight · influence² is the variance of the weighted
+        generalised score test. Kosinski 2013, doi:10.1002/sim.5587. It is above 0 also if all
+        eligible rows of one system are hits, as the common share is then below 1, unless those of
+        the other system are all hits too.
+
+        first, second: the same rows with the predictions of two systems. The weight of a row is the
+        number of equal rows that it stands for. k: unused, as shares have no cut-off.
         """
         weight = first.weights
         # masks of the rows: those that a system selects (eligible), and the hits among them
@@ -525,18 +528,17 @@ class OwnShare(Share):
         # each row's hit less the share that both systems have under the null hypothesis
         residual_a = a.eligible * (a.hit - common_share)
         residual_b = b.eligible * (b.hit - common_share)
-        # The variance of the difference is v (1/n + 1/m): v is the variance p (1 - p) of a hit
-        # less 2 C / (n + m), where C sums weight · residual · residual over the rows that are
-        # eligible in both systems. Rounding may leave less than 0.
+        # Kosinski's variance of the difference is (p (1 - p) - 2 C) (1/n + 1/m). Here p (1 - p) is
+        # the variance of a hit. C is Σ weight · residual_a · residual_b / (n + m): only rows that
+        # are eligible in both systems add to it. Rounding may leave less than 0.
         covariance = float((weight * residual_a) @ residual_b)
         row_variance = common_share * (1 - common_share) - 2 * covariance / sizes.sum()
         inverse_sizes = float(ratio(1.0, sizes).sum())  # 1/n + 1/m
         variance = max(row_variance, 0.0) * inverse_sizes
-        # first-order influences, scaled so that their weighted squares add up to this variance; if
-        # all of them are 0, so is the factor
+        # first-order influences, whose weighted squares add up to another variance: scaled to this
         influence = ratio(residual_a, sizes[0]) - ratio(residual_b, sizes[1])
         unscaled_variance = (weight * influence) @ influence
-        factor = ratio(variance, unscaled_variance)
+        factor = ratio(variance, unscaled_variance)  # NaN if all influences are 0
         return weight * influence * np.sqrt(np.nan_to_num(factor))
 
 

@@ -282,8 +282,10 @@ def misspelled(name: str, known_names: Iterable[str]) -> str | None:
     ('ndcg@10', None)
     """
     base, sign, cut = name.lower().strip().partition("@")
-    names = [known_name for known_name in known_names if "@" not in known_name]  # k is put behind
-    # the words of all names whose meaning is known, such as roc and auc of roc_auc
+    # names without a cut-off: the one of `name`, such as @10, is put behind the corrected name
+    names = [known_name for known_name in known_names if "@" not in known_name]
+    # the words of these names, and of all names with a known direction (`KNOWN`), such as roc and
+    # auc of roc_auc
     words = set("_".join([*names, *KNOWN]).split("_"))
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:

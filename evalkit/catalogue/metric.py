@@ -129,7 +129,8 @@ def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
     fields = dict(TEXTS[structure][name])  # the fields of `Metric` after its kind, by name
     fields["columns"] = tuple(fields.get("columns", ()))
     fields["aliases"] = tuple(fields.get("aliases", "").split())
-    # the value of a query that is missing from the run: TOML has no None for an undefined one
+    # The field `missing` is the value of a query that is missing from the run. TOML has no None:
+    # there the word stands for a metric that is undefined for such a query.
     if fields.get("missing") == "undefined":
         fields["missing"] = None
     return Metric(name.removesuffix("@"), structure, kind, **fields)
@@ -408,9 +409,9 @@ class Combined(Kind):
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in a mean
-        over parts (classes or labels): Σ share · influence on the difference in the part. For a
-        metric such as precision the latter is no difference of two influences: it is scaled under
-        the null hypothesis of equal values, see `OwnShare`.
+        over parts (classes or labels): Σ share · influence on the difference in the part. The kind
+        of the metric has that influence. For a metric such as precision it is no difference of two
+        influences: it is scaled under the null hypothesis of equal values, see `OwnShare`.
 
         If the systems have different parts, which cannot be compared one by one, the result is the
         difference of the influences on the two means. k: the cut-off of the metric.
@@ -422,7 +423,8 @@ class Combined(Kind):
         # the two parts of a pair are the same rows of one class, with either system's predictions
         for part, part_of_second in pairs:
             on_part = self.metric.kind.influence_on_difference(part.rows, part_of_second.rows, k)
-            # the influence is 0 for rows that are not in the part
+            # The shares are taken as fixed: those of the first system serve for both. For rows that
+            # are not in the part the influence is 0.
             influence += part.share * part.among_all(on_part, len(first))
         return influence
 

@@ -990,7 +990,7 @@ def _own_metric(
         kind=kind,
         formula=description.get("formula") or formula,
         undefined=function.undefined,
-        equals="none, an own metric",
+        equals="none, an own metric",  # no public tool has the same number
         cut=cut,
         low=function.low,
         high=function.high,

@@ -92,13 +92,13 @@ class ScoreKind(TableKind):
         """Yield the table in runs of thresholds, the lowest first, each with the influence on the
         metric of a positive (first row) and of a negative (second row) at its thresholds.
 
-        value: the metric of the table. Without `by_step` the influences at all thresholds are in
-        memory at once.
+        value: the metric of the table, for `by_step`.
         """
-        if self.by_step is not None:
+        if self.by_step is not None:  # one run at a time, to save memory
             for step, influence_of_step in self.by_step(c, value):
                 yield StepInfluence(step, influence_of_step)
             return
+        # the influences at all thresholds, cut into runs
         lowest_first = reversed(runs(self.influence_table(c)))
         # not strict: a table without thresholds has no step, but one run of length 0
         for step, influence_of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
@@ -264,13 +264,15 @@ class LeaveOneOut(Overlap):
     """
 
     def _loss_without_row(self, c: Counts) -> Floats:
-        """By how much the metric falls without one row, by the row's cell: TP, FN (first line), FP,
-        TN (second line); 0 if the metric is undefined without the row. c: the table of decisions.
+        """By how much the metric falls if one row is left out: for a row of the cell TP, FN (first
+        line), FP or TN (second line). 0 if the metric is undefined without the row. c: the table of
+        decisions.
 
-        The metric is times · TP / (times · TP + weight · FN + FP).
+        The metric is times · TP / (times · TP + weight · FN + FP), with the fields `times` and
+        `weight`.
         """
-        tp, _ = c.positive
-        # only the row of the cell TP is missing in the numerator
+        tp, _ = c.positive  # TP and FN: predicted positive first
+        # the numerator without one row of each cell: only a TP is missing in it
         numerator = self.times * np.array([[tp - 1, tp], [tp, tp]])
         # what one row of each cell adds to the denominator; a TN adds nothing
         added_to_denominator = np.array([[self.times, self.weight], [1.0, 0.0]])
@@ -364,10 +366,11 @@ class Depth(ScoreKind):
         """The influence on the metric of a positive (first row) and of a negative (second row) at
         each threshold; shape (2, thresholds).
 
-        A row above the cut-off is a hit if it is positive. Each row also moves the cut-off: with
-        one row more, `share` more rows are selected. A row above takes a place, so that 1 − share
-        other rows drop out; for a row below, share others come in. Of these others, which are near
-        the cut-off, `share_near_cut_off` are hits.
+        The metric follows from the hits, the positives above the cut-off. One more row changes them
+        in two ways. If it is a positive above the cut-off, it is a hit itself. And it moves the
+        cut-off, as `share` more rows are selected: a row above it takes a place, so that 1 − share
+        other rows drop out; a row below it takes none, so that share others come in. These others
+        are near the cut-off, and `share_near_cut_off` of them are hits.
         """
         top = self.selected_rows(c)
         rows_at_score = c.rows
@@ -375,7 +378,7 @@ class Depth(ScoreKind):
         # the share of the rows of each score that is selected: 1 above the cut-off, 0 below it
         rows_to_cut_off = ratio(top.rows - rows_above, rows_at_score)
         selected_share = np.clip(rows_to_cut_off, 0, 1)
-        rows_that_drop_out = selected_share - self.share(c)
+        rows_that_drop_out = selected_share - self.share(c)  # below 0: rows that come in
         lost_hits = top.share_near_cut_off * rows_that_drop_out
         # how many hits a positive adds, itself included, and a negative
         added_hits = np.array([selected_share - lost_hits, -lost_hits])
@@ -421,16 +424,20 @@ class RecallAtRate(ScoreKind):
         """The influence on the recall of a positive (first row) and of a negative (second row) at
         each threshold; shape (2, thresholds).
 
-        A positive above the cut-off is a hit. A negative above it moves the cut-off up, so that the
-        recall falls by the slope of the ROC curve, which is measured from half of the rate to one
-        and a half of it. For a rate above ½ it is measured half of the way to the end of the curve,
-        to either side.
+        The cut-off is where the false positive rate is `rate`. A positive above it is a hit: the
+        influence is that on a share, (selected − recall) / P, where `selected` is 1 above the
+        cut-off and 0 below it. A negative changes the false positive rate at the cut-off likewise,
+        by (selected − rate) / N. The cut-off moves until the rate is the same again, and the recall
+        changes by −slope times as much, with the slope of the ROC curve there.
+
+        The slope is measured from half of the rate to one and a half of it. For a rate above ½ it
+        is measured half of the way to the end of the curve, to either side.
         """
         false_positive_rate = ratio(c.fp, c.negatives)
         rate_before = ratio(c.fp - c.negative, c.negatives)
-        # `selected` is 1 above the cut-off and 0 below it. At the cut-off it is the share of the
-        # negatives with this score that the rate still allows. A score without negatives has no
-        # such share: it lies above the cut-off if `false_positive_rate` there is at most `rate`.
+        # `selected` at the cut-off itself is the share of the negatives with this score that the
+        # rate still allows. A score without negatives has no such share: it lies above the cut-off
+        # if `false_positive_rate` there is at most `rate`.
         rate_at_score = false_positive_rate - rate_before
         negatives_to_cut_off = ratio(self.rate - rate_before, rate_at_score)
         share_of_negatives = np.clip(negatives_to_cut_off, 0, 1)
@@ -563,10 +570,12 @@ class Median(Kind):
     heavy_share: ClassVar[float] = 0.2
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The median of the rows' numbers, and the influence of each row: share · (½ − [number ≤
-        median] + above_half) · slope, with the row's share of the weight, the slope of the quantile
-        function at the median, and `above_half`, the share of the weight up to the median less ½,
-        which lets the influences add up to 0. NaN without rows. k: unused.
+        """The median of the rows' numbers, and the influence of each row; NaN without rows. k:
+        unused, as a median has no cut-off.
+
+        The influence is share · pull · slope. The share is that of the row in the weight. The slope
+        is that of the quantile function at the median. The pull is −½ for a row up to the median
+        and ½ for a row above it; then `above_half` is added, so that the influences add up to 0.
         """
         numbers = self.numbers(rows)
         share = rows.shares
@@ -574,30 +583,32 @@ class Median(Kind):
             return Effects(float("nan"), share)
         squared_shares = float(np.sum(share**2))  # 1 / the effective number of rows
         slope = _slope_at_median(numbers, share, squared_shares)
-        if rows.weight is None:
+        if rows.weight is None:  # the same number as by equal weights, but faster
             median = float(np.median(numbers))
         else:
             median = _weighted_median(numbers, share)
         up_to_median = numbers <= median
-        # the rows up to the median often have more than half of the weight, as with an odd number
+        # the rows up to the median may have more than half of the weight, as in an odd number of
+        # rows: by how much
         above_half = share[up_to_median].sum() - 0.5
-        pull = 0.5 - up_to_median + above_half  # up for a row above the median, else down
+        pull = 0.5 - up_to_median + above_half
         return Effects(median, share * pull * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool
     ) -> MedianEstimate:
-        """The median of a table that is read in blocks, with what `influence_of_rows` needs: as in
-        `effects`, but from numbers that may be counted in bins.
+        """The median of a table that is read in blocks, and the numbers from which
+        `influence_of_rows` has the influences; the formulas are those of `effects`.
 
-        table: the distribution of the numbers. squared_weights: the sum of the squared weights of
-        the rows, which the distribution does not tell. weighted: True if the rows have weights.
+        table: the distribution of the numbers, which may be in bins. squared_weights: the sum of
+        the squared weights of the rows, which a distribution does not have. weighted: True if the
+        rows have weights.
         """
         total = float(table.weight.sum())
         share = table.weight / total
         squared_shares = squared_weights / total**2  # 1 / the effective number of rows
         slope = _slope_at_median(table.values, share, squared_shares)
-        median = table.median  # over rows, whatever their weights
+        median = table.median  # of unweighted rows
         if weighted:
             median = _weighted_median(table.values, share)
         up_to_median = table.values <= median

@@ -286,10 +286,11 @@ def _auc_within_units(importance: Importance) -> Ratio:
 
 
 def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importance) -> Sums:
-    """The terms of GAUC, the mean of each unit's AUC weighted by its importance: one numerator and
-    one denominator per row. The first row of a unit has its importance times its AUC, and its
-    importance; its other rows have 0 and 0, or NaN in both if the unit has a single class.
+    """The terms of GAUC, the mean of the units' AUCs weighted by importance: one numerator and one
+    denominator per row, whose sums over the rows count each unit once.
 
+    The numerator of the first row of a unit is importance · AUC, its denominator the importance.
+    Both are 0 for the other rows of the unit. All are NaN if the unit has a single class.
     importance: the units' counts -> the importance of each. k, level: arguments of every `Ratio`,
     unused here.
     """
@@ -297,7 +298,7 @@ def _unit_auc_terms(rows: Rows, k: int | None, level: float, importance: Importa
     unit = np.zeros(len(rows)) if rows.unit is None else rows.unit
     unit_number, _ = codes(unit)
     counts_by_unit = _counts_by_unit(rows, unit_number)
-    # `np.unique` has the units in the order of their numbers, as the counts have them
+    # the first row of each unit, in the order of the units' numbers, which is that of the counts
     _, first_rows = np.unique(unit_number, return_index=True)
     weight = np.zeros(len(rows))
     weight[first_rows] = importance(counts_by_unit)
@@ -619,8 +620,8 @@ def _scaled_square(f: Rows, k: int | None) -> Floats:
 
 def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) -> RatioOfRows:
     """The mean of a loss / the mean loss of a reference forecast, over the rows in which the column
-    `reference` has a number. reference_loss: (actual values, reference forecasts) -> a loss per
-    row, NaN without a reference.
+    `reference` has a number. loss: of the forecasts. reference_loss: (actual values, reference
+    forecasts) -> the loss of each row, NaN without a reference.
     """
 
     def both_losses(f: Rows) -> tuple[Floats, Floats]:
@@ -630,8 +631,10 @@ def _relative(loss: Loss, reference_loss: Callable[[Floats, Floats], Floats]) ->
         of_reference = reference_loss(f.actual, f.columns["reference"])
         no_k = None  # these losses have no number behind an @
         loss_of_row = loss.per_row(f, no_k)
-        return np.where(np.isnan(of_reference), np.nan, loss_of_row), of_reference
+        loss_with_reference = np.where(np.isnan(of_reference), np.nan, loss_of_row)
+        return loss_with_reference, of_reference
 
+    # needs predictive distributions if the loss scores them, as CRPS; the reference has none
     return RatioOfRows(both_losses, of_distributions=loss.of_distributions)
 
 

@@ -101,9 +101,11 @@ class Block:
 
     def rows(self, system: int) -> Rows:
         """The rows of one system, by number: actual values, predictions and, if it has columns
-        for them, predictive distributions.
+        for them, predictive distributions. Without units (not `clustered`) each row is a unit, and
+        `unit` is None.
         """
         predictions = self.predictions[system]
+        # a system may have other columns too, which are not part of its rows
         distribution_columns = {
             role: values[system]
             for role, values in self.system_columns.items()
@@ -123,8 +125,9 @@ class Block:
         return self._combined([self], partial(_select, rows=rows))
 
     def groups(self) -> Iterator[BlockSlice]:
-        """The number and the rows of each group: all rows, then each slice that has any. `slices`
-        has for each column the number of every row's slice, above 0.
+        """The number and the rows of each group: first all rows, then the rows of each slice, if
+        there are any. `slices` has for each column with segments the number of every row's slice,
+        which no slice of another column has.
         """
         yield BlockSlice(ALL_ROWS_GROUP, self)
         for slice_of_row in self.slices:
@@ -156,14 +159,15 @@ class Block:
     def _combined(
         self, blocks: Sequence[Block], combine: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Block:
-        """A block each of whose columns is made of the same column of all the blocks. The names,
-        the ids of rows and those of units are left out.
+        """A block each of whose columns is made of the same column of the `blocks`, of which this
+        one is the first. Flags such as `clustered` are those of this block. Names and ids are left
+        out: what needs them reads them from the whole block.
 
         combine: the arrays of a column, one of each block -> the new column, such as
         np.concatenate.
         """
         weight = None
-        if self.weight is not None:
+        if self.weight is not None:  # all blocks of a table have weights, or none has
             weight = combine([block.weights for block in blocks])
         slice_columns = zip(*(block.slices for block in blocks), strict=True)
         return replace(

@@ -40,9 +40,10 @@ def brier_skill_influence(c: Counts) -> Floats:
     """The influence on the Brier skill of a positive (first row) and of a negative (second row) at
     each threshold; shape (2, thresholds).
 
-    The skill is 1 − B / U, with the Brier score B, a mean of losses l, and U = r (1 − r), the Brier
-    score of the base rate r, a mean of labels. A row adds (l − B) / n to B, and (1 − 2 r)(label −
-    r) / n to U, so that it adds (−(l − B) / U + B (1 − 2 r)(label − r) / U²) / n to the skill.
+    The skill is 1 − B / U. B is the Brier score, the mean of the losses l. U = r (1 − r) is the
+    Brier score of always predicting the base rate r, the mean of the labels. A row adds (l − B) / n
+    to B, and (1 − 2 r)(label − r) / n to U. So it adds (−(l − B) / U + B (1 − 2 r)(label − r) / U²)
+    / n to the skill.
 
     >>> from evalkit.metrics.counts import count
     >>> brier_skill_influence(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
@@ -54,8 +55,8 @@ def brier_skill_influence(c: Counts) -> Floats:
     # of positives (first row) and negatives (second row)
     loss = np.array([(1 - c.threshold) ** 2, c.threshold**2])
     label = np.array([[1.0], [0.0]])
-    # the formula above times U in the numerator and in the denominator
-    slope_of_u = 1 - 2 * r
+    # the formula above, with its numerator and denominator multiplied by U
+    slope_of_u = 1 - 2 * r  # by r
     from_uncertainty = ratio(b * slope_of_u, u) * (label - r)
     return ratio(b - loss + from_uncertainty, c.total * r * (1 - r))
 
@@ -71,8 +72,8 @@ def unforeseen(c: Counts, chance: float) -> float:
     """The share of the log loss that comes from rows whose outcome had a probability below
     `chance`.
 
-    Rows whose outcome had a probability that log loss clips, such as 0, count in the total only.
-    NaN without rows.
+    Rows whose outcome had a probability that log loss clips, such as 0, count in the total only:
+    `clipped` counts them. NaN without rows.
 
     >>> from evalkit.metrics.counts import count
     >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
@@ -390,9 +391,11 @@ def _slope_fit(c: Counts) -> LogisticFit:
     """
     logit = _logit(c)  # descending, as the thresholds
     columns = np.array([np.ones_like(logit), logit])
-    if _separated(c) or logit[0] == logit[-1]:
+    has_one_score = logit[0] == logit[-1]
+    if _separated(c) or has_one_score:
         return LogisticFit.undefined(coefficients=2, thresholds=len(logit))
-    # `_start` may call this function again, with a smaller table
+    # Newton's method starts at (0, 1), the coefficients of calibrated scores. For many scores
+    # `_start` calls this function with a smaller table and starts at the coefficients found there.
     start = _start(c, _slope_fit, calibrated=np.array([0.0, 1.0]))
     return _logistic_regression(c, columns, offset=np.zeros_like(logit), coefficients=start)
 
@@ -568,7 +571,8 @@ def means(rows: Rows) -> Means:
         weight = np.add.reduceat(row_weight, starts)
         total = np.add.reduceat(row_weight * actual, starts)
     mean = ratio(total, weight)
-    # A forecast without weight is not in the table: its rows get the index of the forecast below.
+    # A forecast without weight is not in the table. Its rows get the index of the forecast below,
+    # or 0 if there is none.
     has_weight = weight > 0
     index = np.maximum(np.cumsum(has_weight) - 1, 0)
     index_of_row = np.empty(len(order), np.int64)
@@ -618,14 +622,15 @@ def decomposed(table: Means, uncertainty: float) -> Decomposition:
     """
     isotonic_mean = isotonic(table)  # of each distinct forecast
     overall_mean = quotient(np.dot(table.weight, table.mean), table.weight.sum())
-    # the variance of the rows around the mean of their forecast is missing in all three errors: it
-    # cancels out of the differences
-    mse = _squared_error(table, table.forecast)
-    isotonic_mse = _squared_error(table, isotonic_mean)
-    constant_mse = _squared_error(table, np.full_like(isotonic_mean, overall_mean))
+    # The table has the mean of the actual values of each forecast, not the rows. The squared errors
+    # of these means are less than the MSE by the variance of the rows around them, which is the
+    # same for all three predictions and cancels out of the differences.
+    forecast_error = _squared_error(table, table.forecast)
+    isotonic_error = _squared_error(table, isotonic_mean)
+    constant_error = _squared_error(table, np.full_like(isotonic_mean, overall_mean))
     return Decomposition(
-        miscalibration=mse - isotonic_mse,
-        discrimination=constant_mse - isotonic_mse,
+        miscalibration=forecast_error - isotonic_error,
+        discrimination=constant_error - isotonic_error,
         uncertainty=uncertainty,
     )
 

@@ -178,26 +178,27 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     """The table of positives and negatives at or above each distinct score, from one score and one
     label (0 or 1) per row.
 
-    The bits of a score and its label are put into one whole number, a key: sorting keys is faster
-    than argsort of the scores.
+    A key, a whole number, is made of the bits of each score with the label behind them: to sort
+    keys is faster than argsort of the scores. A key has room for the label if the score is below 2
+    in absolute value. So larger scores are divided by a power of two, which is exact.
     """
-    power = exponent(score)  # scores are divided by 2^power, so that one bit of a key is free
+    power = exponent(score)
     key = with_label(score, label, power)
-    if key is None:  # the scores do not fit into such keys
+    if key is None:  # the division would take bits from a very small score
         positive = label.astype(np.int64)
         return _count_weights(score, positive, negative=1 - positive)
     key.sort()
     key = key[::-1].copy()  # highest scores first
     tp = np.cumsum(key & 1)  # the label is the last bit
-    key >>= 1  # the score alone
+    key >>= 1  # drops the label: the bits of the score alone
     last = run_ends(key)  # the last row of each distinct score
     has_ties = len(last) < len(key)
     if has_ties:
         tp = tp[last]
         key = key[last]
-    # `with_label` ordered the bits of the scores; the same change a second time restores them
+    # `with_label` has inverted the bits of negative scores: a second time restores them
     threshold = ordered(key).view(np.float64)
-    if power:
+    if power:  # undo the division
         threshold = threshold * 2.0**power
     rows = last + 1  # at or above each score
     return Counts.from_columns(threshold, tp, fp=rows - tp)
@@ -252,8 +253,9 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
     of the labels: the bits of the score, then the label as last bit.
 
     Scores are finite; -0.0 equals 0.0. exponent: scores are first divided by 2^exponent. None if
-    a score is then not below 2 in absolute value (larger ones use all 64 bits), or if the division
-    cannot be undone exactly.
+    the division cannot be undone exactly, or if a score is then not below 2 in absolute value. In
+    the ordered bits of smaller ones the second bit repeats the first: one of them gives room to the
+    label.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])
@@ -269,7 +271,7 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
         lowest = scaled.min()
         if not (lowest > -BELOW and scaled.max() < BELOW):
             return None
-        bits = scaled.view(np.int64)  # of numbers above 0 they are in the order of the numbers
+        bits = scaled.view(np.int64)  # in the order of the numbers if all are above 0
         if lowest <= 0:
             bits = ordered((scaled + 0.0).view(np.int64))  # -0.0 becomes 0.0
         np.left_shift(bits, 1, out=key[piece])
@@ -595,8 +597,8 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     same_length(label=label, score=score, group=group)
     group_code, names = codes(group)
     score_code, distinct_scores = codes(score)
-    # one whole number per row, by group, then score, then label: sorting these sorts all groups.
-    # It fits 64 bits, as groups times distinct scores is below 2**62.
+    # One whole number per row holds group, score and label, in this order: one sort of them sorts
+    # all groups. Up to 2^30 rows it fits 63 bits, as groups and scores are at most as many as rows.
     bits = len(distinct_scores).bit_length() + 1  # of the score and the label
     key = group_code << bits | score_code << 1 | label
     key.sort()
@@ -606,16 +608,17 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     # the positives of a group are positive_row[first:end]
     first, end = np.searchsorted(positive_row, [group_start, group_start + rows])
     positives = end - first
-    # In each group the pairs of a positive and a negative of lower or equal score are counted. The
-    # negatives of a positive are those before it among the sorted rows, less those of the groups
-    # before. The i-th positive, in sorted row r, has r - i negatives before it. The difference of a
-    # running sum adds them up over the positives of a group.
+    # Pairs of a positive and a negative of the same group with a lower or equal score: such a
+    # negative stands before the positive among the sorted rows.
+    # 1. Negatives of any group before a positive: the i-th positive, in sorted row r, has r - i.
+    # 2. Their sum over the positives of a group is a difference of a running sum.
+    # 3. Negatives of the groups before are taken off, once for each positive.
     negatives_before_row = positive_row - np.arange(len(positive_row))
     running_sum = np.append(0, np.cumsum(negatives_before_row))
     negatives_before = running_sum[end] - running_sum[first]
     negatives_of_groups_before = group_start - first  # all rows less the positives
     wins_and_ties = negatives_before - positives * negatives_of_groups_before
-    # a tie, which sorts as a win, counts half of one
+    # a tie stands in `wins_and_ties` as a win, but counts one half
     ties = _tied_pairs(key, positive_row, bits, groups=len(names))
     twice_u = 2 * wins_and_ties - ties
     return GroupedCounts(names, twice_u, positives, negatives=rows - positives)

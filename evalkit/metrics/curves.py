@@ -158,9 +158,9 @@ def thin(c: Counts, points: int = 1000) -> Counts:
     """
     if len(c.threshold) <= points:
         return c
-    # Rates that are to be reached: a quarter of the points evenly, a quarter from one row on by
-    # equal factors. For each rate the first threshold is taken at which recall reaches it, and the
-    # first at which the false positive rate does.
+    # For each of some rates the first threshold is taken at which recall reaches it, and the first
+    # at which the false positive rate does. One half of the rates, a quarter of the points, are
+    # even from 0 to 1. The others grow by equal factors from 1 / number of rows to 1.
     even = np.linspace(0, 1, points // 4)
     dense_at_top = np.geomspace(1 / c.total, 1, points // 4)
     rate = np.append(even, dense_at_top)
@@ -176,7 +176,7 @@ def at_depth(c: Counts, rows: ArrayLike) -> Counts:
     threshold is the score of the last of these rows, or minus infinity if the table has fewer.
     """
     rows = np.asarray(rows, dtype=np.float64)
-    rows_at_or_above = c.tp + c.fp  # each threshold
+    rows_at_or_above = c.tp + c.fp  # by threshold
     depth = np.append(0, rows_at_or_above)
     tp = np.interp(rows, depth, np.append(0, c.tp))
     fp = np.interp(rows, depth, np.append(0, c.fp))
@@ -241,21 +241,21 @@ def crossings(a: Curve, b: Curve) -> Floats:
     >>> crossings(a, b).round(3)
     array([0.429])
     """
-    # cut the x that both have into segments on which both curves are straight
-    x = np.unique(np.concatenate([a.x, b.x]))
+    # cut the range of x that both have into segments on which both curves are straight
+    cut = np.unique(np.concatenate([a.x, b.x]))
     low = max(a.x[0], b.x[0])
     high = min(a.x[-1], b.x[-1])
-    is_common = (x >= low) & (x <= high)
-    x = x[is_common]
-    ends = np.stack([x[:-1], x[1:]], axis=1)  # shape (segments, 2)
-    # a - b at both ends of each segment. A curve may jump at an end, where it has two values: the
-    # difference is taken at a quarter and at three quarters, and the straight line through these
-    # two is continued to the ends.
+    is_common = (cut >= low) & (cut <= high)
+    cut = cut[is_common]
+    ends = np.stack([cut[:-1], cut[1:]], axis=1)  # shape (segments, 2)
+    # a - b at both ends of each segment. At an end a curve may jump, and interp would take one of
+    # its two values. So the difference is taken at a quarter and at three quarters of the segment,
+    # and the straight line through these two is continued to the ends.
     quarters = ends @ np.array([[0.75, 0.25], [0.25, 0.75]])
     at_quarters = np.interp(quarters, a.x, a.y) - np.interp(quarters, b.x, b.y)
     at_ends = at_quarters @ np.array([[1.5, -0.5], [-0.5, 1.5]])
     difference = at_ends.ravel()
-    differs = np.abs(difference) > 1e-12  # less is rounding
+    differs = np.abs(difference) > 1e-12  # less is rounding: the curves touch or are equal
     x = ends.ravel()[differs]
     difference = difference[differs]
     # a crossing lies between two neighbours of opposite sign, where the line between them is 0
@@ -263,7 +263,7 @@ def crossings(a: Curve, b: Curve) -> Floats:
     before = np.flatnonzero(changes_sign)
     after = before + 1
     drop = difference[before] - difference[after]
-    share = difference[before] / drop
+    share = difference[before] / drop  # of the way from one to the other
     distance = x[after] - x[before]
     crossing: Floats = x[before] + share * distance
     return crossing
@@ -305,10 +305,10 @@ def pr_auc_davis_goadrich(c: Counts) -> float:
     """The area under the PR curve with FP linear in TP between thresholds.
     doi:10.1145/1143844.1143874.
 
-    Equals precrec's. Between two thresholds with p positives and n negatives at the lower one, a
-    point with x true positives has A x + B rows at or above, A = 1 + n/p. Its precision is x / (A x
-    + B). The integral of the precision over x, between the TP of the two thresholds, is p/A - B/A²
-    log(rows / rows before).
+    Equals precrec's. The lower of two neighbouring thresholds has p positives and n negatives of
+    exactly its score. A point between the two with x true positives has A x + B rows at or above
+    it, with A = 1 + n/p, and so the precision x / (A x + B). Its integral over x, between the TP of
+    the two thresholds, is p/A - B/A² log(rows / rows before), with the rows at or above each.
     """
     p = c.positive
     n = c.negative
@@ -509,26 +509,26 @@ def decision_curve(c: Counts, grid: Floats) -> NetBenefitCurve:
     >>> x.tolist(), y.round(3).tolist()
     ([0.5, 0.6, 0.6, 0.7], [0.5, 0.375, 0.0, 0.0])
     """
-    # the scores within the grid are c.threshold[start:stop], highest first; searchsorted needs them
-    # ascending, so that both are negated
+    # The scores within the grid are c.threshold[start:stop], highest first. searchsorted needs
+    # ascending numbers, so that scores and ends of the grid are negated.
     start, stop = np.searchsorted(-c.threshold, [-grid[-1], -grid[0]])
     descending_score = c.threshold[start:stop]
     cost_of_false_positive = odds(descending_score)
-    # element i of these has the rows above threshold i, element i + 1 those at or above it
+    # element i has the count above threshold i, element i + 1 the count at or above it
     tp = np.append(0, c.tp)
     fp = np.append(0, c.fp)
     above = slice(start, stop)
     at_or_above = slice(start + 1, stop + 1)
     benefit_at = _benefit(tp[at_or_above], fp[at_or_above], cost_of_false_positive, c.total)
     benefit_above = _benefit(tp[above], fp[above], cost_of_false_positive, c.total)
-    score = descending_score[::-1]
-    # two points for each score, lowest scores first
+    ascending_score = descending_score[::-1]
+    # two points for each score, lowest scores first: at the score, then just above it
     pairs = np.stack([benefit_at[::-1], benefit_above[::-1]], axis=1)
     benefit = pairs.ravel()
-    # insert the points of the grid between the pairs of points of the scores
-    position = 2 * np.searchsorted(score, grid)
+    # A point of the grid is inserted behind the two points of each lower score.
+    position = 2 * np.searchsorted(ascending_score, grid)
     return NetBenefitCurve(
-        probability=np.insert(np.repeat(score, 2), position, grid),
+        probability=np.insert(np.repeat(ascending_score, 2), position, grid),
         net_benefit=np.insert(benefit, position, net_benefit(c, grid)),
     )
 

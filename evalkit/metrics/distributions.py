@@ -52,7 +52,8 @@ class Distribution:
 
     def sizes(self) -> Distribution:
         """The distribution of the absolute values: a number and its negative become one, with the
-        rows and weights of both.
+        rows and weights of both. Of a bin its middle is taken, so that `low` and `high` are the
+        smallest and the largest absolute middle.
         """
         size, index = np.unique(np.abs(self.values), return_inverse=True)
         # a number and its negative may stand for bins of different widths: the wider one is kept

@@ -85,7 +85,7 @@ def from_rows(item: ArrayLike, offset: ArrayLike, catalogue: ArrayLike) -> Items
     catalogue_row = pc.fill_null(pc.index_in(ids, value_set=catalogue_ids), -1)
     rows = catalogue_row.to_numpy(zero_copy_only=False).astype(np.int64)
     lists = Items(rows, np.asarray(offset, np.int64), size=len(catalogue_ids))
-    _refuse_repeats(lists, np.asarray(item))
+    _check_lists(lists, np.asarray(item))
     return lists
 
 
@@ -99,9 +99,9 @@ def _missing_or_repeated(ids: list[Any]) -> object:
     return None
 
 
-def _refuse_repeats(lists: Items, ids: np.ndarray) -> None:
-    """Raise InputError if a list has an item of the catalogue twice, or if the offset does not end
-    at the number of rows. ids: of each row, for the error.
+def _check_lists(lists: Items, ids: np.ndarray) -> None:
+    """Raise InputError if the offset does not end at the number of rows, or if a list has an item
+    of the catalogue twice. ids: the id of the item in each row, for the error.
     """
     if len(lists.item) != lists.offset[-1]:
         raise InputError(
@@ -454,19 +454,20 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
     known_item = lists.item[lists.known]
     known_owner = lists.owner[lists.known]
-    # Gini is Σ |x_a - x_b| over pairs / (n Σ x). Without a list the x of its items fall by 1. If x
-    # falls for one item only, its distance grows by 1 from each other item at or above it, and
-    # shrinks by 1 from each below: in all by n - 1 - 2 (items below).
+    # Gini is D / (n Σ x), where D is Σ |x_a - x_b| over the pairs of two of the n items. Without a
+    # list the x of each of its items falls by 1.
+    # If one item alone falls, its distance grows by 1 from each other item at or above it, and
+    # shrinks by 1 from each item below it: D changes by n - 1 - 2 (items below).
     change_by_item = lists.size - 1 - 2 * items_below[known_item]
     change = lists.total(lists.known, change_by_item.astype(float))
-    # Two items of the same list both fall and keep their distance. The changes of one item at a
-    # time, + 1 for the lower and - 1 for the higher one, agree with that. For two items with equal
-    # x they are + 1 and + 1, which is 2 too many.
+    # These changes are added up over the items of a list, though two items that both fall keep
+    # their distance. For unequal x this is right: the changes of their distance are + 1 (the lower
+    # item falls) and - 1. For equal x they are + 1 and + 1, so that 2 are taken off.
     equal_pairs = _equal_pairs(known_owner, exposed[known_item], len(lists))
     change -= 2 * equal_pairs
-    total = exposed.sum()
+    total = exposed.sum()  # Σ x
     gini_of_all = exposure_gini(lists)
-    distances = gini_of_all * lists.size * total  # Σ |x_a - x_b| of all lists
+    distances = gini_of_all * lists.size * total  # D
     total_without_list = total - lists.total(lists.known)
     gini_without_list = ratio(distances + change, lists.size * total_without_list)
     return _pseudo_values(gini_of_all, gini_without_list)
@@ -543,11 +544,14 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     """Rank-biased overlap, extrapolated beyond the ends of the lists: 1 for equal, 0 for disjoint
     ones.
 
-    The mean agreement A_d = X_d / d at depth d, X_d the number of items that both have among their
-    first d, weighted by (1 - p) p^(d - 1). Equation 32 of Webber, Moffat and Zobel 2010,
-    doi:10.1145/1852102.1852106, with lists of s ≤ l items: (1 - p)/p (Σ_{d≤l} p^d X_d/d + Σ_{s<d≤l}
-    p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l + X_s/s). Undefined if a list is empty. All items
-    must be in the catalogue.
+    It is the mean agreement X_d / d at the depths d, weighted by (1 - p) p^(d - 1). X_d is the
+    number of items that both lists have among their first d. Undefined if a list is empty. All
+    items must be in the catalogue.
+
+    Equation 32 of Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106, with lists of s ≤ l
+    items: (1 - p)/p (Σ_{d≤l} p^d X_d/d + Σ_{s<d≤l} p^d X_s (d - s)/(s d)) + p^l ((X_l - X_s)/l +
+    X_s/s). The second sum fills the shorter list up with its agreement X_s / s, and the last term
+    continues both beyond l.
 
     p: the persistence, the probability that a user goes on from one rank to the next.
 
@@ -568,11 +572,11 @@ def rbo(first: Items, second: Items, p: float = PERSISTENCE) -> Floats:
     long = np.maximum(first.length, second.length)  # l
     longest = int(long.max(initial=0))
     d = np.arange(1, longest + 1)
-    # running sums over depths, from depth 0: of p^d and of p^d / d
+    # element d of these is Σ p^i, and Σ p^i / i, over the depths i from 1 to d
     power = p**d
     power_sums = np.append(0.0, np.cumsum(power))
     share_sums = np.append(0.0, np.cumsum(power / d))
-    # Σ_{d≤l} p^d X_d/d: a common item counts in X_d from its depth on
+    # Σ_{d≤l} p^d X_d/d: a common item counts in X_d from its depth to l, and adds p^d / d there
     shares_from_depth = share_sums[long[owner]] - share_sums[depth - 1]
     agreed = totals(owner, lists, shares_from_depth)
     is_in_short = depth <= short[owner]

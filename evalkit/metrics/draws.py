@@ -69,32 +69,33 @@ class Draws:
         return ratio(self.pooled, self.count)
 
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
-        """The noise of a value of each unit other than the mean of its draws, such as pass^k: its
-        variance over repeated draws of the same unit. The draws are 0 or 1. NaN for a unit without
-        draws.
+        """The noise of a value of each unit, such as pass^k: its variance over repeated draws of
+        the same unit. All draws are 0 or 1. NaN for a unit without draws.
 
-        value: draws -> the value of each unit. In the beta-binomial model the success probabilities
-        of all units follow a beta distribution, which is estimated from all units. The noise is its
-        mean over this distribution, the same for all units with as many draws. A value that uses
-        more than half of a unit's draws, such as pass^4 of five, has no unbiased estimate of its
-        noise without a model; the jackknife's is too large by half.
+        value: draws -> the value of each unit; it must not use the variance of the draws.
+
+        In the beta-binomial model a unit has a success probability p, and the p of all units have
+        the distribution `_prior`. The noise is the variance of the value given p, averaged over
+        this distribution: it is the same for all units with the same number of draws. A model is
+        needed for a value that uses more than half of the draws, such as pass^4 of five: there is
+        no unbiased estimate of its noise, and that of the jackknife is too large by half.
         """
-        if np.allclose(value(self), self.mean, equal_nan=True):
+        if np.allclose(value(self), self.mean, equal_nan=True):  # a mean needs no model
             return self.noise
         from scipy.special import bdtr, betaincinv
 
         noise = np.full(len(self), np.nan)
-        # success probabilities that stand for the beta distribution: its quantiles, one row each
+        # quantiles of the beta distribution stand for it: success probabilities, shape (64, 1)
         p = betaincinv(self._prior.a, self._prior.b, QUANTILES)
         for n in np.unique(self.count[self.count > 0]):
-            successes = np.arange(n + 1)  # each number of them that n draws may have
-            # `value` must not use the variance of draws
+            # the possible outcomes of n draws, as if each were a unit: 0 to n successes
+            successes = np.arange(n + 1)
             unknown = np.full(successes.size, np.nan)
             outcomes = Draws(np.full(successes.size, n), mean=successes / n, variance=unknown)
             value_of_outcome = value(outcomes)
-            # the binomial probability of each outcome, one row for each p
+            # the binomial probability of each outcome given each p, shape (64, outcomes)
             probability = np.diff(bdtr(successes, int(n), p), prepend=0)
-            mean = probability @ value_of_outcome
+            mean = probability @ value_of_outcome  # given each p
             mean_square = probability @ value_of_outcome**2
             variance = mean_square - mean**2
             noise[self.count == n] = variance.mean()  # over the p
@@ -102,24 +103,27 @@ class Draws:
 
     @property
     def _prior(self) -> "Beta":
-        """The beta distribution, with parameters a and b, of the units' success probabilities, by
-        the method of moments: from the share of successes, a / s with s = a + b, and the variance
-        of a draw within its unit, which is s / (s + 1) of the variance over all units.
+        """The beta distribution of the success probabilities of the units, by the method of
+        moments.
 
-        One draw with the variance of all units together is added, because units may be alike by
-        chance; s is at most `MAX_PRIOR`.
+        Its parameters a and b follow from two numbers: the share of successes, which is a / (a +
+        b), and the strength a + b. The strength is the variance of a draw within its unit / the
+        variance of the probabilities between units. It is at most about `MAX_PRIOR`.
+
+        One more draw, half a success, is added to the data. Without it the strength would be
+        undefined if all draws are equal, and 0 if the draws of each unit are equal.
         """
-        successes = np.nansum(self.successes) + 0.5  # the added draw is half a success
+        successes = np.nansum(self.successes) + 0.5  # with the added draw
         share = successes / (self.count.sum() + 1)
-        variance = share * (1 - share)  # of a draw of any unit
+        variance = share * (1 - share)  # of a draw of any unit: within and between units together
         freedom = self._freedom.sum()
-        # Σ (draw − mean of its unit)², from the variance that all units share; the added draw has
-        # one degree of freedom
+        # Σ (draw − mean of its unit)² over all draws. The added draw has one degree of freedom and
+        # the variance of all units.
         around_mean = freedom * np.nan_to_num(self.pooled) + variance
         within_unit = around_mean / (freedom + 1)
-        # s is within / between: the lower bound keeps s at about `MAX_PRIOR`
+        # by chance the difference may be 0 or less: its lower bound is what limits the strength
         between_units = max(variance - within_unit, variance / MAX_PRIOR)
-        strength = within_unit / between_units  # s
+        strength = within_unit / between_units
         return Beta(strength * share, strength * (1 - share))
 
     @property

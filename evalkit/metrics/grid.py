@@ -106,11 +106,13 @@ def reduce(
     if weight is not None:
         positive_and_negative = [np.where(label, weight, 0), np.where(label, 0, weight)]
         return binned(codes(score), positive_and_negative, max_bins, cut_code)
-    # For speed the label is a further bit of a score's code, so that one sort is for both.
+    # Without weights only a label belongs to each score. For speed it becomes a further bit of the
+    # code, so that one sort is for both.
     labelled_codes = with_labels(score, label, cut_code)
     if labelled_codes is not None:
         return labelled(labelled_codes, max_bins, cut_code)
-    # Where a code has no free bit, all rows are sorted, and the positives alone.
+    # Some code has no free bit. The codes of all rows are sorted to make the bins. The codes of the
+    # positives are sorted too, so that a search counts them below the first code of each bin.
     code = codes(score)
     positive_code = np.sort(code[label])
     code.sort()
@@ -128,8 +130,8 @@ def reduce(
 
 
 def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BINS) -> Grid:
-    """Count values without classes in at most `max_bins` bins. The grid has the number of rows of
-    each bin in place of that of positives, and their weight in place of that of negatives.
+    """Count values without classes in at most `max_bins` bins. In the grid `positive` is the number
+    of rows of each bin, and `negative` is their weight.
 
     weight: whole numbers; if None, each row weighs 1.
 
@@ -140,9 +142,9 @@ def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BIN
     code = codes(values)
     if weight is not None:
         return binned(code, (np.ones(len(code), np.int64), weight), max_bins)
-    code.sort()
+    code.sort()  # faster than `binned`, as no column has to follow
     split = bins(code, min_shift=0, max_bins=max_bins, cut=None)
-    rows = split.size
+    rows = split.size  # of each bin, and also their weight
     return Grid(
         split.shift, low=code[split.start], high=code[split.last], sums=(rows, rows), cut=None
     )
@@ -217,10 +219,11 @@ def pooled(g: Grid, max_bins: int) -> Grid:
     not below that of `g`.
     """
     split = bins(g.low, min_shift=g.shift, max_bins=max_bins, cut=g.cut)
-    if len(split.start) == len(g.low):
+    if len(split.start) == len(g.low):  # each bin stays as it is, but the shift may be larger now
         return replace(g, shift=split.shift)
-    # `low` is sorted. A bin lies within one of the new bins, so that the highest scores, sorted by
-    # themselves, stand in the same new bins. They are the same array if no bin has several scores.
+    # `low` is sorted. `high` may not be, as bins of two merged grids may overlap. But each bin lies
+    # within one new bin, so that `high`, sorted by itself, is cut at the same places as `low`. If
+    # both are one array, `high` is sorted already.
     high = g.high if g.high is g.low else np.sort(g.high)
     sums = tuple(_sums_by_bin(column, split) for column in g.sums)
     return Grid(split.shift, g.low[split.start], high[split.last], sums, cut=g.cut)
@@ -260,16 +263,17 @@ class Split(NamedTuple):
 
 def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> Split:
     """Split codes (whole numbers in the order of the scores, see `codes`) into at most `max_bins`
-    bins: codes that differ only in their last `shift` bits share a bin, with the smallest shift,
-    not below `min_shift`, that leaves so few bins.
+    bins. Codes that differ only in their last `shift` bits share a bin. The shift is the smallest,
+    from `min_shift` on, with which there are so few bins.
 
-    sorted_codes: ascending. cut: a code at which a bin begins in any case. As counting the bins of
-    a shift reads all codes, the shift is guessed from a sample, and then corrected step by step.
+    sorted_codes: ascending. cut: a code at which a bin begins in any case. To count the bins of a
+    shift takes a pass over all codes. So the shift is guessed from a sample, and then corrected
+    step by step.
 
     >>> tuple(bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3))
     (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
     """
-    # how many bins may begin after the first one, one fewer if one begins at the cut
+    # a border is where a bin begins after the first one; one is kept free for the cut
     max_borders = max_bins - 1
     if cut is not None:
         max_borders -= 1
@@ -277,10 +281,11 @@ def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> 
     if len(sorted_codes) > max_borders:
         shift = _guessed_shift(sorted_codes, min_shift, max_borders)
     begins = _bin_begins(sorted_codes, shift)
-    while np.count_nonzero(begins) - 1 > max_borders:  # the first bin begins without a border
+    # the guess may be too narrow; the first bin begins without a border
+    while np.count_nonzero(begins) - 1 > max_borders:
         shift += 1
         begins = _bin_begins(sorted_codes, shift)
-    # the guess may be too wide: step down while a narrower shift has few enough bins
+    # the guess may be too wide: a smaller shift is taken while it has few enough bins
     while shift > min_shift:
         narrower = _bin_begins(sorted_codes, shift - 1)
         if np.count_nonzero(narrower) - 1 > max_borders:
@@ -288,16 +293,21 @@ def bins(sorted_codes: Ints, min_shift: int, max_bins: int, cut: int | None) -> 
         shift -= 1
         begins = narrower
     if cut is not None:
-        at_cut = int(np.searchsorted(sorted_codes, cut))  # the first code not below the cut
-        begins[at_cut : at_cut + 1] = True  # an empty slice if all codes are below the cut
+        # A bin begins at the first code that is not below the cut. If all are below it, the slice
+        # is empty.
+        at_cut = int(np.searchsorted(sorted_codes, cut))
+        begins[at_cut : at_cut + 1] = True
     start = np.flatnonzero(begins)
     return Split(shift, start, np.diff(start, append=len(sorted_codes)))
 
 
 def _guessed_shift(sorted_codes: Ints, min_shift: int, max_borders: int) -> int:
-    """A guess of the smallest shift, not below `min_shift`, that leaves at most `max_borders`
-    borders between bins, from a sample of the codes. There is a border between two neighbouring
-    codes that differ in a bit above their last `shift` bits.
+    """A guess of the smallest shift, from `min_shift` on, with at most `max_borders` borders
+    between bins. It is made from a sample: `SAMPLED_RUNS` runs of neighbouring codes, or all codes
+    if they are few.
+
+    There is a border between two neighbouring codes that differ in a bit above their last `shift`
+    bits.
     """
     n = len(sorted_codes)
     sample = sorted_codes
@@ -306,12 +316,12 @@ def _guessed_shift(sorted_codes: Ints, min_shift: int, max_borders: int) -> int:
         sample = np.concatenate([sorted_codes[start : start + RUN_LENGTH] for start in starts])
     max_borders_in_sample = max_borders * len(sample) // n  # the same share of borders
     different_bits = (sample[1:] ^ sample[:-1]).view(np.uint64)  # of each two neighbours
-    if max_borders_in_sample >= len(different_bits):
+    if max_borders_in_sample >= len(different_bits):  # a border between all neighbours is allowed
         return min_shift
-    # The largest differences become borders, as many as are allowed. The largest one after them
-    # must lie inside a bin, so that the shift covers its highest bit.
-    position = len(different_bits) - 1 - max_borders_in_sample
-    largest_inside_bin = int(np.partition(different_bits, position)[position])
+    # As many neighbours as there may be borders, with the largest differences, get one. The next
+    # smaller difference lies inside a bin: the shift has to cover its highest bit.
+    ascending_index = len(different_bits) - 1 - max_borders_in_sample
+    largest_inside_bin = int(np.partition(different_bits, ascending_index)[ascending_index])
     return min(max(largest_inside_bin.bit_length(), min_shift), MAX_SHIFT)
 
 
@@ -479,12 +489,12 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     # by runs of thresholds, whose arrays stay in the cache
     for step, is_pooled in zip(steps(c), runs(pooled_scores), strict=False):
         rows = step.tp + step.fp  # M + p + n; step.tp is T + p
-        precision = step.tp / rows
-        # Without any other row the formula for the lowest would be 0 / 0. All rows so far are then
-        # positives of this bin, and `precision` has their precision, 1.
+        precision = step.tp / rows  # exact for a bin of one score
+        lowest = ratio(step.tp - step.p, rows - step.p)  # T / (M + n)
+        highest = ratio(step.tp, rows - step.n)  # (T + p) / (M + p)
+        # If all rows so far are positives of this bin, `lowest` is 0 / 0. They have precision 1, as
+        # `precision` says.
         has_other_rows = is_pooled & (rows > step.p)
-        lowest = ratio(step.tp - step.p, rows - step.p)
-        highest = ratio(step.tp, rows - step.n)
         worst = np.where(has_other_rows, lowest, precision)
         best = np.where(is_pooled, highest, precision)
         best = np.where(step.p > 0, best, 0)  # in a bin without positives it may be NaN
@@ -500,8 +510,9 @@ def scale_of(largest: float, rows: int, *, integers: bool) -> float:
     """The unit in which weights are counted as whole numbers, a power of two: sums of whole numbers
     are independent of their order.
 
-    largest: the largest weight, above 0. integers: True if all weights are whole numbers: the unit
-    is 1. Otherwise it is the smallest for which `rows` times the largest weight fits 62 bits.
+    largest: the largest weight, above 0. rows: their number. integers: True if all weights are
+    whole numbers. The unit is then 1. Otherwise it is as small as possible while the sum of all
+    weights, in units, surely fits 62 bits.
 
     >>> scale_of(3.0, 1000, integers=True), scale_of(2.5, 1000, integers=False) == 2.0**-50
     (1.0, True)

@@ -36,8 +36,8 @@ def of_numbers(columns: Sequence[Floats]) -> Hashes:
 
 
 def of_texts(column: Any) -> Hashes:
-    """A hash of each text of an Arrow array: the mixed sum of the hashes of its bytes, each with
-    its position, plus the length.
+    """A hash of each text of an Arrow array. Each byte is hashed together with its position in the
+    text. The hashes of a text are added up, with its length, and the sum is hashed (`mixed`).
 
     >>> import pyarrow as pa
     >>> texts = ["ab", "ba", "", "ab"]
@@ -59,7 +59,7 @@ def of_texts(column: Any) -> Hashes:
     text_start = bounds[:-1] - data_start
     if data_end > data_start:
         text_bytes = np.frombuffer(data, np.uint8)[data_start:data_end].astype(np.uint64)
-        # the position of each byte within its text, from 1
+        # the position of each byte within its text, from 1, so that "ab" and "ba" differ
         byte_number = np.arange(len(text_bytes))
         position = byte_number - np.repeat(text_start, length) + 1
         steps = position.astype(np.uint64) * GOLDEN
@@ -94,10 +94,11 @@ class KeyRepeats:
         return KeyRepeats(max_keys, (distinct,), len(key) - len(distinct))
 
     def __add__(self, other: "KeyRepeats") -> "KeyRepeats":
-        """The keys of the rows of both, in arrays of sorted distinct keys, the last of which are
-        merged if they have similar lengths; each merge counts the keys that both arrays have as
-        repeated. Once there are more than `max_keys` keys, none are kept, and `repeats` has those
-        that are known so far.
+        """The keys of the rows of both. They stay in several arrays of sorted distinct keys; the
+        last two arrays are merged while `_is_to_be_merged` says so.
+
+        A key that both merged arrays have is a repeated row. Once there are more than `max_keys`
+        keys, none are kept, and `repeats` stays at the number that is known by then.
         """
         arrays = self.sorted_keys + other.sorted_keys
         repeats = self.repeats + other.repeats
@@ -108,9 +109,9 @@ class KeyRepeats:
         while _is_to_be_merged(arrays, self.max_keys):
             *earlier, second_last, last = arrays
             joined = np.sort(np.concatenate([second_last, last]), kind="stable")
-            differs_from_last = joined[1:] != joined[:-1]
-            is_new = np.append(True, differs_from_last)
-            distinct = joined[is_new]
+            differs_from_key_before = joined[1:] != joined[:-1]
+            is_first = np.append(True, differs_from_key_before)
+            distinct = joined[is_first]
             arrays = (*earlier, distinct)
             repeats += len(joined) - len(distinct)
         if sum(map(len, arrays)) > self.max_keys:

@@ -129,10 +129,11 @@ def average_precision_by_step(
     negative (second row) at each of its thresholds, which descend as in the table. NaN without
     positives.
 
-    The influence is (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with P positives, T = TP and M = TP +
-    FP, and sums over the positives at or below the row: a row lowers the precision T/M at each
-    score at or below its own, as M grows; a positive raises it there, as T grows, and is one more
-    term of the mean. value: AP, if it is known.
+    AP is the mean over the P positives of the precision T/M at their score, with T = TP and M =
+    TP + FP. Each row lowers the precision at the scores at or below its own by T/M², as M grows. A
+    positive also raises it there by 1/M, as T grows, and it is one more term of the mean, T/M - AP.
+    The influence is (label (T/M - AP + Σ 1/M) - Σ T/M²) / P, with sums over the positives at or
+    below the row. value: AP, if it is known.
     """
     value = average_precision(c) if value is None else value
     share = ratio(1.0, c.positives)
@@ -172,18 +173,19 @@ def average_precision_bias(c: Counts) -> float:
     rows = c.tp + c.fp  # at or above each threshold
     precision = c.tp / rows
     other_rows = np.maximum(rows - 1, 1)  # where rows is 1 the products below are 0
-    # At each threshold the precisions of a positive there, added up over the tables without one
-    # negative each: TP / (rows - 1) if the negative is at or above it, else unchanged.
-    without_a_negative = c.fp * c.tp / other_rows + (negatives - c.fp) * precision
-    # The same over the tables without one other positive each: (TP - 1) / (rows - 1) in the TP - 1
-    # tables where that is at or above it, else unchanged.
+    # The precision of a positive at each threshold, summed over N tables in each of which one of
+    # the N negatives is missing. In FP of these tables it was at or above the threshold: the
+    # precision is TP / (rows - 1). In the others the precision is unchanged.
+    sum_without_negative = c.fp * c.tp / other_rows + (negatives - c.fp) * precision
+    # The same for P - 1 tables in each of which one other positive is missing. In TP - 1 of these
+    # it was at or above the threshold: the precision is (TP - 1) / (rows - 1).
     other_positives = c.tp - 1.0
-    without_a_positive = other_positives**2 / other_rows + (positives - c.tp) * precision
-    # The n average precisions of the tables without one row each, added up: first those without a
-    # negative, which are means over P positives, then those without a positive, over P - 1.
-    # c.positive has the positives of each score.
-    sum_of_values = c.positive @ without_a_negative / positives
-    sum_of_values += c.positive @ without_a_positive / (positives - 1)
+    sum_without_positive = other_positives**2 / other_rows + (positives - c.tp) * precision
+    # Average precision, summed over the n tables in each of which one row is missing. It is a mean
+    # over P positives if that is a negative, and over P - 1 if it is a positive. c.positive has the
+    # number of positives of each score.
+    sum_of_values = c.positive @ sum_without_negative / positives
+    sum_of_values += c.positive @ sum_without_positive / (positives - 1)
     n = positives + negatives
     mean_value = sum_of_values / n
     return float((n - 1) * (mean_value - average_precision(c)))
@@ -233,8 +235,8 @@ def widest_gap(c: Counts) -> WidestGap:
     (1, 1.0)
     """
     runs = list(blocks(c))  # short runs of thresholds: no array is as long as the table
-    widest_of_runs = [rate_gap(c, run) for run in runs]
-    widest_run = int(np.argmax(widest_of_runs))
+    largest_distances = [rate_gap(c, run) for run in runs]
+    widest_run = int(np.argmax(largest_distances))  # the first one if several tie
     run = runs[widest_run]
     gap = run.tp * c.negatives - run.fp * c.positives  # (TPR - FPR) P N, exact in whole numbers
     index = int(np.argmax(np.abs(gap)))
@@ -300,9 +302,9 @@ def _cell_starts(c: Counts, max_cells: int) -> Ints:
     """The index of the first threshold of each cell (group of neighbouring thresholds), of which
     there are at most `max_cells`.
 
-    The finest of three ways that makes so few cells is taken: each threshold is a cell; each
-    threshold with positives is one, and each run of thresholds without positives; or cells are
-    about equal in `CellsByProgress.progress`, and so small where a rate rises fast and among the
+    Three ways are tried, the finest first. Each threshold is a cell. Each threshold with positives
+    is a cell, and each run of thresholds without positives. Cells are about equal in
+    `CellsByProgress.progress`: they have few thresholds where a rate rises fast, and among the
     highest scores.
     """
     if len(c.threshold) <= max_cells:
@@ -414,22 +416,24 @@ def derivatives(c: Counts, metric: Metric) -> Derivatives:
     """
     step = 1e-4 * c.total  # the added weight: small, but far above rounding error
     value = metric(c)
-    k = len(c.threshold)
+    n = len(c.threshold)
     if np.isnan(value):
-        return Derivatives(np.full(k, np.nan), np.full(k, np.nan))
-    # counts are cumulative: weight at threshold i (row i) is added there and at all lower ones
-    added = np.zeros((k, k))
-    added[np.triu_indices(k)] = step
-    with_positive = np.empty(k)
-    with_negative = np.empty(k)
-    for i, row in enumerate(added):
-        more_positives = replace(c, tp=c.tp + row, positives=c.positives + step)
-        more_negatives = replace(c, fp=c.fp + row, negatives=c.negatives + step)
+        return Derivatives(np.full(n, np.nan), np.full(n, np.nan))
+    # Row i: what weight at threshold i adds to the counts. They are cumulative, so that it counts
+    # there and at all lower thresholds.
+    added_to_counts = np.zeros((n, n))
+    added_to_counts[np.triu_indices(n)] = step
+    with_positive = np.empty(n)  # the metric with weight of a positive added at each threshold
+    with_negative = np.empty(n)
+    for i, added in enumerate(added_to_counts):
+        more_positives = replace(c, tp=c.tp + added, positives=c.positives + step)
+        more_negatives = replace(c, fp=c.fp + added, negatives=c.negatives + step)
         with_positive[i] = metric(more_positives)
         with_negative[i] = metric(more_negatives)
     by_positive = (with_positive - value) / step
     by_negative = (with_negative - value) / step
-    # a rate does not change if all weights grow alike: without error the mean would be 0
+    # A metric does not change if all weights grow alike: without the error of the numerical
+    # derivatives their mean over the rows would be 0.
     total = np.dot(c.positive, by_positive) + np.dot(c.negative, by_negative)
     mean = total / c.total
     return Derivatives(by_positive - mean, by_negative - mean)

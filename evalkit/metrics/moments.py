@@ -75,13 +75,13 @@ class Moments:
     def from_block(
         block: Block, columns: Columns, max_units: int, *, squared: bool = False
     ) -> Moments:
-        """The moments (means, sums of products and of cubes) of columns of the rows of a block,
-        which are first added up by unit if rows have units.
+        """The moments (means, sums of products and of cubes) of columns over the units of a block.
+        The rows of a unit are added up first; without units each row is one.
 
         columns: block -> the columns, weights included, shape (columns, rows); it is called for
         pieces of the block. max_units: with more units the columns of the single units are not
-        kept. squared: take the products of each two columns as the columns, so that the moments
-        tell the sum of the fourth powers of any linear combination, see `powers`.
+        kept. squared: False for the moments of the columns. True for those of the products of each
+        two columns, from which `powers` has the fourth powers of a linear combination.
         """
         units = len(block.unit_starts) if block.clustered else len(block)
         if units > max_units:  # too many in the whole block: no piece needs to keep its own
@@ -102,7 +102,8 @@ class Moments:
     def _from_piece(block: Block, x: Floats, max_units: int, *, squared: bool) -> Moments:
         """The moments over units of columns of the rows of a block, which are first added up by
         unit if rows have units. x: the columns, shape (columns, rows). squared: if True, the
-        moments of the products of each two columns instead, for which single units are not kept.
+        moments of the products of each two columns instead. Single units are not kept for these, as
+        `powers` needs sums only.
         """
         unit_key = block.key
         if block.clustered:  # the rows of a unit are neighbours: x becomes its sums
@@ -138,20 +139,22 @@ class Moments:
         )
 
     def __add__(self, other: Moments) -> Moments:
-        """The moments over the units of both, a and b in number, from the moments of each and the
-        distance d of their means: sums of products S = S_a + S_b + d dᵀ a b / n (Chan, Golub and
-        LeVeque 1979), sums of cubes C = C_a + C_b + d³ a b (a − b) / n² + 3 d (a S_b − b S_a) / n
-        with the squares of each column as S (Pébay 2008).
+        """The moments over the units of both tables. One table has a units, the other b, both n;
+        d is the difference of their means, a number per column.
 
-        The columns of the single units (`unit_columns`) are kept only while both have them and are
-        at most `max_units` together.
+        Sums of products (Chan, Golub and LeVeque 1979): S = S_a + S_b + d dᵀ a b / n. Sums of cubes
+        (Pébay 2008): C = C_a + C_b + d³ a b (a − b) / n² + 3 d (a Q_b − b Q_a) / n, with the sum of
+        squares Q of each column, the diagonal of S.
+
+        The columns of the single units (`unit_columns`) are kept only while both tables have them
+        and have at most `max_units` units together.
         """
         a = self.n
         b = other.n
         n = a + b
         d = other.mean - self.mean
-        squares = np.diag(self.second)
-        other_squares = np.diag(other.second)
+        squares = np.diag(self.second)  # Q_a
+        other_squares = np.diag(other.second)  # Q_b
         shift_of_cubes = d**3 * (a * b * (a - b) / n**2)
         third = self.third + other.third + shift_of_cubes
         cross_terms = a * other_squares - b * squares
@@ -215,12 +218,12 @@ class Moments:
         return 0.0
 
     def powers(self, coefficients: Floats) -> PowerSumsOfUnits:
-        """The sums over units of the squares and of the fourth powers of a linear combination of m
-        columns, from moments with `squared`, which are those of the products of each two of them.
-        coefficients: one for each of the m columns, fᵢ.
+        """The sums over units of the squares and of the fourth powers of a linear combination Σ fᵢ
+        xᵢ of m columns. These moments must be those of the products of each two of the columns:
+        made with `squared`. coefficients: fᵢ, one for each of the m columns.
         """
-        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products. The columns have each
-        # product once; in the sum that of two different columns occurs twice.
+        # (Σ fᵢ xᵢ)² is Σ fᵢ fⱼ xᵢ xⱼ, a linear combination of the products. Here each product is
+        # one column; in the sum the product of two different columns occurs twice.
         i, j = np.triu_indices(len(coefficients))
         occurrences = np.where(i == j, 1, 2)
         coefficient = coefficients[i] * coefficients[j] * occurrences

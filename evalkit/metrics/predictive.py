@@ -146,9 +146,10 @@ def are_same(first: Predictive | None, second: Predictive | None) -> bool:
 
 
 def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | None:
-    """The predictive distributions that columns describe, by the roles of the columns: an ensemble
-    from its members, quantiles, or a normal distribution from its standard deviation; None without
-    such columns. forecast: the means of the normal distributions, if no column has them.
+    """The predictive distributions that columns describe. columns: by role. If any column has the
+    role of a member, they are an ensemble; else quantiles if any has that of a quantile; else
+    normal distributions if one has the standard deviation; else None. forecast: the means of the
+    normal distributions, if no column has them; otherwise unused.
 
     >>> of_roles({"quantile 0.9": np.array([2.0]), "quantile 0.1": np.array([1.0])}, None).levels
     (0.1, 0.9)
@@ -157,10 +158,10 @@ def of_roles(columns: Mapping[str, Floats], forecast: Floats) -> Predictive | No
         members = [values for role, values in columns.items() if role.startswith(MEMBER)]
         return Ensemble(np.array(members))
     quantile_roles = [role for role in columns if role.startswith(QUANTILE)]
-    levels = sorted(map(level_of_role, quantile_roles))
-    if levels:
-        values_by_level = [columns[f"{QUANTILE}{level}"] for level in levels]
-        return Quantiles(np.array(values_by_level), levels=(*levels,))
+    if quantile_roles:
+        ascending = sorted(quantile_roles, key=level_of_role)
+        values = np.array([columns[role] for role in ascending])
+        return Quantiles(values, levels=tuple(map(level_of_role, ascending)))
     if DEVIATION in columns:
         mean = columns.get(MEAN, forecast)
         return Normal(np.array([mean, columns[DEVIATION]]))
@@ -198,7 +199,7 @@ def interval_score(actual: Floats, interval: Bounds, percent: float) -> Floats:
     distance_below = np.maximum(low - actual, 0)
     distance_above = np.maximum(actual - high, 0)
     distance_outside = distance_below + distance_above
-    share_outside = level_of(100 - percent)  # 1 - level
+    share_outside = level_of(100 - percent)  # 1 - level, without the rounding error of 1 - 0.9
     penalty = 2 / share_outside * distance_outside
     return high - low + penalty
 
@@ -243,19 +244,21 @@ def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
     levels = np.array(quantiles.levels)[:, None]
     n = len(levels)
     above_actual = quantiles.values - actual  # shape (levels, rows)
-    # A lower bound above the actual value, or an upper one below it, costs 2 / n times the
-    # distance. The median is both a lower and an upper bound: half of its cost is of either side.
+    # Each quantile q costs 2 / n times its pinball loss for the actual value y:
+    # lower bound, level t:      2 / n · (max(q - y, 0) - t (q - y))
+    # upper bound, level 1 - t:  2 / n · (max(y - q, 0) + t (q - y))
+    # The first terms are the penalties.
     is_lower_bound = levels <= 0.5
     is_upper_bound = levels >= 0.5
+    # the median, which is both bounds, costs 2 / n · |q - y| / 2
     penalty = np.where(levels == 0.5, 1, 2) / n
     overshoot = np.maximum(above_actual, 0)
     undershoot = np.maximum(-above_actual, 0)
     overprediction = (penalty * overshoot * is_lower_bound).sum(axis=0)
     underprediction = (penalty * undershoot * is_upper_bound).sum(axis=0)
-    # Each interval counts with its width, upper less lower bound, times 2 · lower level / n. The
-    # distances to the actual value are taken instead of the bounds: it cancels out.
+    # The second terms of both bounds add up to 2 t / n times the width: y cancels out.
     sign = np.sign(levels - 0.5)  # 1 for an upper bound, -1 for a lower one, 0 for the median
-    lower_level = np.minimum(levels, 1 - levels)
+    lower_level = np.minimum(levels, 1 - levels)  # t
     width_factor = 2 * lower_level * sign / n
     dispersion = (width_factor * above_actual).sum(axis=0)
     return WeightedParts(overprediction, underprediction, dispersion)

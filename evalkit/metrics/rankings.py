@@ -374,16 +374,16 @@ def _interpolated(r: Rankings, k: int | None, level: float) -> InterpolatedHits:
     """
     hit = r.retrieved.hits(level).first(k)
     precision = hit.nth / hit.rank  # the hits up to a rank / the rank
-    # The running maximum of precision from the last hit to the first would cross from list to list.
-    # So each hit gets a place in an order of all hits, the last list first and within a list by
-    # precision: the largest place from the back up to a hit is then always of its own list, and
-    # there that of the largest precision.
-    order = np.lexsort((precision, -hit.owner))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    largest_place = np.maximum.accumulate(place[::-1])[::-1]
-    precision_at_place = precision[order]
-    return InterpolatedHits(hit, precision_at_place[largest_place])
+    # A running maximum of precision, from the last hit of all lists to the first, would carry over
+    # from one list to the list before. So the maximum is taken of numbers by which the hits of a
+    # list are above those of all later lists, and within a list rise with precision.
+    ascending = np.lexsort((precision, -hit.owner))  # the hits in the order of these numbers
+    number = np.empty(len(ascending), np.int64)
+    number[ascending] = np.arange(len(ascending))
+    # for each hit the largest number from its own rank on: it is of its own list
+    largest_number = np.maximum.accumulate(number[::-1])[::-1]
+    precision_of_number = precision[ascending]
+    return InterpolatedHits(hit, precision_of_number[largest_number])
 
 
 def average_precision_interpolated(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -629,43 +629,46 @@ def err(r: Rankings, k: int | None = None) -> Floats:
     >>> err(from_grades([[1, 1]])).round(4)
     array([0.625])
     """
+    # only rows with a grade above 0: no user stops at another one, so that they add nothing
     graded = _graded(r.retrieved, k)
     grade = r.retrieved.grade[graded.row]
     stop = np.exp2(grade - r.top_grade) - np.exp2(-r.top_grade)
-    # 1 − stop is at least 2^−top; from a top grade of 53 on a double cannot tell that from 0, so
-    # its logarithm is kept finite.
+    # 1 − stop is at least 2^−top. From a top grade of 53 on a double cannot tell this from 0: the
+    # bound keeps the logarithm finite.
     stop = np.minimum(stop, 1 - 2.0**-53)
-    # the product of 1 − stop over the rows before, by sums of logarithms inside each list
+    # P(arrive) is the product of 1 − stop over the rows before, by sums of logarithms in each list
     log_arrive = _sums_before(np.log1p(-stop), graded.owner)
     stops_here = stop * np.exp(log_arrive)
     expected = graded.total(stops_here / graded.rank)
-    return defined(r, ANY, expected)
+    return defined(r, ANY, expected)  # NaN for a query without a judged grade above 0
 
 
 def _sums_before(values: Floats, owner: Ints) -> Floats:
-    """For each value the sum of those before it in its list. owner: the list of each, ascending.
+    """For each value the sum of the values before it in its list. owner: for each value the number
+    of its list, ascending.
 
-    The result of a list is the same to the last bit, whatever the other lists are: no sum runs on
-    from one list to the next. For speed, the lists whose lengths round up to the same power of two
-    are the lines of one table, in which each line is added up.
+    No sum runs on from one list to the next, so that the result of a list is the same to the last
+    bit, whatever the other lists are. For speed many lists are added up at once, as the lines of a
+    table. The lists of a table have lengths that round up to the same power of two, so that little
+    of it is padding.
 
     >>> _sums_before(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3]))
     array([0., 1., 3., 0.])
     """
     _, start, size = np.unique(owner, return_index=True, return_counts=True)
-    # of each value its index in its list, and the number of the list among those with values
-    index = np.arange(len(owner)) - np.repeat(start, size)
-    list_number = run_numbers(size)
+    index_in_list = np.arange(len(owner)) - np.repeat(start, size)
+    list_of_value = run_numbers(size)  # lists without values have no number here
     # the width of the table that a list is in: its length, rounded up to a power of two
     exponent = np.ceil(np.log2(size))
     width_of_list = 1 << exponent.astype(np.int64)
     sums = np.zeros(len(values))
     for width in np.unique(width_of_list):
         lists = np.flatnonzero(width_of_list == width)
-        is_in_lists = width_of_list[list_number] == width
-        rows = np.flatnonzero(is_in_lists)  # the values of these lists
-        line = np.searchsorted(lists, list_number[rows])  # each value's line of the table
-        table = np.zeros((len(lists), width + 1))  # one line per list, 0 before its first value
-        table[line, index[rows] + 1] = values[rows]
-        sums[rows] = np.cumsum(table, axis=1)[line, index[rows]]
+        is_in_lists = width_of_list[list_of_value] == width
+        rows = np.flatnonzero(is_in_lists)  # the indices of the values of these lists
+        line = np.searchsorted(lists, list_of_value[rows])
+        table = np.zeros((len(lists), width + 1))  # one line per list; its first column stays 0
+        table[line, index_in_list[rows] + 1] = values[rows]
+        # one column to the left of a value is the sum of the values before it
+        sums[rows] = np.cumsum(table, axis=1)[line, index_in_list[rows]]
     return sums

@@ -17,23 +17,24 @@ from evalkit.metrics.hashes import GOLDEN, mixed
 
 
 def parts_of(block: Block, parts: int) -> Ints:
-    """Assign each row to one of a number of parts at random: the part's number, from 0, of each
+    """Assign each row to one of `parts` parts at random: the number of its part, from 0, for each
     row. The rows of a unit are in the same part.
 
-    The hash of the unit or of the id of a row decides. For rows without ids their number in the
-    input decides, or, in engines that do not know it, their place in the order of the hashes of the
-    block.
+    A key of the row decides, so that the same rows always have the same parts. It is the hash of
+    its unit or id. A table without ids has only hashes of whole rows, by which equal rows would all
+    go to one part. There the number of the row in the input decides. In engines that do not know
+    this number, the place of the row in the order of the hashes of its block does.
     """
     key = block.key
-    # Without ids the hash is that of the whole row: equal rows would all go to the same part.
     if block.key_hashes_row and block.names is not None:
-        key = block.names.astype(np.uint64)  # the numbers of the rows
+        key = block.names.astype(np.uint64)  # without ids the names are the numbers of the rows
     elif block.key_hashes_row:
-        # consecutive numbers in the order of the hashes, the same for every order of the rows;
-        # those of another block differ, as they begin at the sum of its hashes modulo 2^64
+        # Consecutive numbers in the order of the hashes, the same for every order of the rows. They
+        # begin at the sum of the hashes (modulo 2^64), so that two blocks have different numbers.
         key = np.empty_like(block.key)
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
+    # `mixed` makes numbers look random that are not, such as consecutive ones
     part = mixed(key + GOLDEN) % np.uint64(parts)
     return part.astype(np.int64)
 
@@ -90,13 +91,15 @@ class Sample:
         return Sample(max_rows, (rows,), (once,), len(block))
 
     def __add__(self, other: Sample) -> Sample:
-        """A sample of the rows of both: those whose hash is below the lower of their borders, in
-        blocks, with the multiplicity of each row (how many equal rows it stands for).
+        """A sample of the rows of both: the rows whose hash is below the lower of the two borders.
+        `multiplicity` says of each row how many equal rows it stands for.
         """
         # a sample without a border has all rows of its part of the table
         borders = [border for border in (self.border, other.border) if border is not None]
         border = min(borders, default=None)
-        blocks = [*self.blocks]  # `reduced` drops those of their rows that are not below
+        # The blocks of this sample are not cut at the border here, as that would copy them in each
+        # addition. `reduced` cuts them.
+        blocks = [*self.blocks]
         multiplicity = [*self.multiplicity]
         for block, times in zip(other.blocks, other.multiplicity, strict=True):
             below = _below(block, border)
@@ -116,9 +119,11 @@ class Sample:
 
     @cached_property
     def reduced(self) -> Sample:
-        """The same sample as one block of at most `max_rows` rows: the border is lowered until so
-        few have a hash below it. Of equal rows without ids one stands for all, with their number as
-        its multiplicity.
+        """The same sample as one block of at most `max_rows` rows.
+
+        First, rows whose hash is not below the border are dropped. Then one of several equal rows
+        without ids stands for all of them, with their number as its multiplicity. If more than
+        `max_rows` rows are left, the border is lowered.
         """
         # nothing to do for one block with few rows, unless equal rows are to be put together
         has_all_rows = self.table_rows <= self.max_rows
@@ -127,7 +132,7 @@ class Sample:
         block = Block.join(self.blocks)
         multiplicity = np.concatenate(self.multiplicity)
         border = self.border
-        rows = np.arange(len(block))  # those that stay in the sample, by index
+        rows = np.arange(len(block))  # the indices of the rows that stay in the sample
         if border is not None:
             rows = np.flatnonzero(block.key < border)
         if block.key_hashes_row and len(rows):
@@ -141,7 +146,7 @@ class Sample:
             multiplicity = multiplicity[rows]
         block = block.take(rows)
         if len(block) > self.max_rows:
-            # `max_rows` keys are below this one, or fewer if keys are equal
+            # the new border is a key that `max_rows` keys are below, or fewer if keys are equal
             border = np.partition(block.key, self.max_rows)[self.max_rows]
             below = np.flatnonzero(block.key < border)
             block = block.take(below)
@@ -171,9 +176,12 @@ class Sample:
         return len(self.rows) == self.table_rows
 
     def influence_square(self, influence: Floats) -> SquareSum:
-        """The estimate d Σ ψ² of the sum of the squared influences ψ over the units of the table,
-        with d = `stands_for`, and the relative uncertainty of its root, ½ √(d (d − 1) Σ ψ⁴) / (d Σ
-        ψ²): each unit is in the sample with the probability 1 / d.
+        """An estimate of the sum of the squared influences ψ over the units of the table, and the
+        relative uncertainty of its root.
+
+        Each unit is in the sample with the probability 1 / d, with d = `stands_for`. With sums over
+        the sample, the estimate is d Σ ψ² (Horvitz and Thompson), and its estimated variance is
+        d (d − 1) Σ ψ⁴. The relative error of the root is half of that of the estimate.
 
         influence: ψ of each sampled row on a metric, its weight included; 0 for rows that the
         metric leaves out.
@@ -181,16 +189,15 @@ class Sample:
         d = self.stands_for
         times = self.times.astype(np.float64)  # how many equal rows each sampled row stands for
         square = influence**2
-        if self.rows.clustered:  # ψ of a unit is the sum over its rows; each unit is one
+        if self.rows.clustered:  # ψ of a unit is the sum over its rows; no two units are equal
             square = np.bincount(self._units, influence).astype(np.float64) ** 2
             times = np.ones(len(square))
-        total = d * float(times @ square)
-        # equal rows have the same hash and are sampled together: their term is times · ψ²
+        estimate = d * float(times @ square)
+        # equal rows have the same hash and are sampled together: times · ψ² in place of one ψ²
         fourth_powers = float(times**2 @ square**2)
-        variance = d * (d - 1) * fourth_powers
-        error = np.sqrt(variance)
-        relative_error_of_root = quotient(error, 2 * total)  # half that of the sum
-        return SquareSum(total, relative_error_of_root)
+        error = np.sqrt(d * (d - 1) * fourth_powers)
+        relative_error_of_root = quotient(error, 2 * estimate)
+        return SquareSum(estimate, relative_error_of_root)
 
     @cached_property
     def _units(self) -> Ints:

@@ -41,8 +41,9 @@ class Tally:
         max_waiting: int = 0,
         cut: float | None = None,
     ) -> Tally:
-        """The positives and negatives of a block by score, in at most `max_bins` bins. Up to
-        `max_waiting` unweighted rows are only kept (`waiting`): binning many at a time is faster.
+        """The positives and negatives of a block by score, in at most `max_bins` bins. Unweighted
+        rows are not binned yet (`waiting`) if they are at most `max_waiting`: it is faster to bin
+        the rows of many blocks together. Weighted rows are binned at once.
 
         hit: True for positive rows. weight: of each row, a whole number; None for unweighted rows.
         cut: a bin begins at this score, so that counts at it as threshold are exact.
@@ -50,7 +51,8 @@ class Tally:
         cut_code = None if cut is None else grid.code_of(cut)
         no_rows = Tally(max_bins=max_bins, max_waiting=max_waiting, cut=cut_code)
         if weight is None:
-            # rows wait as codes of score and label; None if a score leaves no bit for the label
+            # Rows wait as codes of score and label. If a score leaves no bit for the label, the
+            # result is None, and the rows are binned at once.
             codes = grid.with_labels(score, hit, cut_code)
             if codes is not None:
                 return replace(no_rows, waiting=(codes,))._with_few_waiting
@@ -63,9 +65,11 @@ class Tally:
         return self.max_bins
 
     def __add__(self, other: Self) -> Self:
-        """The tally of the rows of both. For speed their tables of bins (`grids`) are merged only
-        once they have twice as many bins as are allowed; until then they stay separate, all with
-        bins as wide as the widest.
+        """The tally of the rows of both.
+
+        For speed their tables of bins (`grids`) are merged only once they have more than twice as
+        many bins as are allowed. Until then they stay separate. Merged bins are at least as wide as
+        the widest bins of any table: all tables get these at once, which leaves fewer bins.
         """
         all_rows = replace(
             self, grids=self.grids + other.grids, waiting=self.waiting + other.waiting
@@ -75,7 +79,7 @@ class Tally:
         widest_shift = max((table.shift for table in all_rows.grids), default=0)
         grids = tuple(_with_shift(table, widest_shift, max_bins) for table in all_rows.grids)
         all_rows = replace(all_rows, grids=grids)
-        bins = sum(len(table.low) for table in grids)
+        bins = sum(len(table.low) for table in grids)  # a table has one element of `low` per bin
         if bins > 2 * max_bins:
             # `merged` has the waiting rows too
             return replace(all_rows, grids=(all_rows.merged,), waiting=())
@@ -127,8 +131,9 @@ class ValueCounts(Tally):
     def from_values(
         values: Floats, columns: Sequence[Floats] = (), max_bins: int = grid.MAX_BINS
     ) -> ValueCounts:
-        """The rows of a block counted by distinct value, ascending, in at most `allowed_bins` bins.
-        columns: other numbers of each row, to be added up by value.
+        """The rows of a block counted by distinct value, ascending, in at most `allowed_bins` bins,
+        which are `max_bins` or a quarter of them, see the class. columns: other numbers of each
+        row, to be added up by value.
 
         >>> c = ValueCounts.from_values(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.distribution(weighted=True).values.tolist()
@@ -142,13 +147,13 @@ class ValueCounts(Tally):
             order = np.argsort(code, kind="stable")
             code = code[order]
             sorted_columns = [column[order] for column in columns]
-        else:  # for speed: no order is needed
+        else:  # faster than argsort, and no column has to follow
             code.sort()
-        rows = np.broadcast_to(np.int64(1), len(code))
+        rows = np.broadcast_to(np.int64(1), len(code))  # each bin has one row
         one_bin_per_row = grid.Grid(shift=0, low=code, high=code, sums=(rows, *sorted_columns))
         integers = are_whole(values)
-        counts = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
-        return replace(counts, grids=(grid.pooled(one_bin_per_row, counts.allowed_bins),))
+        unpooled = ValueCounts(max_bins=max_bins, grids=(one_bin_per_row,), integers=integers)
+        return replace(unpooled, grids=(grid.pooled(one_bin_per_row, unpooled.allowed_bins),))
 
     @property
     def allowed_bins(self) -> int:
@@ -172,16 +177,16 @@ class ValueCounts(Tally):
         high = low
         middle = low
         half_width: Floats = np.broadcast_to(np.float64(0), len(low))
-        if table.high is not table.low:  # one array if no bin has several values
+        if table.high is not table.low:  # if they are one array, no bin has several values
             high = grid.scores(table.high)
             # each is halved first, because a sum of very large values would be infinite
             middle = np.where(low == high, low, low / 2 + high / 2)
             half_width = (high - low) / 2
-        rows, *sums_of_columns = table.sums
+        rows, *sums_of_columns = table.sums  # of each bin: the number of rows, then the columns
         rows = np.asarray(rows, np.int64)
         weight = rows.astype(np.float64)
         if weighted:
-            weight, *_ = sums_of_columns
+            weight = sums_of_columns[0]
         return Distribution(
             values=middle,
             rows=rows,

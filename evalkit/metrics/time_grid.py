@@ -42,9 +42,9 @@ def _working_days(moments: Floats) -> Floats:
 
 
 def _calendar_of(dates: Floats) -> Calendar:
-    """The calendar by which ascending dates, as days since 1970, are evenly spaced: `_months` if
-    all dates are the same day of a month, `_month_ends` if all are the last one, `_working_days`
-    for daily dates without weekends among them, else, as for times of day, `_days`.
+    """The calendar by which ascending dates, as days since 1970, are evenly spaced. It is `_months`
+    if all dates are the same day of a month, `_month_ends` if all are the last one, `_working_days`
+    for daily dates without a weekend among them, else `_days`.
     """
     distances = np.diff(dates)
     has_times_of_day = (dates % 1).any()
@@ -52,9 +52,11 @@ def _calendar_of(dates: Floats) -> Calendar:
         return _days
     if distances.min() >= MONTH:
         for calendar in (_months, _month_ends):
+            # the share of the month that has passed: one value if all are the same day of a month
             share_of_month = np.round(calendar(dates) % 1, 3)
             if len(np.unique(share_of_month)) == 1:
                 return calendar
+    # a few days in a row may all be working days by chance: `WEEK` distances include a weekend
     is_working_day = np.is_busday(dates.astype("datetime64[D]"))
     if distances.min() == 1 and len(distances) >= WEEK and is_working_day.all():
         return _working_days
@@ -81,10 +83,10 @@ class TimeGrid:
 
     @classmethod
     def from_times(cls, times: Floats, *, are_dates: bool) -> Self:
-        """The grid whose step is the shortest distance of distinct, ascending times, at least two.
-        If another distance is not a multiple of the shortest, a grid in which each time is a step,
-        whatever its distance from the next. are_dates: True if times are days since 1970, whose
-        distances are those of a calendar, such as months.
+        """The grid of distinct, ascending times, at least two. Its step is their shortest distance.
+        If another distance is not a multiple of it, each time is a step, whatever its distance from
+        the next. are_dates: True if times are days since 1970, whose distances are those of a
+        calendar, such as months.
 
         >>> TimeGrid.from_times(np.array([1.0, 2.0, 4.0]), are_dates=False).length
         1.0
@@ -100,6 +102,7 @@ class TimeGrid:
         is_whole = distance_from_whole <= NEARLY
         if is_whole.all():
             return grid
+        # the calendar that makes these times even: the number of a time is its index
         return cls(partial(_index_of_last, times), is_even=False)
 
     def steps(self, moments: Floats) -> Ints:

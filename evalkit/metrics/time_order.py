@@ -104,6 +104,7 @@ class TimeOrder:
         """The actual value of each row's series at the row's element of `step`; NaN where the table
         has none.
 
+        step: one per row; negative before the first time of the table, where no series has a value.
         season: in steps. If it is one step, the last value before stands in for a missing one. In a
         longer season the value before has another place in the season, and cannot.
         """
@@ -112,6 +113,7 @@ class TimeOrder:
         keys = self._keys(step)
         position = np.searchsorted(table_keys, keys, side="right") - 1  # of the last key up to it
         row = first_row[position]
+        # the key of a negative step would be that of a step of the series before
         exists = (step >= 0) & (position >= 0)
         if season == 1:
             exists &= self.series[row] == self.series  # else the key is of the series before
@@ -121,10 +123,12 @@ class TimeOrder:
 
     def naive_scales(self, actual: Floats, season: int = 1) -> Scales:
         """The divisors of MASE and of RMSSE for each row: the mean absolute and the mean squared
-        error of the naive forecast of the row's series, which is the value one season before, see
-        `_values_at`. NaN for a series in which no value has one a season before. season: in steps.
+        error of the naive forecast over the row's series. The naive forecast is the actual value
+        one season before, see `_values_at`. NaN for a series in which no value has another one a
+        season before. season: in steps.
         """
-        # several rows of a series may be at one step: only the first of them counts
+        # A series may have several rows at one step, such as forecasts with several horizons of the
+        # same actual value. The value counts once: the first row has it.
         _, first_row = np.unique(self._keys(self.step), return_index=True)
         naive_forecast = self._values_at(actual, self.step - season, season)
         error = (actual - naive_forecast)[first_row]
@@ -132,6 +136,7 @@ class TimeOrder:
         has_forecast = ~np.isnan(error)
         error = error[has_forecast]
         series = series[has_forecast]
+        # of each series, by number
         count = np.bincount(series, minlength=self.series.max() + 1)
         sum_of_absolute = np.bincount(series, np.abs(error), len(count))
         sum_of_squares = np.bincount(series, error**2, len(count))
