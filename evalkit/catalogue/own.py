@@ -233,13 +233,13 @@ def arguments_of(
     name: str, call: Callable[..., Any], input_arguments: Collection[str], *, columns: bool
 ) -> tuple[str, ...]:
     """The arguments by which a function is to be called: those that are `input_arguments`, and all
-    others that have no default, which must be columns of the input. An argument with a default that
-    is not one of `input_arguments` is not among them: it keeps its default.
+    others that have no default. The others must be columns of the input. Any further argument keeps
+    its default.
 
     name: of the metric. input_arguments: what the report offers; empty for an A/B test, whose
     metrics take columns alone. columns: True if other arguments can be columns. Raises
-    ParameterError for an argument without a default that is neither, and for a function that takes
-    none of the `input_arguments` or, if these are empty, no argument at all.
+    ParameterError for an argument without a default that can be neither, and for a function that
+    takes none of the `input_arguments` or, if these are empty, no argument at all.
     """
     has_no_default = names_of(call)
     arguments = tuple(
@@ -247,12 +247,13 @@ def arguments_of(
         for argument in has_no_default
         if argument in input_arguments or has_no_default[argument]
     )
-    further = [argument for argument in arguments if argument not in input_arguments]
+    others = [argument for argument in arguments if argument not in input_arguments]
     # names of *args and **kwargs, which begin with stars, are no identifiers
-    wrong = [argument for argument in further if not (columns and argument.isidentifier())]
-    has_enough = len(arguments) > 0
+    wrong = [argument for argument in others if not (columns and argument.isidentifier())]
     if input_arguments:
         has_enough = not {*arguments}.isdisjoint(input_arguments)
+    else:
+        has_enough = len(arguments) > 0
     if wrong or not has_enough:
         rule = ", ".join(input_arguments) or "columns of numbers"
         got = ", ".join(wrong or has_no_default) or "none"
@@ -466,30 +467,30 @@ class FunctionOfRows:
     of_forecasts: bool = False
 
     def __call__(self, rows: Rows) -> float:
-        """The number that the user's function returns for the rows. It takes their truth,
-        predictions and weights by its own names, such as y_true and y_pred; NaN if it is undefined
-        on these rows. Raises ParameterError if the function raises, if it returns anything but a
-        number in the declared range, and if rows have weights that it cannot take.
+        """The number that the user's function returns for the rows; NaN if it is undefined on them.
+        The function takes their truth, predictions and weights by its own names, such as y_true and
+        y_pred. Raises ParameterError if the function raises, if it returns anything but a number in
+        the declared range, and if rows have weights that it cannot take.
         """
+        predictions_are_scores = self.of_forecasts or self.takes_probabilities
         values = {}
         for name in self.function.arguments:
             if name == WEIGHTS:
                 values[name] = rows.weights
             elif name in TRUTHS:
                 values[name] = rows.actual if self.of_forecasts else rows.actual.astype(np.int64)
-            elif name in SCORES or self.of_forecasts or self.takes_probabilities:
-                # under any name: forecasts are scores, and scikit-learn's log_loss takes its
-                # probabilities as y_pred
+            elif name in SCORES or predictions_are_scores:
+                # a name such as y_pred may also stand for scores: for forecasts, and for the
+                # probabilities of scikit-learn's log_loss
                 values[name] = rows.scores
             else:  # the predicted classes
                 values[name] = rows.predicted.astype(np.int64)
         if rows.weight is not None and WEIGHTS not in values:
             raise self.function.refused(f"takes no {WEIGHTS}, and the rows have weights")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of samples where the number is undefined
+            warnings.simplefilter("ignore")  # of bootstrap samples where the number is undefined
             number = self.function.number(self.function(values), "of the rows")
-        # `checked` refuses NaN; here it is no error, as samples of the bootstrap may be undefined
-        if np.isnan(number):
+        if np.isnan(number):  # no error, as for `checked`: the rows may be a bootstrap sample
             return number
         return self.function.checked(number, "of the rows")
 
@@ -759,8 +760,8 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
         description=named_description,
         definition="by bootstrap",
     )
-    # `_own_metric` knows only the house's own names of the argument, score and forecast; here it
-    # may also have one of those of other libraries
+    # `_own_metric` takes only arguments named score and forecast for scores; here the argument may
+    # also have the name that it has in other libraries
     takes_scores = not {*SCORES}.isdisjoint(function.arguments)
     if takes_scores or function_of_rows.takes_probabilities:
         return replace(metric, needs="scores")
@@ -801,9 +802,9 @@ def usual_name(call: Callable[..., Any]) -> str:
 def _eligible_and_hits(
     function: Function, label: np.ndarray, predicted: np.ndarray
 ) -> tuple[Bools, Bools]:
-    """The masks of a share of rows that a user's function returns for labels and predicted classes
-    (1 is positive): the eligible rows, and the hits among them. Raises ParameterError for anything
-    but two arrays of booleans with an element per row.
+    """The masks of a share of rows that a user's function returns: the eligible rows, and the hits
+    among them. label, predicted: of each row, 1 for the positive class. Raises ParameterError for
+    anything but two arrays of booleans with an element per row.
     """
     values = {"label": label == 1, "predicted": predicted == 1}
     eligible, hit = function.call_for_all(values, len(label), arrays=2, unit="row")
@@ -815,7 +816,7 @@ def _eligible_and_hits(
 
 def _rate(function: Function, c: counts.Counts) -> float:
     """The value of a user's function of the counts (tp, fp, fn, tn) at a threshold. Raises
-    ParameterError if it is not a rate: if doubling all counts changes it.
+    ParameterError if it is not a rate, that is if doubling all counts changes it.
     """
     counts_by_name = {name: np.float64(getattr(c, name)) for name in COUNTS}
     doubled_counts = {name: 2 * count for name, count in counts_by_name.items()}
@@ -888,13 +889,13 @@ def _metric_of_units(
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of units, such as rows, ranked lists or users. The names of
-    the function's arguments tell of which units (`Input.reads`). The input then tells in which
-    reports the metric can be computed (`Input.structures`) and whether it has a cut-off k
-    (`Input.cut`).
+    the function's arguments tell which of the `INPUTS` it is computed from, each an `Input` for one
+    type of unit. The input says in which reports the metric can be computed (`structures`) and
+    whether it has a cut-off k (`cut`).
 
     description: the user's. make_kind: (input, function) -> the kind of the metric. definition: the
     beginning of the metric's definition, if the user does not state one; {unit} and {units} in it
-    are replaced by the noun.
+    are replaced by the word for a unit.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(
@@ -981,7 +982,7 @@ def _own_metric(
     if docstring:
         first_line = docstring.splitlines()[0]
         formula = first_line.rstrip(".")
-    # some inputs have no scores, such as one of predicted classes alone
+    # so that it is refused for an input without scores, such as predicted classes alone
     takes_scores = not {"score", "forecast"}.isdisjoint(function.arguments)
     needs = "scores" if takes_scores else ""
     return OwnMetric(
@@ -1010,9 +1011,10 @@ def load(
     """The metric of this name in a Python file, which is run. The metric gets the file's name and
     SHA-256, by which the comparison of two reports tells whether both mean the same metric.
 
-    declare_plain: (function, name) -> the metric of a plain function, which the file did not
-    declare as one; handed in, as the module that has it imports this one. Raises ParameterError for
-    a file that cannot be read or run, and for a name that is neither a metric nor a function in it.
+    declare_plain: (function, name) -> the metric of a function that the file did not declare as a
+    metric. It is a parameter because the module that defines it imports this one. Raises
+    ParameterError for a file that cannot be read or run, and for a name that is neither a metric
+    nor a function in it.
     """
     path = Path(file).expanduser()
     try:
@@ -1032,14 +1034,16 @@ def load(
         has = ", ".join(metrics) or f"none; a metric is {declared}"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256 = hashlib.sha256(source).hexdigest()
-    equals = f"none, an own metric of {path.name}"
+    equals = f"none, an own metric of {path.name}"  # no public tool computes it
     return replace(metric, file=path.name, sha256=sha256, equals=equals)
 
 
 @cache
 def _variables_of_file(file: str, source: bytes) -> dict[str, Any]:
     """Run a Python file and return its variables by name. Raises ParameterError if it raises.
-    source: its content; the result is cached by it, so that a file that has changed is run again.
+
+    file: its path. source: its content. The result is cached by both, so that a file that has
+    changed is run again.
     """
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file
