@@ -312,7 +312,7 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     """The label, such as ndcg@10, of the one metric of a report that a name stands for: the label
     itself, or another name of the metric.
 
-    metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
+    metrics: of the report. parameter: the one in which the user wrote the name, for errors. Raises
     ParameterError if the report has no such metric, or several.
     """
     metrics = tuple(metrics)
@@ -365,8 +365,9 @@ def is_in_catalogue(name: Any) -> bool:
 
 
 def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
-    """The number behind the @ in the name of a metric: a cut-off or, of a metric that takes any
-    number, such as `fbeta@0.5`, that number, NaN if it is none; None if the name has no @.
+    """The number behind the @ in the name of a metric: a cut-off, or the number of a metric that
+    takes any number, such as `fbeta@0.5`. None if the name has no @; NaN if such a metric has text
+    that is no number.
 
     text: what stands behind the @. name: the whole name, for errors.
     """
@@ -436,7 +437,8 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
             f"metrics: {metric.name} is a metric of the catalogue; give yours another name"
         )
     if structure == "forecasts" and isinstance(metric.kind, Resampled):
-        # only now it is known that y_pred are forecasts, not classes
+        # a function of y_true and y_pred may be of classes or of forecasts: only the structure of
+        # the report tells
         function = metric.kind.function
         assert isinstance(function, FunctionOfRows)
         kind = Resampled(replace(function, of_forecasts=True))
@@ -445,9 +447,10 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
 
 
 def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
-    """The error for a user's own metric whose arguments are not those of a metric of this structure
-    (kind of input); with a hint for each that looks misspelt.
+    """The error for a user's own metric that takes arguments which a metric of this structure (kind
+    of input) cannot have; with a hint for each that looks misspelt.
     """
+    # the arguments that a function may have in a report on this structure
     possible = next(source.reads for source in INPUTS if structure in source.structures)
     unknown = [name for name in metric.arguments if name not in possible]
     hints = "".join(did_you_mean(name, possible) for name in unknown)

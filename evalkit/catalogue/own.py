@@ -331,24 +331,25 @@ class RowInput(Input):
     }
     columns = True
 
-    def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
+    def values(self, rows: Rows, function: Function) -> Mapping[str, Any]:
         """The values of a function's arguments, by name, from rows of predictions. Raises
         ParameterError for a column that this report does not read.
 
         An argument is either one of `function.columns`, the further columns of the input, or one
         that `reads` computes from the rows, such as `label`. An argument that is in neither has a
-        default, which stays. structure: the rows of one system.
+        default, which stays. rows: of one system.
         """
-        missing = [name for name in function.columns if name not in structure.columns]
+        missing = [name for name in function.columns if name not in rows.columns]
         if missing:
             hint = did_you_mean(missing[0], self.reads)
             raise function.refused(
                 f"needs the column {missing[0]!r}, which this report does not read{hint}"
             )
-        values = {name: structure.columns[name] for name in function.columns}
+        values = {name: rows.columns[name] for name in function.columns}
         for name in function.arguments:
             if name in self.reads:
-                values[name] = self.reads[name](structure)  # such as structure.actual
+                read_from = self.reads[name]  # such as rows -> rows.actual
+                values[name] = read_from(rows)
         return values
 
     def mean(self, function: Function) -> Kind:
@@ -434,14 +435,15 @@ def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator
     relevant. Each list also has k and level, for functions that take them.
     """
     retrieved = r.retrieved
-    ideal = r.ideal
-    # the rows of list i are offset[i] to offset[i + 1]
+    ideal = r.ideal  # all judged items
+    # the items of list i are offset[i] to offset[i + 1]
     for i in range(len(r)):
         start = retrieved.offset[i]
         end = retrieved.offset[i + 1]
-        ranks = retrieved.rank[start:end]
-        if k is not None:  # a search, as ranks may have gaps
-            ranks = ranks[: int(np.searchsorted(ranks, k, side="right"))]
+        ranks = retrieved.rank[start:end]  # ascending
+        if k is not None:  # ranks may have gaps, so that up to rank k there may be fewer than k
+            items_up_to_k = int(np.searchsorted(ranks, k, side="right"))
+            ranks = ranks[:items_up_to_k]
         grades = retrieved.grade[start : start + len(ranks)]
         judged = ideal.grade[ideal.offset[i] : ideal.offset[i + 1]]
         yield RankedList(grades, ranks, judged, k, level)
@@ -617,7 +619,9 @@ def _check_description(
     decorator: str, positional: Sequence[Any], description: Mapping[str, Any]
 ) -> None:
     """Raise ParameterError for arguments with which a decorator such as `mean` cannot be called: a
-    positional one, an unknown one, and a value of the wrong type. decorator: its name.
+    positional one, an unknown one, and a value of the wrong type.
+
+    decorator: its name. positional, description: its arguments without and with a name.
     """
     if positional:  # the decorated function itself: @ek.mean in place of @ek.mean()
         raise ParameterError(f"metrics: declare a function by @ek.{decorator}(), with parentheses")
@@ -746,7 +750,8 @@ def bootstrap(**about: Unpack[Description]) -> Declared:
 
 def _bootstrap_metric(call: Callable[..., Any], description: Description) -> OwnMetric:
     """The metric of a function of all rows at once, f(y_true, y_pred) -> a number, whose interval
-    comes from the bootstrap. description: the user's, by default with the name of the function.
+    comes from the bootstrap. description: what the user stated in the decorator; without a name in
+    it the metric has that of the function.
     """
     named_description: Description = {"name": usual_name(call), **description}
     function = _declared_function(
@@ -769,12 +774,12 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
 
 
 def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the arguments that a function of all rows is offered: its own name of the truth
-    (y_true …), its own name of the predictions (y_pred …), and sample_weight, which it need not
-    have. Of several usual names the first of its arguments is taken.
+    """The names of the arguments that a function of all rows is offered: the name that it has for
+    the truth (y_true …), the name that it has for the predictions (y_pred …), and sample_weight,
+    which it need not have. If several of its arguments have usual names, the first one counts.
 
-    If the function has no usual name of the truth, or none of the predictions, all usual names:
-    `arguments_of` then raises an error that lists them.
+    If no argument has a usual name for the truth, or none for the predictions, all usual names are
+    returned: `arguments_of` then raises an error that lists them.
     """
     arguments = names_of(call)
     truths = [name for name in arguments if name in TRUTHS]
@@ -857,9 +862,9 @@ def _metric_of_decisions(
 ) -> OwnMetric:
     """The metric of a user's function of the decisions on two classes.
 
-    description: the user's. input_arguments: the arguments that the function may have. make_kind:
-    function -> the kind of the metric. definition: the beginning of its definition, if the user
-    does not state one.
+    description: what the user stated in the decorator. input_arguments: the arguments that the
+    function may have. make_kind: function -> the kind of the metric. definition: the beginning of
+    the metric's definition, if the user does not state one.
     """
     function = _declared_function(call, input_arguments, description)
     return _own_metric(
@@ -893,9 +898,9 @@ def _metric_of_units(
     type of unit. The input says in which reports the metric can be computed (`structures`) and
     whether it has a cut-off k (`cut`).
 
-    description: the user's. make_kind: (input, function) -> the kind of the metric. definition: the
-    beginning of the metric's definition, if the user does not state one; {unit} and {units} in it
-    are replaced by the word for a unit.
+    description: what the user stated in the decorator. make_kind: (input, function) -> the kind of
+    the metric. definition: the beginning of the metric's definition, if the user does not state
+    one; {unit} and {units} in it are replaced by the word for a unit.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(
@@ -933,9 +938,9 @@ def _declared_function(
 ) -> Function:
     """A user's function with its name, the names of its arguments and its range.
 
-    input_arguments: the arguments that the report offers to a function. description: the user's.
-    columns: True if any other argument may be a column of the input. Raises ParameterError for a
-    wrong name, argument, direction or range.
+    input_arguments: the arguments that the report offers to a function. description: what the user
+    stated in the decorator. columns: True if any other argument may be a column of the input.
+    Raises ParameterError for a wrong name, argument, direction or range.
     """
     name_of_function = getattr(call, "__name__", "")
     name = str(description.get("name", name_of_function))

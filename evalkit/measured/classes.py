@@ -337,9 +337,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     def problem_statistic(
         self, metric_at_k: MetricAtK, group: int, i: int, c: int, moments: Moments | None = None
     ) -> InfluenceStatistic | CellStatistic:
-        """A metric of system i for class c against the rest, or for label c, in a group of rows: of
-        decisions from confusion cells, of scores from counts by score and the moments of the rows'
-        influence on the metric.
+        """A metric of system i for class c against the rest, or for label c, in a group of rows. A
+        metric of decisions comes from confusion cells, a metric of scores from counts by score and
+        the moments of the rows' influence on the metric.
 
         moments: of the influence of the rows, with a column for each system and, in it, each class
         or label, see `MeanInfluence.columns`; None as long as the table has been read only once.

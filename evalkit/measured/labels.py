@@ -736,7 +736,7 @@ def _decision_differences(
 
 def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, an adder of terms of the
-    leader: those of the micro-averaged metrics and, as extra columns, the influence of a row on
+    leader: the terms of the micro-averaged metrics and, as extra columns, the influence of a row on
     the F1 of each label.
     """
     i = labels.systems.index(leader)
@@ -750,8 +750,9 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
         influence_by_cell = []
         for scores in scores_of_labels:
             decisions = scores.at_threshold(threshold).decision_counts
-            # rows: true, not true; columns: predicted, not predicted; 0 where F1 is undefined
-            by_decision = np.nan_to_num(f1.influence_table(decisions))
+            influence = f1.influence_table(decisions)  # NaN if F1 is undefined
+            # (2, 2): first the row of true, and the column of predicted
+            by_decision = np.nan_to_num(influence)
             # both axes reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         adder = label_term_adder(

@@ -378,7 +378,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
         max_bins = self.max_bins(group)
         systems, problems, _rows = block.predictions.shape
         # A tally keeps rows until it can put many into bins at once. The systems share the memory
-        # for these rows. With several problems `max_bins` is a share of one system already.
+        # for these rows. With several problems `max_bins` is divided by their number already.
         max_waiting = WAITING_PER_BIN * max_bins
         if self.has_two_classes:
             max_waiting //= systems
@@ -650,8 +650,8 @@ class ClassFirstReading(FirstReading[ClassSums]):
     def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
-        scores of each row add up. If classes have no scores, the numbers are 0 and there are no
-        tallies and sums.
+        scores of each row add up. If classes have no scores, the number is 0, and the tallies and
+        the sums are empty tuples.
 
         block: of `with_predictions`. weight: of each row, in units of the scale; None for
         unweighted rows.
@@ -824,9 +824,9 @@ class MeanInfluence:
     n_strata: int = 1
 
     def with_cells(self, block: Block, known_cells: dict[CellIndexKey, Ints]) -> Block:
-        """The block with each score, of shape (systems, problems, rows) with a problem for each
-        class or label, replaced by the row's cell: its index in the table that has the influence of
-        a row on the metric of this system and problem.
+        """The block with each score replaced by the row's cell, its index in the table of the
+        influence on the metric of this system and problem (class or label): `predictions` keeps the
+        shape (systems, problems, rows).
 
         known_cells: the cells that were already looked up for other metrics; new ones are added to
         it.
@@ -834,8 +834,8 @@ class MeanInfluence:
         cells = np.empty(block.predictions.shape, np.int64)
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
-                # all metrics of scores have the same bins, all of decisions the same threshold:
-                # the type of the table tells which of the two kinds of cells it has
+                # Metrics of scores share their bins, and metrics of decisions their threshold. So
+                # the cells of a row depend only on which of the two types of table this is.
                 key = CellIndexKey(type(table), system, problem)
                 if key not in known_cells:
                     scores = block.predictions[system, problem]

@@ -502,7 +502,8 @@ def band(
     """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
     bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
-    tables: of bootstrap samples. curve: a table -> the heights at fixed abscissas.
+    tables: of bootstrap samples, one each. curve: a table -> the heights at the abscissas, NaN
+    where the curve is undefined.
     """
     heights = np.array([curve(table) for table in tables])  # tables × abscissas
     is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
