@@ -184,9 +184,11 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     observed, expected, influence_on_expected = coefficient
     n = len(observed)
     quotient = ratio(observed.mean(), expected)
-    # n times the influence of each unit on the coefficient, 1 − quotient, by the delta method
-    deviation = observed - observed.mean()
-    influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
+    # The influence of each unit on the coefficient, 1 − quotient, by the delta method, times n as
+    # that on the expected disagreement; NaN if no disagreement is expected.
+    influence_on_observed = observed - observed.mean()
+    difference = influence_on_observed - quotient * influence_on_expected
+    influence = -difference / (expected or np.nan)
     spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))
     return ranged_t(
         float(1 - quotient),

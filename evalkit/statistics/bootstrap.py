@@ -650,7 +650,7 @@ class ThresholdChoice:
         rng = self.new_rng().spawn(1)[0]
         table = cell_ends(c, COARSE_CANDIDATES)
         while len(table.threshold) < len(c.threshold):
-            finer = self._finer_thresholds(c, table, units, rng)
+            finer = self._finer_thresholds(c, table, units, rng)  # empty if no more are needed
             thresholds = np.union1d(table.threshold, finer)[::-1]  # highest first
             if len(thresholds) == len(table.threshold):  # none is new
                 break
