@@ -189,7 +189,7 @@ class TermAdder:
             forecasts = head.predictions[index] if len(head) else actual
             centre = Centre(float(actual.mean()), float(forecasts.mean()))
             centres.append(centre)
-        # without offsets at first: they are computed from the rows that this adder returns
+        # without offsets at first: they are computed from the rows that `adder.rows` returns
         adder = TermAdder(
             tuple(metrics),
             centres,
@@ -351,11 +351,11 @@ class TermAdder:
 
 
 def _offsets_of_terms(kind: TermsKind, terms: Sequence[Floats]) -> Floats:
-    """The offset of each term of a metric, shape (terms,). Of a function of means it is the mean of
-    the term, as its products of terms would lose digits; 0 for its first term, the constant 1. Of
-    any other kind, and without rows, it is 0, which leaves terms as they are.
+    """The offset of each term of a metric, see `TermAdder`; shape (terms,). For a function
+    of means, whose terms are multiplied with each other, it is the mean of the term, but 0 for the
+    first term, the constant 1. For any other kind, and without rows, all offsets are 0.
 
-    terms: each with one number per row of the first rows.
+    terms: each with a number for each of the first rows of the table.
     """
     offsets = np.zeros(len(terms))
     if isinstance(kind, FunctionOfMeans) and len(terms[0]):
