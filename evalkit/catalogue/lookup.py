@@ -142,8 +142,9 @@ def _letters(name: str) -> str:
 
 def _spellings(name: str) -> Iterator[Spelling]:
     """The ways to read a name, the likeliest first, each as its lower-case letters and digits and
-    the text of its cut-off: a number in it may be a cut-off or belong to the name. Letters end with
-    @ or ^ if a number must follow. What stands behind the @ may also be a false positive rate.
+    the text of its cut-off. There are several, as a number in the name may be a cut-off or belong
+    to the name. Letters end with @ or ^ if a number must follow. Behind the @ there may also be a
+    false positive rate.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -153,7 +154,7 @@ def _spellings(name: str) -> Iterator[Spelling]:
     match = NAME_AND_CUT.fullmatch(name)
     if match is None:
         return
-    base, sign, cut = match.group("base", "sign", "cut")
+    base, sign, cut = match.group("base", "sign", "cut")  # ndcg, @, 10; None, None without a sign
     at_rate = AT_RATE.fullmatch(cut or "")
     if at_rate:  # the metric recall@fpr, whose number is the rate
         rate = at_rate["number"]
@@ -166,12 +167,12 @@ def _spellings(name: str) -> Iterator[Spelling]:
         yield Spelling(_letters(f"{base}@"), cut)
         yield Spelling(_letters(base), cut)
         return
-    # a number in it belongs to the name; a ^ at the end, without a number, says nothing
+    # the whole name, to which any number in it belongs; a ^ without a number is left out
     yield Spelling(_letters(name).rstrip("^"))
     if sign == "^":
         yield Spelling(_letters(f"{base}^"), cut)
     numbered = NAME_WITH_NUMBER.fullmatch(name)
-    if numbered:  # the number is the cut-off
+    if numbered:  # P_10 or precision at 5: the number is the cut-off
         before, number, after = numbered.group("before", "number", "after")
         yield Spelling(_letters(f"{before}{after}@"), number)
         yield Spelling(_letters(f"{before}{after}"), number)
@@ -190,13 +191,14 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
             letters = _letters(alias)
             by_alias[letters] = (*by_alias.get(letters, ()), metric)
     by_name = {_letters(name): (metric,) for name, metric in table.items()}
-    return by_alias | by_name
+    return by_alias | by_name  # of what both have, the name counts
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The metrics, with the cut-off, that a name may stand for in a structure (kind of input, a key
-    of `TABLES`): those of the name's likeliest spelling that any metric has, several if it is an
-    alias of several; empty if none has it. Raises ParameterError for a wrong cut-off.
+    of `TABLES`). They are those of the likeliest spelling of the name that any metric has: several
+    if it is an alias of several metrics, none if no metric has any of the spellings. Raises
+    ParameterError for a wrong cut-off.
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
@@ -252,12 +254,13 @@ def _unknown_metric(name: str, structure: str) -> str:
     may_have_cut_off = any(metric.cut != "never" for metric in metrics.values())
     with_k = " (with @k)" if may_have_cut_off else ""
     message = f"metrics: unknown metric {name!r}, must be one of {', '.join(metrics)}{with_k}"
-    # sentences on numbers that the page has elsewhere than among the metrics
-    places_on_page = TEXTS["beside"].get(structure, {})
+    # a number that is no metric but stands elsewhere on the page: letters -> a sentence that says
+    # where
+    sentences_on_numbers = TEXTS["beside"].get(structure, {})
     base, *_ = name.split("@")
-    where_on_page = places_on_page.get(_letters(base))
-    if where_on_page:
-        return f"{message}; {where_on_page}"
+    sentence = sentences_on_numbers.get(_letters(base))
+    if sentence:
+        return f"{message}; {sentence}"
     letters = {spelling.letters for spelling in _spellings(name)}
     for other_structure in TABLES:
         if not letters.isdisjoint(_metrics_by_letters(other_structure)):
@@ -278,15 +281,17 @@ def misspelled(name: str, known_names: Iterable[str]) -> str | None:
     """The known name that a name misspells in one word, with the name's cut-off: the letters of the
     word are in another order, or in a long word some are wrong. None if no known name is so close.
 
+    name: as the user wrote it, such as ndgc@10. known_names: all that it may stand for.
+
     >>> misspelled("ndgc@10", ["ndcg", "dcg"]), misspelled("msle", ["mse"])
     ('ndcg@10', None)
     """
     base, sign, cut = name.lower().strip().partition("@")
-    # names without a cut-off: the one of `name`, such as @10, is put behind the corrected name
-    names = [known_name for known_name in known_names if "@" not in known_name]
-    # the words of these names, and of all names with a known direction (`KNOWN`), such as roc and
-    # auc of roc_auc
-    words = set("_".join([*names, *KNOWN]).split("_"))
+    # without labels such as ndcg@10: the cut-off that the user wrote is put behind the name
+    bases = [known_name for known_name in known_names if "@" not in known_name]
+    # words that are spelled right, such as roc and auc of roc_auc; names of `KNOWN` are no answer,
+    # but their words are no misspellings
+    words = set("_".join([*bases, *KNOWN]).split("_"))
     unknown_words = [word for word in base.split("_") if word not in words]
     if len(unknown_words) != 1:
         return None
@@ -298,7 +303,7 @@ def misspelled(name: str, known_names: Iterable[str]) -> str | None:
         few_wrong_letters = difflib.get_close_matches(wrong_word, words, n=1, cutoff=CLOSE)
     for word in [*same_letters, *few_wrong_letters]:
         corrected = base.replace(wrong_word, word)
-        if corrected in names:
+        if corrected in bases:
             return f"{corrected}{sign}{cut}"
     return None
 
@@ -307,7 +312,7 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     """The label, such as ndcg@10, of the one metric of a report that a name stands for: the label
     itself, or another name of the metric.
 
-    metrics: those of the report. parameter: where the user wrote the name, for errors. Raises
+    metrics: of the report. parameter: the one in which the user wrote the name, for errors. Raises
     ParameterError if the report has no such metric, or several.
     """
     metrics = tuple(metrics)
@@ -360,8 +365,9 @@ def is_in_catalogue(name: Any) -> bool:
 
 
 def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
-    """The number behind the @ in the name of a metric: a cut-off or, of a metric that takes any
-    number, such as `fbeta@0.5`, that number, NaN if it is none; None if the name has no @.
+    """The number behind the @ in the name of a metric: a cut-off, or the number of a metric that
+    takes any number, such as `fbeta@0.5`. None if the name has no @; NaN if such a metric has text
+    that is no number.
 
     text: what stands behind the @. name: the whole name, for errors.
     """
@@ -431,7 +437,8 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
             f"metrics: {metric.name} is a metric of the catalogue; give yours another name"
         )
     if structure == "forecasts" and isinstance(metric.kind, Resampled):
-        # only now it is known that y_pred are forecasts, not classes
+        # a function of y_true and y_pred may be of classes or of forecasts: only the structure of
+        # the report tells
         function = metric.kind.function
         assert isinstance(function, FunctionOfRows)
         kind = Resampled(replace(function, of_forecasts=True))
@@ -440,9 +447,10 @@ def _own_metric_for(structure: str, metric_at_k: MetricAtK) -> MetricAtK:
 
 
 def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
-    """The error for a user's own metric whose arguments are not those of a metric of this structure
-    (kind of input); with a hint for each that looks misspelt.
+    """The error for a user's own metric that takes arguments which a metric of this structure (kind
+    of input) cannot have; with a hint for each that looks misspelt.
     """
+    # the arguments that a function may have in a report on this structure
     possible = next(source.reads for source in INPUTS if structure in source.structures)
     unknown = [name for name in metric.arguments if name not in possible]
     hints = "".join(did_you_mean(name, possible) for name in unknown)
@@ -457,13 +465,15 @@ def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
 
 def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
     """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5. Raises
-    ParameterError if the metric needs a k, which is None, or if it does not take this k. name: as
-    the user wrote it, for errors.
+    ParameterError if the metric needs a k, which is None, or if it does not take this k.
+
+    k: None if the user stated none. name: as the user wrote it, for errors.
     """
+    # not a rank, of which there are only whole ones, but such as the β of fbeta
     takes_any_number = metric.kind_at is not None
     if takes_any_number and (k is None or not 0 < k <= metric.most):
         example = 0.5
-        if 1 < metric.most < 100:  # at most 99.99: the number is a percentage
+        if 1 < metric.most < 100:  # a percentage, as the greatest number is 99.99
             example = 90
         raise ParameterError(
             f"metrics: {metric.name} needs a number above 0 and at most {metric.most:,}, "
@@ -512,11 +522,11 @@ def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...
 def find_computable(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[MetricAtK, ...]:
-    """The metrics with these names, such as the value of the parameter `metrics`; if there are no
-    names, those of the `usual` ones that can be computed from the input.
+    """The metrics with these names, such as the value of the parameter `metrics`. If there are no
+    names, the metrics of `usual` that can be computed from the input.
 
     structure: the kind of input, a key of `TABLES`. usual: names of metrics of the catalogue.
-    lacks: what the input does not have, with the words for it in an error. Its keys are values of
+    lacks: what the input does not have -> the words for it in an error. Its keys are values of
     `Metric.needs`, such as "scores", and "columns" for further columns, which no usual metric
     needs. Raises ParameterError for a named metric that needs what the input lacks.
     """
@@ -590,10 +600,10 @@ def direction(name: str) -> str | None:
     """Which values are better according to the name of a metric, "high" or "low"; None if the name
     does not tell, or tells both.
 
-    The direction of a metric of the catalogue with this name decides; None if the name is unclear,
-    such as `err`. The words of any other name decide that are known to have a direction, such as
-    loss or latency; without any of them the word score says "high". A minus in front reverses the
-    direction, and so does a word such as neg.
+    If the catalogue has a metric of this name, its direction is returned; None if the name is
+    unclear, such as `err`. Otherwise the words in the name decide whose direction is known, such as
+    loss or latency. Without any such word, the word score says "high". A minus in front reverses
+    the direction, and so does a word such as neg.
 
     >>> [
     ...     direction(name)
@@ -609,8 +619,9 @@ def direction(name: str) -> str | None:
     base = name.split("@")[0].strip()
     words = "_".join(WORD.findall(base)).lower()  # "val WER" becomes val_wer
     has_minus = base.startswith(("-", "−"))
-    for spelling in (base.lower(), words):
-        if spelling in CATALOGUE and not has_minus:
+    spellings = () if has_minus else (base.lower(), words)  # a minus makes it another metric
+    for spelling in spellings:
+        if spelling in CATALOGUE:
             best = CATALOGUE[spelling]
             is_clear = best != "neither" and spelling not in UNCLEAR
             return best if is_clear else None
@@ -620,6 +631,7 @@ def direction(name: str) -> str | None:
     if len(directions) != 1:  # no word tells, or they contradict each other
         return None
     (best,) = directions
+    # a name that is known as a whole has the direction that is known of it, whatever its words
     is_reversed = has_minus or (words not in KNOWN and REVERSED.match(words))
     return OPPOSITE[best] if is_reversed else best
 
@@ -651,10 +663,10 @@ BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
 def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
-    """The metrics with the directions that the parameter `lower_is_better` states. Lower values of
-    the metrics that it names are better. If the user set it, higher values are better of all others
-    whose direction is not known; the word none in place of names says so of all. Otherwise an
-    unknown direction stays unknown.
+    """The metrics with the directions that the parameter `lower_is_better` states: "low" for the
+    metrics that it names. If the user set it, any other metric whose direction is not known gets
+    "high"; with the word none in place of names, each such metric does. If the user did not set it,
+    unknown directions stay unknown.
 
     parameters: of the report. Raises ParameterError for a name that none of the metrics has, and
     for a metric whose definition says that higher is better.
@@ -670,7 +682,7 @@ def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[M
         for name in parameters.lower_is_better
         if name != NO_METRIC
     }
-    # the user who names the metrics of which lower is better says that of no other
+    # a user who names the metrics of which lower is better means that of all others higher is
     default_direction = "high" if "lower_is_better" in parameters.given else UNKNOWN
     return tuple(
         _with_direction(metric_at_k, lower_is_better, default_direction) for metric_at_k in metrics
@@ -685,8 +697,8 @@ def _with_direction(
     `lower_is_better` whose definition says that higher is better.
     """
     metric = metric_at_k.metric
-    # the direction is part of its definition, unlike that of a metric of which only the name is
-    # known or of a user's function
+    # True for a metric of the catalogue, whose definition says the direction. The user may state
+    # that of an own function, and of a metric of which only the name is known.
     is_defined_here = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
     if metric_at_k.label in lower_is_better and metric.best != "low":
         if is_defined_here:

@@ -233,13 +233,13 @@ def arguments_of(
     name: str, call: Callable[..., Any], input_arguments: Collection[str], *, columns: bool
 ) -> tuple[str, ...]:
     """The arguments by which a function is to be called: those that are `input_arguments`, and all
-    others that have no default, which must be columns of the input. An argument with a default that
-    is not one of `input_arguments` is not among them: it keeps its default.
+    others that have no default. The others must be columns of the input. Any further argument keeps
+    its default.
 
     name: of the metric. input_arguments: what the report offers; empty for an A/B test, whose
     metrics take columns alone. columns: True if other arguments can be columns. Raises
-    ParameterError for an argument without a default that is neither, and for a function that takes
-    none of the `input_arguments` or, if these are empty, no argument at all.
+    ParameterError for an argument without a default that can be neither, and for a function that
+    takes none of the `input_arguments` or, if these are empty, no argument at all.
     """
     has_no_default = names_of(call)
     arguments = tuple(
@@ -247,12 +247,13 @@ def arguments_of(
         for argument in has_no_default
         if argument in input_arguments or has_no_default[argument]
     )
-    further = [argument for argument in arguments if argument not in input_arguments]
+    others = [argument for argument in arguments if argument not in input_arguments]
     # names of *args and **kwargs, which begin with stars, are no identifiers
-    wrong = [argument for argument in further if not (columns and argument.isidentifier())]
-    has_enough = len(arguments) > 0
+    wrong = [argument for argument in others if not (columns and argument.isidentifier())]
     if input_arguments:
         has_enough = not {*arguments}.isdisjoint(input_arguments)
+    else:
+        has_enough = len(arguments) > 0
     if wrong or not has_enough:
         rule = ", ".join(input_arguments) or "columns of numbers"
         got = ", ".join(wrong or has_no_default) or "none"
@@ -330,24 +331,25 @@ class RowInput(Input):
     }
     columns = True
 
-    def values(self, structure: Rows, function: Function) -> Mapping[str, Any]:
+    def values(self, rows: Rows, function: Function) -> Mapping[str, Any]:
         """The values of a function's arguments, by name, from rows of predictions. Raises
         ParameterError for a column that this report does not read.
 
         An argument is either one of `function.columns`, the further columns of the input, or one
         that `reads` computes from the rows, such as `label`. An argument that is in neither has a
-        default, which stays. structure: the rows of one system.
+        default, which stays. rows: of one system.
         """
-        missing = [name for name in function.columns if name not in structure.columns]
+        missing = [name for name in function.columns if name not in rows.columns]
         if missing:
             hint = did_you_mean(missing[0], self.reads)
             raise function.refused(
                 f"needs the column {missing[0]!r}, which this report does not read{hint}"
             )
-        values = {name: structure.columns[name] for name in function.columns}
+        values = {name: rows.columns[name] for name in function.columns}
         for name in function.arguments:
             if name in self.reads:
-                values[name] = self.reads[name](structure)  # such as structure.actual
+                read_from = self.reads[name]  # such as rows -> rows.actual
+                values[name] = read_from(rows)
         return values
 
     def mean(self, function: Function) -> Kind:
@@ -433,14 +435,15 @@ def _ranked_lists(r: rankings.Rankings, k: int | None, level: float) -> Iterator
     relevant. Each list also has k and level, for functions that take them.
     """
     retrieved = r.retrieved
-    ideal = r.ideal
-    # the rows of list i are offset[i] to offset[i + 1]
+    ideal = r.ideal  # all judged items
+    # the items of list i are offset[i] to offset[i + 1]
     for i in range(len(r)):
         start = retrieved.offset[i]
         end = retrieved.offset[i + 1]
-        ranks = retrieved.rank[start:end]
-        if k is not None:  # a search, as ranks may have gaps
-            ranks = ranks[: int(np.searchsorted(ranks, k, side="right"))]
+        ranks = retrieved.rank[start:end]  # ascending
+        if k is not None:  # ranks may have gaps, so that up to rank k there may be fewer than k
+            items_up_to_k = int(np.searchsorted(ranks, k, side="right"))
+            ranks = ranks[:items_up_to_k]
         grades = retrieved.grade[start : start + len(ranks)]
         judged = ideal.grade[ideal.offset[i] : ideal.offset[i + 1]]
         yield RankedList(grades, ranks, judged, k, level)
@@ -466,30 +469,30 @@ class FunctionOfRows:
     of_forecasts: bool = False
 
     def __call__(self, rows: Rows) -> float:
-        """The number that the user's function returns for the rows. It takes their truth,
-        predictions and weights by its own names, such as y_true and y_pred; NaN if it is undefined
-        on these rows. Raises ParameterError if the function raises, if it returns anything but a
-        number in the declared range, and if rows have weights that it cannot take.
+        """The number that the user's function returns for the rows; NaN if it is undefined on them.
+        The function takes their truth, predictions and weights by its own names, such as y_true and
+        y_pred. Raises ParameterError if the function raises, if it returns anything but a number in
+        the declared range, and if rows have weights that it cannot take.
         """
+        predictions_are_scores = self.of_forecasts or self.takes_probabilities
         values = {}
         for name in self.function.arguments:
             if name == WEIGHTS:
                 values[name] = rows.weights
             elif name in TRUTHS:
                 values[name] = rows.actual if self.of_forecasts else rows.actual.astype(np.int64)
-            elif name in SCORES or self.of_forecasts or self.takes_probabilities:
-                # under any name: forecasts are scores, and scikit-learn's log_loss takes its
-                # probabilities as y_pred
+            elif name in SCORES or predictions_are_scores:
+                # a name such as y_pred may also stand for scores: for forecasts, and for the
+                # probabilities of scikit-learn's log_loss
                 values[name] = rows.scores
             else:  # the predicted classes
                 values[name] = rows.predicted.astype(np.int64)
         if rows.weight is not None and WEIGHTS not in values:
             raise self.function.refused(f"takes no {WEIGHTS}, and the rows have weights")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of samples where the number is undefined
+            warnings.simplefilter("ignore")  # of bootstrap samples where the number is undefined
             number = self.function.number(self.function(values), "of the rows")
-        # `checked` refuses NaN; here it is no error, as samples of the bootstrap may be undefined
-        if np.isnan(number):
+        if np.isnan(number):  # no error, as for `checked`: the rows may be a bootstrap sample
             return number
         return self.function.checked(number, "of the rows")
 
@@ -616,7 +619,9 @@ def _check_description(
     decorator: str, positional: Sequence[Any], description: Mapping[str, Any]
 ) -> None:
     """Raise ParameterError for arguments with which a decorator such as `mean` cannot be called: a
-    positional one, an unknown one, and a value of the wrong type. decorator: its name.
+    positional one, an unknown one, and a value of the wrong type.
+
+    decorator: its name. positional, description: its arguments without and with a name.
     """
     if positional:  # the decorated function itself: @ek.mean in place of @ek.mean()
         raise ParameterError(f"metrics: declare a function by @ek.{decorator}(), with parentheses")
@@ -745,7 +750,8 @@ def bootstrap(**about: Unpack[Description]) -> Declared:
 
 def _bootstrap_metric(call: Callable[..., Any], description: Description) -> OwnMetric:
     """The metric of a function of all rows at once, f(y_true, y_pred) -> a number, whose interval
-    comes from the bootstrap. description: the user's, by default with the name of the function.
+    comes from the bootstrap. description: what the user stated in the decorator; without a name in
+    it the metric has that of the function.
     """
     named_description: Description = {"name": usual_name(call), **description}
     function = _declared_function(
@@ -759,8 +765,8 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
         description=named_description,
         definition="by bootstrap",
     )
-    # `_own_metric` knows only the house's own names of the argument, score and forecast; here it
-    # may also have one of those of other libraries
+    # `_own_metric` takes only arguments named score and forecast for scores; here the argument may
+    # also have the name that it has in other libraries
     takes_scores = not {*SCORES}.isdisjoint(function.arguments)
     if takes_scores or function_of_rows.takes_probabilities:
         return replace(metric, needs="scores")
@@ -768,12 +774,12 @@ def _bootstrap_metric(call: Callable[..., Any], description: Description) -> Own
 
 
 def _arguments_of_rows(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the arguments that a function of all rows is offered: its own name of the truth
-    (y_true …), its own name of the predictions (y_pred …), and sample_weight, which it need not
-    have. Of several usual names the first of its arguments is taken.
+    """The names of the arguments that a function of all rows is offered: the name that it has for
+    the truth (y_true …), the name that it has for the predictions (y_pred …), and sample_weight,
+    which it need not have. If several of its arguments have usual names, the first one counts.
 
-    If the function has no usual name of the truth, or none of the predictions, all usual names:
-    `arguments_of` then raises an error that lists them.
+    If no argument has a usual name for the truth, or none for the predictions, all usual names are
+    returned: `arguments_of` then raises an error that lists them.
     """
     arguments = names_of(call)
     truths = [name for name in arguments if name in TRUTHS]
@@ -801,9 +807,9 @@ def usual_name(call: Callable[..., Any]) -> str:
 def _eligible_and_hits(
     function: Function, label: np.ndarray, predicted: np.ndarray
 ) -> tuple[Bools, Bools]:
-    """The masks of a share of rows that a user's function returns for labels and predicted classes
-    (1 is positive): the eligible rows, and the hits among them. Raises ParameterError for anything
-    but two arrays of booleans with an element per row.
+    """The masks of a share of rows that a user's function returns: the eligible rows, and the hits
+    among them. label, predicted: of each row, 1 for the positive class. Raises ParameterError for
+    anything but two arrays of booleans with an element per row.
     """
     values = {"label": label == 1, "predicted": predicted == 1}
     eligible, hit = function.call_for_all(values, len(label), arrays=2, unit="row")
@@ -815,7 +821,7 @@ def _eligible_and_hits(
 
 def _rate(function: Function, c: counts.Counts) -> float:
     """The value of a user's function of the counts (tp, fp, fn, tn) at a threshold. Raises
-    ParameterError if it is not a rate: if doubling all counts changes it.
+    ParameterError if it is not a rate, that is if doubling all counts changes it.
     """
     counts_by_name = {name: np.float64(getattr(c, name)) for name in COUNTS}
     doubled_counts = {name: 2 * count for name, count in counts_by_name.items()}
@@ -856,9 +862,9 @@ def _metric_of_decisions(
 ) -> OwnMetric:
     """The metric of a user's function of the decisions on two classes.
 
-    description: the user's. input_arguments: the arguments that the function may have. make_kind:
-    function -> the kind of the metric. definition: the beginning of its definition, if the user
-    does not state one.
+    description: what the user stated in the decorator. input_arguments: the arguments that the
+    function may have. make_kind: function -> the kind of the metric. definition: the beginning of
+    the metric's definition, if the user does not state one.
     """
     function = _declared_function(call, input_arguments, description)
     return _own_metric(
@@ -888,13 +894,13 @@ def _metric_of_units(
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of units, such as rows, ranked lists or users. The names of
-    the function's arguments tell of which units (`Input.reads`). The input then tells in which
-    reports the metric can be computed (`Input.structures`) and whether it has a cut-off k
-    (`Input.cut`).
+    the function's arguments tell which of the `INPUTS` it is computed from, each an `Input` for one
+    type of unit. The input says in which reports the metric can be computed (`structures`) and
+    whether it has a cut-off k (`cut`).
 
-    description: the user's. make_kind: (input, function) -> the kind of the metric. definition: the
-    beginning of the metric's definition, if the user does not state one; {unit} and {units} in it
-    are replaced by the noun.
+    description: what the user stated in the decorator. make_kind: (input, function) -> the kind of
+    the metric. definition: the beginning of the metric's definition, if the user does not state
+    one; {unit} and {units} in it are replaced by the word for a unit.
     """
     unit_input = _input_for(set(names_of(call)))
     function = _declared_function(
@@ -932,9 +938,9 @@ def _declared_function(
 ) -> Function:
     """A user's function with its name, the names of its arguments and its range.
 
-    input_arguments: the arguments that the report offers to a function. description: the user's.
-    columns: True if any other argument may be a column of the input. Raises ParameterError for a
-    wrong name, argument, direction or range.
+    input_arguments: the arguments that the report offers to a function. description: what the user
+    stated in the decorator. columns: True if any other argument may be a column of the input.
+    Raises ParameterError for a wrong name, argument, direction or range.
     """
     name_of_function = getattr(call, "__name__", "")
     name = str(description.get("name", name_of_function))
@@ -981,7 +987,7 @@ def _own_metric(
     if docstring:
         first_line = docstring.splitlines()[0]
         formula = first_line.rstrip(".")
-    # some inputs have no scores, such as one of predicted classes alone
+    # so that it is refused for an input without scores, such as predicted classes alone
     takes_scores = not {"score", "forecast"}.isdisjoint(function.arguments)
     needs = "scores" if takes_scores else ""
     return OwnMetric(
@@ -1010,9 +1016,10 @@ def load(
     """The metric of this name in a Python file, which is run. The metric gets the file's name and
     SHA-256, by which the comparison of two reports tells whether both mean the same metric.
 
-    declare_plain: (function, name) -> the metric of a plain function, which the file did not
-    declare as one; handed in, as the module that has it imports this one. Raises ParameterError for
-    a file that cannot be read or run, and for a name that is neither a metric nor a function in it.
+    declare_plain: (function, name) -> the metric of a function that the file did not declare as a
+    metric. It is a parameter because the module that defines it imports this one. Raises
+    ParameterError for a file that cannot be read or run, and for a name that is neither a metric
+    nor a function in it.
     """
     path = Path(file).expanduser()
     try:
@@ -1032,14 +1039,16 @@ def load(
         has = ", ".join(metrics) or f"none; a metric is {declared}"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
     sha256 = hashlib.sha256(source).hexdigest()
-    equals = f"none, an own metric of {path.name}"
+    equals = f"none, an own metric of {path.name}"  # no public tool computes it
     return replace(metric, file=path.name, sha256=sha256, equals=equals)
 
 
 @cache
 def _variables_of_file(file: str, source: bytes) -> dict[str, Any]:
     """Run a Python file and return its variables by name. Raises ParameterError if it raises.
-    source: its content; the result is cached by it, so that a file that has changed is run again.
+
+    file: its path. source: its content. The result is cached by both, so that a file that has
+    changed is run again.
     """
     module = ModuleType(f"own_metrics_{Path(file).stem}")
     module.__file__ = file

@@ -38,7 +38,13 @@ from evalkit.measured.readings import (
     SpecificSums,
     count_not_highest,
 )
-from evalkit.measured.rows import ALL_ROWS, RowsInMemory, group_number, weight_of_counted_rows
+from evalkit.measured.rows import (
+    ALL_ROWS,
+    RowsInMemory,
+    TermsKey,
+    group_number,
+    weight_of_counted_rows,
+)
 from evalkit.metrics import counts, labels
 from evalkit.metrics.blocks import ALL_ROWS_GROUP
 from evalkit.metrics.losses import score_of_class
@@ -177,8 +183,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     @property
     def bin_errors(self) -> BinErrors:
         """By how much counting scores in bins may change an AUC, and an average precision, at most:
-        the largest change of any system, class and label, on all rows. Where the metric is
-        undefined, NaN counts as 0.
+        the largest change of any system, class and label, on all rows. A metric that is undefined
+        for a class or label (NaN) counts as unchanged.
         """
         auc_errors = [0.0]
         average_precision_errors = [0.0]
@@ -224,9 +230,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     # Metrics
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group of rows, computed from sums: of a loss from those of
-        its terms, of a metric of decisions from confusion cells, of any other from counts by score.
-        member: the number of the group, or a Python slice for all rows, as for rows in memory.
+        """The metric of a system in a group of rows: a loss from the sums of its terms, a metric of
+        decisions from confusion cells, any other metric from counts by score. member: the number of
+        the group, or a Python slice for all rows, as for rows in memory.
         """
         group = group_number(member)
         i = self.systems.index(system)
@@ -239,15 +245,14 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i that is computed from sums of terms of the rows."""
         moments = self.summary.moments[group].moments
-        metric = self.first.loss_adder.metrics.index(metric_at_k.base)
-        return MomentStatistic(
-            metric_at_k, moments, self.first.loss_adder.term_columns(group, metric, i), self.layout
-        )
+        adder = self.first.loss_adder
+        key = TermsKey(adder.metrics.index(metric_at_k.base), system=i)
+        return MomentStatistic(metric_at_k, moments, adder.term_columns(group, key), self.layout)
 
     def refuse_partial_losses(self) -> None:
-        """Raise ParameterError for a loss that is undefined on some rows, which it leaves out, or
-        infinite on a row: two systems are then compared on the rows on which both are finite, and
-        sums over the rows of each system do not tell these.
+        """Raise ParameterError for a loss that is undefined or infinite on some row. Two systems
+        are then compared on the rows on which both losses are finite, and sums over the rows of
+        each system do not tell the common rows.
         """
         systems = range(len(self.systems))
         for metric_at_k in self.first.loss_adder.metrics:
@@ -267,7 +272,8 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> Statistic:
         """A metric of the scores of system i in a group of rows that is a mean of a metric over the
-        classes or labels whose share in it is above 0. `SummedBinary` has a method of its own.
+        classes or labels whose share in it is above 0. Two classes have a `score_statistic` of
+        their own, as there is nothing to take a mean over.
         """
         kind = metric_at_k.metric.kind
         assert isinstance(kind, Combined)
@@ -275,19 +281,20 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         present = np.flatnonzero(shares > 0).tolist()  # numbers of classes or labels
         key = GroupMetric(group, sums_label(metric_at_k))
         moments = self.means.get(key)  # of the rows' influence; None after one reading alone
-        # The columns of the moments are those of `MeanInfluence.columns`: one for each system and
-        # class, then, if the shares depend on the rows, one for each system.
+        # The moments have the columns of `MeanInfluence.columns`: first one for each system and
+        # class, system by system; then, if the shares depend on the rows, one for each system.
         problems = len(self.problems)
         columns = [i * problems + c for c in present]
-        if isinstance(kind, Weighted):
-            on_problems = len(self.systems) * problems
-            columns.append(on_problems + i)
+        if isinstance(kind, Weighted):  # its shares depend on the rows
+            first_column_of_shares = len(self.systems) * problems
+            columns.append(first_column_of_shares + i)
         metric = self.metric_of_problem(kind, group)
         parts = []
         for c in present:
             statistic = self.problem_statistic(metric, group, i, c, moments)
             parts.append(MeanPart(float(shares[c]), statistic))
         mean = self.mean_statistic(metric_at_k, group, i, moments, columns, parts)
+        # comparisons need sums of powers of the influence on the difference to each other system
         return replace(mean, powers=self.powers(key), rows_per_class=self.rows_per_class(group))
 
     def metric_of_problem(self, kind: Combined, group: int) -> MetricAtK:
@@ -330,9 +337,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
     def problem_statistic(
         self, metric_at_k: MetricAtK, group: int, i: int, c: int, moments: Moments | None = None
     ) -> InfluenceStatistic | CellStatistic:
-        """A metric of system i for class c against the rest, or for label c, in a group of rows: of
-        decisions from confusion cells, of scores from counts by score and the moments of the rows'
-        influence on the metric.
+        """A metric of system i for class c against the rest, or for label c, in a group of rows. A
+        metric of decisions comes from confusion cells, a metric of scores from counts by score and
+        the moments of the rows' influence on the metric.
 
         moments: of the influence of the rows, with a column for each system and, in it, each class
         or label, see `MeanInfluence.columns`; None as long as the table has been read only once.
@@ -361,23 +368,13 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         value from the counts by score, its error from the moments of the rows' influence on it.
 
         tables: the counts. moments: sums over the rows that a second reading of the table makes;
-        the column of this number (`column`) is the influence on this metric. None as long as the
-        table has been read only once, when no more than the value is needed.
+        None as long as the table has been read only once, when no more than the value is needed.
+        column: the number of the column of `moments` that is the influence on this metric.
         """
         kind = metric_at_k.base.metric.kind
         assert isinstance(kind, ScoreKind)
-        cells, positive = self.problem_cells(group, c)
-        # of each cell; the actual values, unlike the predictions, are the same for all systems
-        is_positive = cells.by_system[0].actual == positive
-        effective_units = float(cells.n)
-        if not self.plain:  # rows are clustered or weighted
-            # by Kish: of all rows or, for a metric to whose variance each class adds its own, of
-            # the class that has fewer
-            masks = [np.ones(len(is_positive))]
-            if kind.variance_by_class:
-                masks = [is_positive.astype(np.float64), (~is_positive).astype(np.float64)]
-            effective_units = min(map(cells.kish, masks))
-        # of the base, of which `metric_at_k` may be a function, as Gini is 2 AUC − 1
+        problem_cells = self.problem_cells(group, c)
+        # the value of the base metric: `metric_at_k` may be a function of it, as Gini is 2 AUC − 1
         value_of_base = kind.value_of_table(kind.score_table(tables))
         return InfluenceStatistic(
             metric_at_k,
@@ -385,10 +382,27 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             layout=self.layout,
             untransformed=value_of_base,
             coefficients=_coefficients(moments, {column: 1.0}),
-            n=cells.n,
-            freedom=effective_units - 1,  # degrees of freedom of the error
+            n=problem_cells.cells.n,
+            freedom=self._effective_units(kind, problem_cells) - 1,  # of the standard error
             tables=tables,
         )
+
+    def _effective_units(self, kind: ScoreKind, problem_cells: ProblemCells) -> float:
+        """The number of units that the standard error of a metric of scores rests on: all units
+        or, if rows are clustered or weighted, Kish's effective number. If each class adds a
+        variance of its own, as in AUC, it is that of the class that has fewer.
+        """
+        cells = problem_cells.cells
+        if self.plain:
+            return float(cells.n)
+        # the actual values, unlike the predictions, are the same for all systems
+        is_positive = cells.by_system[0].actual == problem_cells.positive
+        if not kind.variance_by_class:
+            every_cell = np.ones(len(is_positive))
+            return cells.kish(every_cell)
+        positive_units = cells.kish(is_positive.astype(np.float64))
+        negative_units = cells.kish((~is_positive).astype(np.float64))
+        return min(positive_units, negative_units)
 
     def mean_statistic(
         self,
@@ -404,22 +418,24 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
 
         parts: the share and the metric of each class. moments: of the influence of the rows; None
         as long as the table has been read only once, when no more than the value is needed.
-        columns: numbers of columns of the moments: first for each part that of the influence on its
-        metric, then, if the shares depend on the rows, one more: that of the influence on the mean
-        through the shares.
+        columns: numbers of columns of the moments. First comes for each part the column of the
+        influence on its metric. If the shares depend on the rows, one more follows: the influence
+        on the mean through the shares.
         """
-        cells = self.problem_cells(group, c=0).cells  # each class or label has cells of all rows
+        cells = self.problem_cells(group, c=0).cells  # of all rows, whichever the class or label
         effective_units = float(cells.n)
-        if not self.plain:  # rows are clustered or weighted
+        if not self.plain:  # rows are clustered or weighted: Kish's effective number
             every_cell = np.ones(len(cells.by_system[0].weight))
-            effective_units = cells.kish(every_cell)  # by Kish, of all rows
+            effective_units = cells.kish(every_cell)
         shares = [part.share for part in parts]
         values = [part.share * part.statistic.value for part in parts]
-        # influence on the mean: Σ share · influence on the part + influence through the shares
+        # The influence on the mean is a linear combination of columns: Σ share · influence on the
+        # part, and once the influence through the shares.
         columns_of_parts = columns[: len(parts)]
         multiple_of_column = dict(zip(columns_of_parts, shares, strict=True))
-        if len(columns) > len(parts):  # the last column is the influence through the shares
-            multiple_of_column[columns[-1]] = 1.0
+        if len(columns) > len(parts):
+            column_of_shares = columns[-1]
+            multiple_of_column[column_of_shares] = 1.0
         return ClassMeanStatistic(
             metric_at_k,
             moments,  # type: ignore[arg-type]  # without them only the value is asked for
@@ -427,7 +443,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
             untransformed=float(sum(values)),
             coefficients=_coefficients(moments, multiple_of_column),
             n=cells.n,
-            freedom=effective_units - 1.0,  # degrees of freedom of the error
+            freedom=effective_units - 1.0,  # of the standard error
             system=i,
             positives=self.positive_weights(group),
             columns=columns,
@@ -505,20 +521,20 @@ class SummedBinary(BlockMetrics[BinarySums]):
         return ProblemCells(self.cells(group), 1)
 
     def measure(self, metric_at_k: MetricAtK, system: str, member: int | slice) -> Statistic:
-        """The metric of a system in a group of rows; if it ranks the rows within each unit, as
-        GAUC, from the numerator and the denominator of each unit's value. member: the number of the
-        group, or a Python slice for all rows.
+        """The metric of a system in a group of rows. A metric that ranks the rows within each unit,
+        as GAUC, is computed from the numerator and the denominator of each unit's value. member:
+        the number of the group, or a Python slice for all rows.
         """
         if metric_at_k not in self.first.unit_metrics:
             return super().measure(metric_at_k, system, member)
         group = group_number(member)
         metric = self.first.unit_metrics.index(metric_at_k)
-        # two columns for each metric and, in it, each system: see `_unit_terms`
+        # each metric and, in it, each system has two columns: see `_unit_terms`
         pairs_of_columns_before = metric * len(self.systems) + self.systems.index(system)
         column = 2 * pairs_of_columns_before
         columns_by_unit = self.summary.specific.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
-        # clustered: the values are of units, each of which may have several rows
+        # clustered: a unit with a value may have several rows
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
 
     def decision_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> CellStatistic:
@@ -543,9 +559,9 @@ class SummedBinary(BlockMetrics[BinarySums]):
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
         """A metric of the scores of system i in a group of rows. Its standard error comes from the
-        sums of the second reading or, without one, from the counts by score alone, which suffice
-        for a single system on independent, unweighted rows. For comparisons it knows the powers of
-        the influence on the difference to each other system, and the number of rows of each class.
+        sums of the second reading. Without one it comes from the counts by score, which suffice
+        for a single system on independent, unweighted rows. For comparisons it has the sums of
+        powers of the influence on the difference to each other system (`powers`).
         """
         key = GroupMetric(group, metric_at_k.base.label)
         statistic = self.influence_statistic(
@@ -568,14 +584,15 @@ class SummedBinary(BlockMetrics[BinarySums]):
     @cached
     def cells(self, group: int, name: int | str = ALL_CLASSES) -> SliceCells:
         """The confusion cells (numbers of rows by actual and predicted class) of the decisions of
-        all systems on two classes in a group of rows: as the second reading counted them, else from
-        each system's counts of positives and negatives by score. name: unused, as two classes have
-        no cells but those of `ALL_CLASSES`.
+        all systems on two classes in a group of rows. The second reading has counted them, for each
+        system and each pair. In a group that it left out, and without it, they follow from each
+        system's counts of positives and negatives by score. name: unused, as two classes have no
+        cells but those of `ALL_CLASSES`.
         """
         if self.second_summary is not None and group in self.second_summary.cells:
             return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
-        # Without a second reading, as for a single system on independent, unweighted rows, systems
-        # are not compared by their decisions: `by_pair`, the cells of pairs, may be empty.
+        # `by_pair`, the cells of pairs, stays empty: decisions that are compared are counted in a
+        # second reading
         decisions = []
         for i, system in enumerate(self.systems):
             scores = self.scores(group, i, ONLY_PROBLEM).at_threshold(self.thresholds[system])

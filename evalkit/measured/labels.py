@@ -39,7 +39,7 @@ from evalkit.measured.readings import (
     SecondReading,
     label_rows,
 )
-from evalkit.measured.rows import TermAdder, weight_of_counted_rows
+from evalkit.measured.rows import TermAdder, TermsKey, weight_of_counted_rows
 from evalkit.metrics import counts, curves, grid
 from evalkit.metrics.blocks import ALL_ROWS_GROUP, Block
 from evalkit.metrics.moments import Moments
@@ -254,38 +254,40 @@ class SharedRowsStatistic(MomentStatistic):
         totals = PairSums(*self.pair_moments.totals[pair.all])
         # the columns have the system with the lower number less the other
         lower_less_higher = float(totals.difference / totals.weight)
-        # both systems leave out the same rows if the rows of each alone have the weight of those
-        # that both have
+        # Both systems have a loss on the same rows if the rows of each have as much weight as the
+        # rows that both have.
         weights = [weight_of_counted_rows(self), weight_of_counted_rows(second)]
         same_rows = np.isclose(totals.weight, weights, rtol=1e-12, atol=0).all()
         n = self.n if same_rows else self._units_with_both(pair)
         # the derivatives of the ratio by the sum of weights and by the sum of differences
         slopes = np.array([-lower_less_higher, 1.0]) / totals.weight
+        # Σ of the products of weight and difference, (2, 2). They are not centred, as the influence
+        # of the units, slopes · (weight, difference), adds up to 0.
         columns = pair.weight_and_difference
         products = self.pair_moments.around_zero.second[columns, columns]
-        variance = float(slopes @ products @ slopes)
-        squared_influence = max(variance, 0.0)  # rounding may leave less
+        sum_of_squares = float(slopes @ products @ slopes)  # of the influence
+        sum_of_squares = max(sum_of_squares, 0.0)  # rounding may leave less
         effective_units: float = n
         if not self.plain:
-            # Kish's number, of which `freedom` is one less: that of all rows, an approximation for
-            # the rows that both have
+            # Kish's number is `freedom` + 1. It is that of all rows, an approximation for the rows
+            # that both have.
             effective_units = self.freedom + 1
-        error = Spread(n, squared_influence, effective_units).error
-        return Difference(pair.sign * lower_less_higher, error, n)
+        spread = Spread(n, square=sum_of_squares, kish=effective_units)
+        return Difference(pair.sign * lower_less_higher, spread.error, n)
 
     def _units_with_both(self, pair: PairColumns) -> int:
-        """The number of units with a row on which both systems' losses are defined; if the sums of
-        each unit are not kept, an upper bound of it: the number of such rows, or that of all units
-        if it is smaller.
+        """The number of units with a row on which both systems' losses are defined. If the sums of
+        each unit are not kept, an upper bound of it: the number of rows with both losses, or of all
+        units if these are fewer. pair: where the three columns of the two systems stand.
         """
         columns_by_unit = self.pair_moments.units
         if columns_by_unit is None:
             totals = PairSums(*self.pair_moments.totals[pair.all])
-            rows = round(float(totals.rows))
-            return min(rows, self.pair_moments.n)
-        # a unit without such a row has the weight 0
+            rows_with_both = round(float(totals.rows))  # a whole number, as each row counts 1
+            return min(rows_with_both, self.pair_moments.n)
         sums_by_unit = PairSums(*columns_by_unit[pair.all])
-        return int(np.count_nonzero(sums_by_unit.weight))
+        has_both = sums_by_unit.weight != 0  # the weight is that of the rows with both losses
+        return int(np.count_nonzero(has_both))
 
     def term_differences(self, second: Self) -> Sums:
         """The difference and the weight of each unit, over the rows on which both systems have a
@@ -310,16 +312,17 @@ class SummedLabels(BlockMetrics[LabelSums]):
 
     def loss_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A loss of system i in a group of rows, from the sums of its terms. A loss that leaves
-        rows out may leave out other rows for each system: its statistic then has the sums for each
-        pair of systems over the rows on which both have a loss.
+        rows out may leave out other rows for each system. Its statistic then also has, for each
+        pair of systems, sums over the rows on which both have a loss; the second reading made them.
         """
         loss = super().loss_statistic(metric_at_k, group, i)
         key = GroupMetric(group, metric_at_k.base.label)
         if self.second_summary is None or key not in self.second_summary.pair_sums:
             return loss
         pair_moments = self.second_summary.pair_sums[key].moments
-        # where the three columns of each pair begin: 0, 3, 6 …
-        starts = range(0, len(pair_moments.mean), len(PairSums._fields))
+        # the first of the three columns of each pair: 0, 3, 6 …
+        columns = len(pair_moments.mean)
+        starts = range(0, columns, len(PairSums._fields))
         return SharedRowsStatistic(
             metric_at_k=metric_at_k,
             moments=loss.moments,
@@ -380,11 +383,13 @@ class SummedLabels(BlockMetrics[LabelSums]):
         self, metric_at_k: MetricAtK, system: str, number: int, threshold: float
     ) -> Statistic:
         """A metric on all rows with the same threshold for all labels: a ratio of sums over the
-        labels (micro-averaged), or the mean of F1 over the labels. Of the leader, the only system
-        for which these sums are made. number: of the threshold, in the order of `thresholds_of`.
+        labels (micro-averaged), or the mean of F1 over the labels.
+
+        system: unused, as these sums are made of the leader alone. number: of the threshold, in the
+        order of `thresholds_of`.
         """
         kind = metric_at_k.metric.kind
-        if isinstance(kind, TermsKind):
+        if isinstance(kind, TermsKind):  # micro-averaged
             return self._metric_of_leader(number, metric_at_k)
         assert isinstance(kind, Combined)
         assert self.second is not None
@@ -392,9 +397,10 @@ class SummedLabels(BlockMetrics[LabelSums]):
         leader = self.second.leader
         f1 = self.metric_of_problem(kind, ALL_ROWS_GROUP)
         shares = self.shares_in(kind, ALL_ROWS_GROUP).tolist()
+        # sums of products that are not centred, as the influence of all rows adds up to 0
         moments = self.second_summary.leader_moments[number].moments.around_zero
-        # after the column of the weight comes one per label, the influence of the rows on its F1:
-        # see `_adders_by_threshold`. Influence adds up to 0, so that nothing is to be centred.
+        # Column 0 is the weight. Then comes for each label the influence of the rows on its F1, see
+        # `_adders_by_threshold`.
         columns = range(1, 1 + len(self.problems))
         parts = []
         for label, share, column in zip(self.problems, shares, columns, strict=True):
@@ -407,8 +413,8 @@ class SummedLabels(BlockMetrics[LabelSums]):
 
     def _metric_of_leader(self, number: int, metric_at_k: MetricAtK) -> MomentStatistic:
         """A metric of the leader on all rows, from the terms that the second reading has added up
-        for this system alone. The leader's metrics are those at thresholds that are common to all
-        labels, and `score_excess`. number: which of `SecondReading.leader_adders` has added up the
+        for this system alone. Such metrics are `score_excess`, and the metrics at thresholds that
+        are common to all labels. number: which of `SecondReading.leader_adders` has added up the
         terms.
         """
         assert self.second is not None
@@ -417,7 +423,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         moments = self.second_summary.leader_moments[number].moments
         metric_number = adder.metrics.index(metric_at_k)
         # the leader is the only system of this adder, so that its number there is 0
-        columns = adder.term_columns(ALL_ROWS_GROUP, m=metric_number, i=0)
+        columns = adder.term_columns(ALL_ROWS_GROUP, TermsKey(metric_number, system=0))
         return MomentStatistic(metric_at_k, moments, columns, self.layout)
 
     # Tables
@@ -486,28 +492,28 @@ class SummedLabels(BlockMetrics[LabelSums]):
 
     def score_steps(self, system: str) -> Floats:
         """Up to `STEPS` scores, ascending, to be used as thresholds: the distinct scores over all
-        labels or, if they are more, quantiles of the scores over all rows and labels, in which rows
-        count equally whatever their weight.
+        labels or, if they are more, quantiles of the scores over all rows and labels. In the
+        quantiles rows count equally whatever their weight.
         """
         if self.weighted:  # the bins of `_pooled_bins` have weights, not numbers of rows
             i = self.systems.index(system)
             bins = self.summary.specific.unweighted_scores[i].merged
-            rows_in_bin = bins.positive  # of a tally without classes the number of all rows
+            # these bins have no classes: in place of positives they have all rows, see `grid.tally`
+            scores_in_bin = bins.positive
         else:
             bins = self._pooled_bins(system)
-            rows_in_bin = bins.positive + bins.negative
-        score = grid.scores(bins.low)  # the lowest score of each bin
-        if len(score) <= STEPS:
-            return score
-        # the quantiles as np.quantile has them with method="inverted_cdf": of n sorted rows that
-        # with the index ⌈level · n⌉ − 1
-        rows_up_to_bin = np.cumsum(rows_in_bin)
-        n = rows_up_to_bin[-1]
+            scores_in_bin = bins.positive + bins.negative
+        lowest_score = grid.scores(bins.low)  # of each bin
+        if len(lowest_score) <= STEPS:
+            return lowest_score
+        # as np.quantile with method="inverted_cdf": the quantile of n sorted scores at a level is
+        # the score with the index ⌈level · n⌉ − 1, at level 0 the first
+        scores_up_to_bin = np.cumsum(scores_in_bin)
+        n = scores_up_to_bin[-1]
         levels = np.linspace(0, 1, STEPS)
-        row_index = np.ceil(levels * n - 1)
-        row_index = np.maximum(row_index, 0)
-        bin_of_quantile = np.searchsorted(rows_up_to_bin, row_index, side="right")
-        return np.asarray(score[bin_of_quantile])
+        index = np.maximum(np.ceil(levels * n - 1), 0)
+        bin_of_quantile = np.searchsorted(scores_up_to_bin, index, side="right")
+        return np.asarray(lowest_score[bin_of_quantile])
 
     @property
     def label_sets_known(self) -> bool:
@@ -519,18 +525,18 @@ class SummedLabels(BlockMetrics[LabelSums]):
 
     def constant_rows(self, system: str) -> Rows:
         """The rows of a constant baseline, whose score of each label is the label's share of all
-        rows, at the thresholds of a system. Equal rows are one: there is a row for each combination
-        of labels that occurs, with the weight of all rows that have it. Only if `label_sets_known`.
+        rows, at the thresholds of a system. There is one row for each combination of labels that
+        occurs, with the weight of all rows that have it. Only if `label_sets_known`.
         """
         (tally,) = self.summary.specific.label_sets
-        label_sets = tally.merged  # counted like scores: the codes of the combinations
+        label_sets = tally.merged  # the codes of the combinations, counted as scores are
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
         label_numbers = np.array(self.problems)
         shifted = code[:, None] >> label_numbers  # shape (label sets, labels)
         actual = shifted & 1 == 1
-        # a tally without classes has the weight of its rows in place of that of negatives, counted
-        # in units of the scale; without a scale rows are unweighted and count 1
+        # these bins have no classes: in place of negatives they have the weight of all rows, in
+        # units of the scale, see `grid.tally`; without a scale rows count 1
         unit_of_weight = np.float64(self.scale or 1.0)
         weight: Floats = label_sets.negative * unit_of_weight
         score = np.tile(self.shares, (len(actual), 1))
@@ -544,9 +550,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
 def second_reading(
     labels: SummedLabels, metrics: Sequence[MetricAtK], leader: str, *, probabilities: bool
 ) -> SecondReading:
-    """The second reading of a table of labels, to be called with each block of rows: it adds up on
-    all rows and on slices the influence of the rows on means over the labels, and the differences
-    of systems in losses that leave rows out; on all rows also the terms of the leader.
+    """The second reading of a table of labels, to be called with each block of rows. On all rows
+    and on slices it adds up the influence of the rows on means over the labels, and the differences
+    of systems in losses that leave rows out. On all rows it also adds up the terms of the leader.
 
     labels: the results of the first reading. metrics: of the report; slices have the first one
     only. leader: the system for which metrics at common thresholds are also summed. probabilities:
@@ -566,7 +572,9 @@ def second_reading(
                 means[key] = _mean_influence(labels, metric_at_k, group)
             if isinstance(base.metric.kind, Loss) and _leaves_out(labels, metric_at_k, group):
                 partial_losses[GroupMetric(group, base.label)] = base
-    if not labels.plain:  # otherwise the counts by score suffice for the errors of the areas
+    # the standard errors of the areas of each label: of independent, unweighted rows they follow
+    # from the counts by score, which the first reading has
+    if not labels.plain:
         means |= _areas_of_labels(labels, means)
     leader_number = labels.systems.index(leader)
     leader_adders = [*_adders_by_threshold(labels, leader)]
@@ -593,18 +601,19 @@ def second_reading(
 def _areas_of_labels(
     labels: SummedLabels, means: Mapping[GroupMetric, MeanInfluence]
 ) -> dict[GroupMetric, MeanInfluence]:
-    """The influence of the rows on AUC and average precision of each label, for the standard errors
-    that the page shows if rows are weighted or clustered. A metric that `means` has is left out.
+    """The influence of the rows on the two areas, AUC and average precision, of each label. They
+    give the standard errors that the page shows if rows are weighted or clustered. An area that
+    `means` has already is left out.
     """
     areas = {}
-    for metric in (ROC_AUC, AVERAGE_PRECISION):
-        key = GroupMetric(ALL_ROWS_GROUP, metric.name)
+    for area in (ROC_AUC, AVERAGE_PRECISION):
+        key = GroupMetric(ALL_ROWS_GROUP, area.name)
         if key not in means:
-            # `_mean_influence` takes a mean over the labels. Here only the influence on the metric
-            # of each label is used, so that the mean needs no parts.
-            mean = Combined(metric, lambda rows: [])
-            metric_at_k = MetricAtK(Metric(metric.name, "labels", kind=mean, formula=""))
-            areas[key] = _mean_influence(labels, metric_at_k, ALL_ROWS_GROUP)
+            # A mean over the labels, as `_mean_influence` takes one. Only the influence on the area
+            # of each label is used later, so that the parts of the mean are never asked for.
+            mean = Combined(area, lambda rows: [])
+            mean_area = MetricAtK(Metric(area.name, "labels", kind=mean, formula=""))
+            areas[key] = _mean_influence(labels, mean_area, ALL_ROWS_GROUP)
     return areas
 
 
@@ -617,8 +626,9 @@ def _leaves_out(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> boo
 
 def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) -> MeanInfluence:
     """The influence of the rows of a group on a mean of a metric over the labels, Σ share · metric
-    of the label, for all systems: through the metric of each label, through the shares if these
-    depend on the rows, and on the difference of each two systems.
+    of the label, for all systems: through the metric of each label and, if the shares depend on the
+    rows, through the shares. For metrics such as precision also the influence on the difference of
+    each two systems.
     """
     kind = metric_at_k.metric.kind
     assert isinstance(kind, Combined)
@@ -636,14 +646,17 @@ def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) ->
         total = float(labels.positive_weights(group).sum())
         share_influence = [_share_influence(of_labels, shares, total) for of_labels in statistics]
     joint_influence = {}
-    # a metric such as precision is a mean over rows that each system selects: the influence on a
-    # difference is then not the difference of two influences
+    # A metric such as precision is a mean over rows that each system selects. The influence on a
+    # difference is then not the difference of two influences. It is used for independent,
+    # unweighted rows only.
     if kind.selects_rows and labels.plain:
         for i, j in combinations(systems, 2):
-            on_difference = _joint_influence(statistics[i], statistics[j], shares)
-            if share_influence:  # only rows that have a label change its share
-                through_shares = share_influence[i] - share_influence[j]
-                on_difference += HAS_LABEL * through_shares[:, None]  # shape (labels, 8)
+            on_difference = _joint_influence(statistics[i], statistics[j], shares)  # (labels, 8)
+            if share_influence:
+                # a row that has a label changes its share, whatever the two systems predict: in
+                # four of the eight cells
+                through_shares = share_influence[i] - share_influence[j]  # (labels,)
+                on_difference += through_shares[:, None] * HAS_LABEL
             joint_influence[i, j] = on_difference
     return MeanInfluence(tables, shares, share_influence, joint_influence)
 
@@ -704,15 +717,18 @@ def _decision_differences(
     """The influence of a row on the difference of two systems in a metric of the decisions on one
     label; shape (8,), indexed by 4 · true + 2 · predicted by the first + predicted by the second. 0
     for cells without rows, and where the metric is undefined.
+
+    first, second: the metric of each system.
     """
     assert isinstance(first, class_cells.CellStatistic)
     assert isinstance(second, class_cells.CellStatistic)
-    # both metrics on the same few rows, which stand for all rows with the same actual value and the
-    # same two predictions: there is one for each of the eight cells that occurs
+    # both statistics with one row for each of the eight cells that occurs; it stands for all rows
+    # of the cell
     joint = first.on_joint_rows(second)
-    rows = joint.first.rows
+    actual = joint.first.rows.actual
+    first_predicted = joint.first.rows.predicted
     second_predicted = joint.second.rows.predicted
-    cell = 4 * rows.actual + 2 * rows.predicted + second_predicted
+    cell = 4 * actual + 2 * first_predicted + second_predicted
     influence = np.zeros(8)
     influence[cell] = np.nan_to_num(joint.first.difference_influence(joint.second))
     return influence
@@ -720,7 +736,7 @@ def _decision_differences(
 
 def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdder]:
     """For each of `thresholds_of`, as the common threshold of all labels, an adder of terms of the
-    leader: those of the micro-averaged metrics and, as extra columns, the influence of a row on
+    leader: the terms of the micro-averaged metrics and, as extra columns, the influence of a row on
     the F1 of each label.
     """
     i = labels.systems.index(leader)
@@ -734,8 +750,9 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
         influence_by_cell = []
         for scores in scores_of_labels:
             decisions = scores.at_threshold(threshold).decision_counts
-            # rows: true, not true; columns: predicted, not predicted; 0 where F1 is undefined
-            by_decision = np.nan_to_num(f1.influence_table(decisions))
+            influence = f1.influence_table(decisions)  # NaN if F1 is undefined
+            # (2, 2): first the row of true, and the column of predicted
+            by_decision = np.nan_to_num(influence)
             # both axes reversed, so that the index of the flat array is 2 · true + predicted
             influence_by_cell.append(by_decision[::-1, ::-1].ravel())
         adder = label_term_adder(

@@ -114,18 +114,19 @@ class Binned:
         """By how much bins with several scores may change a metric, at most; NaN if no bound is
         known.
 
-        A bound is known for metrics that rise when a positive moves up: their lowest and highest
-        values are those of the worst and of the best order of the scores within the bins.
+        A bound is known for metrics that rise when a positive moves up. Such a metric is lowest if
+        all positives of each bin have its lowest score and all negatives its highest, and highest
+        if it is the other way round.
         """
         kind = metric_at_k.base.metric.kind
         if not isinstance(kind, ScoreKind) or not kind.rises:
             return np.nan
         value = metric_at_k.value_at(self.midpoint_counts)
-        if metric_at_k.base.metric is AVERAGE_PRECISION:  # without another sort of the bins
+        if metric_at_k.base.metric is AVERAGE_PRECISION:  # faster, as no bins are sorted again
             extremes = [*self.average_precision_range]
         else:
-            orders = grid.extreme_orders(self.bins)
-            tables = [replace(self, bins=bins).midpoint_counts for bins in orders]
+            worst_and_best = grid.extreme_orders(self.bins)
+            tables = [replace(self, bins=bins).midpoint_counts for bins in worst_and_best]
             extremes = [metric_at_k.value_at(table) for table in tables]
         changes = [abs(extreme - value) for extreme in extremes]
         return max(changes)
@@ -171,11 +172,11 @@ class ScoreInfluence:
         return ScoreInfluence(low, np.nan_to_num(by_class_and_bin.ravel()))
 
     def cells(self, actual: Bools, score: Floats) -> Ints:
-        """The index in `influence` of each row, by its class and the bin of its score. actual: True
-        for positive rows.
+        """The index in `influence` of each row, by its class and the bin of its score; shape
+        (rows,). actual: True for positive rows. score: of each row.
         """
         code = grid.codes(score)  # whole numbers in the order of the scores, as `low` has them
-        # sorted first: a search from one score to the next stays in the processor's cache
+        # the codes are searched for in ascending order, which stays in the processor's cache
         order = np.argsort(code)
         bin_of_row = np.empty(len(code), np.int64)
         bin_of_row[order] = np.searchsorted(self.low, code[order], side="right") - 1
@@ -300,21 +301,22 @@ class FirstReading(ABC, Generic[SpecificSums]):
         return self.problems == 1
 
     def max_bins(self, group: int = ALL_ROWS_GROUP) -> int:
-        """The largest number of bins for the scores of a class or label in a group of rows: the
-        classes or labels of all systems share the limit, with at least `MIN_BINS` each.
+        """The largest number of bins for the scores of a class or label in a group of rows. With
+        two classes each system has the whole limit. Several classes or labels of all systems share
+        the limit, with at least `MIN_BINS` each.
         """
         limit = self.limits.bins if group == ALL_ROWS_GROUP else self.limits.slice_bins
-        if self.has_two_classes:  # few tallies: one for each system, with the whole limit
+        if self.has_two_classes:  # few tallies: one for each system
             return limit
         systems = len(self.loss_adder.centres)  # each system has one
         share = limit // (self.problems * systems)
         return min(limit, max(share, MIN_BINS))
 
     def __call__(self, block: Block) -> FirstSummary[SpecificSums]:
-        """The sums of the first reading over a block of rows: for all rows and for each slice the
+        """The sums of the first reading over a block of rows. All rows and each slice have the
         confusion cells (numbers of rows by actual and predicted class), the terms of losses and the
-        scores in bins; for all rows also the sums that only this kind of table has, and the number
-        of ids that occur again.
+        scores in bins, slices as far as `slices_losses` and `slices_scores` say. All rows also have
+        the sums that only this kind of table has, and the number of ids that occur again.
         """
         # with an axis for the classes or labels, and the class that each system predicts
         problem_rows = self.with_predictions(self.as_problems(block))
@@ -374,13 +376,13 @@ class FirstReading(ABC, Generic[SpecificSums]):
         rows. group: the number of the group of rows that the block has.
         """
         max_bins = self.max_bins(group)
-        # Rows may wait to be put into bins many at a time. The tallies of all systems share the
-        # number of such rows; with several problems `max_bins` is divided by it already.
+        systems, problems, _rows = block.predictions.shape
+        # A tally keeps rows until it can put many into bins at once. The systems share the memory
+        # for these rows. With several problems `max_bins` is divided by their number already.
         max_waiting = WAITING_PER_BIN * max_bins
         if self.has_two_classes:
-            max_waiting //= len(block.predictions)
+            max_waiting //= systems
         tallies = {}
-        systems, problems, _ = block.predictions.shape
         for system, problem in np.ndindex(systems, problems):
             exact_threshold = None
             if self.exact_thresholds is not None:
@@ -437,9 +439,9 @@ class BinaryFirstReading(FirstReading[BinarySums]):
     unit_metrics_in_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinarySums]:
-        """The sums of the first reading over a block of rows. Metrics that rank the rows within
-        each unit, if there are any, have the moments over units of their terms in
-        `specific.unit_terms`: for all rows and, if they are measured there, for each slice.
+        """The sums of the first reading over a block of rows. `specific.unit_terms` has the moments
+        over units of the terms of metrics that rank the rows within each unit: for all rows and, if
+        these metrics are measured there, for each slice. It is empty without such metrics.
         """
         summary = super().__call__(block)
         if not self.unit_metrics:
@@ -510,8 +512,8 @@ def odd_scores(score: Floats, is_positive: Bools) -> OddScores:
 
 def class_rows(block: Block, system: int) -> Rows:
     """The rows of one system in a block of several classes, each with its actual and predicted
-    class and, if there are any, its scores. Without weights, as those who ask for the rows multiply
-    by the weights themselves.
+    class and, if there are any, its scores. The rows have no weights, as callers multiply by the
+    weights of the block.
 
     block: as returned by `ClassFirstReading.with_predictions`: class numbers are in
     `system_columns`, and `predictions` holds the scores, shape (systems, classes, rows), with 0
@@ -556,11 +558,9 @@ class RowSums:
 
     @staticmethod
     def from_rows(rows: Rows, weight: Floats | Ints | None) -> "RowSums":
-        """How the probabilities of the classes add up in these rows: the lowest and the highest sum
-        of a row, the numbers of rows whose sum is not 1 and of rows of only 0, and the log loss
-        added up over the rows, with each row scaled to the sum 1 and unscaled. If all rows are of
-        only 0, the lowest sum is inf and the highest −inf, so that `+` takes those of other rows.
-        weight: of each row; None for 1.
+        """How the probabilities of the classes add up in these rows, as the fields of the class
+        say. If all rows are of only 0, the lowest sum is inf and the highest −inf, so that `+`
+        takes the sums of other rows. weight: of each row; None if each row weighs 1.
         """
         weights = np.ones(len(rows)) if weight is None else weight
         is_filled = rows.scores.any(axis=1)  # rows of only 0 cannot be scaled
@@ -650,8 +650,8 @@ class ClassFirstReading(FirstReading[ClassSums]):
     def specific_sums(self, block: Block, weight: Ints | None) -> ClassSums:
         """For each system the number of rows whose predicted class does not have the highest score,
         a tally of right and wrong predictions by the score of the predicted class, and how the
-        scores of each row add up. If classes have no scores, the numbers are 0 and there are no
-        tallies and sums.
+        scores of each row add up. If classes have no scores, the number is 0, and the tallies and
+        the sums are empty tuples.
 
         block: of `with_predictions`. weight: of each row, in units of the scale; None for
         unweighted rows.
@@ -739,8 +739,10 @@ class LabelFirstReading(FirstReading[LabelSums]):
         self, block: Block, hits: Mapping[str, HitsOfRows]
     ) -> Iterator[Decisions]:
         """Shares of rows as decisions, so that they are counted as confusion cells: the actual
-        value is 1 for an eligible row, the predicted one 1 for a hit of a system. hits: by name of
-        the share the function from a system's rows to its masks of eligible rows and of hits.
+        value is 1 for an eligible row, the predicted one 1 for a hit of a system.
+
+        hits: name of the share -> a function of a system's rows that returns the masks of eligible
+        rows and of hits.
         """
         systems = range(len(self.thresholds))
         rows_of_systems = [label_rows(block, system, self.thresholds) for system in systems]
@@ -752,9 +754,9 @@ class LabelFirstReading(FirstReading[LabelSums]):
 
     def specific_sums(self, block: Block, weight: Ints | None) -> LabelSums:
         """The sums that only tables of labels have: the weight of the rows without a label; if rows
-        are weighted, for each system how often each score occurs, over all rows and labels; and, if
-        there are at most `MAX_CODED_LABELS` labels, the weight of the rows with each combination of
-        them. What is not counted is an empty tuple.
+        are weighted, for each system how often each score occurs, over all rows and labels; and the
+        weight of the rows with each combination of labels. Unweighted rows have no counts of
+        scores, and more than `MAX_CODED_LABELS` labels no combinations: an empty tuple.
 
         block: `truth` is a mask, shape (labels, rows), `predictions` has the scores, (systems,
         labels, rows). weight: of each row, in units of the scale; None: rows count 1.
@@ -762,10 +764,10 @@ class LabelFirstReading(FirstReading[LabelSums]):
         has_no_label = ~block.truth.any(axis=0)
         weight_without_label = int(has_no_label.sum())
         unweighted_scores = []
-        # Thresholds are quantiles of the scores in which rows count equally. Of weighted rows the
-        # `score_tallies` have the weights; of unweighted rows they have the numbers themselves.
         if weight is not None:
             weight_without_label = int(weight[has_no_label].sum())
+            # Thresholds are quantiles of the scores in which rows count equally. `score_tallies`
+            # have only weights by score if rows are weighted, so that rows are counted here.
             max_bins = self.max_bins()  # as for the scores of one label
             for scores_of_system in block.predictions:
                 table = grid.tally(scores_of_system.ravel(), max_bins=max_bins)
@@ -775,7 +777,7 @@ class LabelFirstReading(FirstReading[LabelSums]):
             # the code of a row's combination has bit j set if label j is true; a tally counts codes
             # as it counts scores
             code = 2.0 ** np.arange(self.problems) @ block.truth
-            max_sets = self.limits.bins  # there is one such tally: it has no labels to share with
+            max_sets = self.limits.bins  # the whole limit, as there is a single tally of them
             table = grid.tally(code, weight, max_bins=max_sets)
             label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
         return LabelSums(
@@ -822,9 +824,9 @@ class MeanInfluence:
     n_strata: int = 1
 
     def with_cells(self, block: Block, known_cells: dict[CellIndexKey, Ints]) -> Block:
-        """The block with each score, of shape (systems, problems, rows) with a problem for each
-        class or label, replaced by the row's cell: its index in the table that has the influence of
-        a row on the metric of this system and problem.
+        """The block with each score replaced by the row's cell, its index in the table of the
+        influence on the metric of this system and problem (class or label): `predictions` keeps the
+        shape (systems, problems, rows).
 
         known_cells: the cells that were already looked up for other metrics; new ones are added to
         it.
@@ -832,8 +834,8 @@ class MeanInfluence:
         cells = np.empty(block.predictions.shape, np.int64)
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
-                # all metrics of scores have the same bins, all of decisions the same threshold:
-                # the type of the table tells which of the two kinds of cells it has
+                # Metrics of scores share their bins, and metrics of decisions their threshold. So
+                # the cells of a row depend only on which of the two types of table this is.
                 key = CellIndexKey(type(table), system, problem)
                 if key not in known_cells:
                     scores = block.predictions[system, problem]
@@ -846,15 +848,15 @@ class MeanInfluence:
         row on a mean over problems, Σ share · metric of the problem; a problem is a class or label.
 
         First comes a column for each system and, in it, each problem: the influence of the row,
-        times its weight, on the metric of the problem. Then, if the shares depend on the rows, one
-        for each system: its influence on the mean through the shares.
+        times its weight, on the metric of the problem. If the shares depend on the rows, a column
+        for each system follows: the influence of the row, times its weight, through the shares.
 
-        block: from `with_cells`, whose `predictions` are no scores but, for each table in `tables`,
-        the index of the row in that table's influence values.
+        block: from `with_cells`: in place of scores its `predictions` are indices of the rows in
+        the influence values of each table in `tables`. weight: of each row.
         """
         problems = len(self.shares)
-        on_problems = len(self.tables) * problems  # the number of columns of the first kind
-        n_columns = on_problems + len(self.share_influence)
+        first_column_of_shares = len(self.tables) * problems
+        n_columns = first_column_of_shares + len(self.share_influence)
         columns = np.empty((n_columns, len(block)))
         for system, tables in enumerate(self.tables):
             for problem, table in enumerate(tables):
@@ -864,7 +866,7 @@ class MeanInfluence:
                 np.multiply(influence_of_row, weight, out=column)
         for system, influence_of_label in enumerate(self.share_influence):
             influence_of_row = influence_of_label @ block.truth  # the sum over the row's labels
-            np.multiply(influence_of_row, weight, out=columns[on_problems + system])
+            np.multiply(influence_of_row, weight, out=columns[first_column_of_shares + system])
         return columns
 
     def sums_of_powers(self, block: Block, columns: Floats) -> Floats:
@@ -873,17 +875,19 @@ class MeanInfluence:
         difference, and how precisely it is known. Shape (pairs of systems, strata, 2), on the last
         axis first the squares.
 
-        columns: the `columns` of the block, from which the influence on each mean follows.
+        block: from `with_cells`. columns: the `columns` of the block, from which the influence on
+        each mean follows.
         """
         on_mean = self._influence_on_means(columns)
         stratum = self._strata_of(block)
         sums = []
         for first, second in combinations(range(len(self.tables)), 2):
-            influence = on_mean[first] - on_mean[second]
-            # A metric such as precision is a mean over rows that each system selects. The influence
-            # on the difference, if both systems are equal, then depends on both decisions at once.
             if self.joint_influence:
+                # a metric such as precision is a mean over rows that each system selects: the
+                # influence on the difference depends on both decisions at once
                 influence = self._influence_on_difference(block, first, second)
+            else:
+                influence = on_mean[first] - on_mean[second]
             square = influence * influence
             squares = np.bincount(stratum, square, self.n_strata)
             fourth_powers = np.bincount(stratum, square * square, self.n_strata)
@@ -895,17 +899,17 @@ class MeanInfluence:
         system; shape (systems, rows): Σ share · influence on the metric of a problem, and the
         influence through the shares if they depend on the rows.
 
-        columns: those of `MeanInfluence.columns`, first one for each system and problem, system by
-        system, then, if the shares depend on the rows, one for each system.
+        columns: from `columns`: first one for each system and problem, system by system, then, if
+        the shares depend on the rows, one for each system.
         """
         problems = len(self.shares)
         systems = len(self.tables)
-        on_problems = systems * problems  # the number of columns of the first kind
-        by_system_and_problem = columns[:on_problems].reshape(systems, problems, -1)
+        first_column_of_shares = systems * problems
+        on_problems = columns[:first_column_of_shares].reshape(systems, problems, -1)
         # Σ over the problems: shape (systems, rows)
-        on_mean = np.tensordot(self.shares, by_system_and_problem, axes=(0, 1))
+        on_mean = np.tensordot(self.shares, on_problems, axes=(0, 1))
         if self.share_influence:
-            on_mean += columns[on_problems:]
+            on_mean += columns[first_column_of_shares:]
         return on_mean
 
     def _strata_of(self, block: Block) -> Ints:
@@ -920,19 +924,20 @@ class MeanInfluence:
         return np.asarray(is_positive, np.int64)
 
     def _influence_on_difference(self, block: Block, i: int, j: int) -> Floats:
-        """The influence of each row on the difference of systems i and j in a mean over labels: the
-        sum over the labels of the influence by cell, for metrics of decisions. block: of
-        `with_cells`, with the cell 2 · true + predicted in place of each score.
+        """The influence of each row on the difference of systems i and j in a mean over labels, for
+        metrics of decisions; shape (rows,). It is the sum over the labels of `joint_influence`.
+
+        block: from `with_cells`, with the cell 2 · true + predicted in place of each score.
         """
         total = np.zeros(len(block))
-        for influence_by_cell, first_cell, second_cell in zip(
+        for influence_of_label, first_cell, second_cell in zip(
             self.joint_influence[i, j], block.predictions[i], block.predictions[j], strict=True
         ):
-            # The influence is indexed by 4 · true + 2 · predicted by the first + predicted by the
-            # second: twice the cell of the first, and the prediction of the second.
+            # the index 4 · true + 2 · predicted by the first + predicted by the second is twice the
+            # cell of the first, and the prediction of the second
             second_predicted = second_cell % 2
-            cell = 2 * first_cell + second_predicted
-            total += influence_by_cell.take(cell)
+            joint_cell = 2 * first_cell + second_predicted
+            total += influence_of_label.take(joint_cell)
         return total
 
 
@@ -1036,11 +1041,9 @@ class SecondReading:
         return self.first.loss_adder.max_units
 
     def __call__(self, block: Block) -> SecondSummary:
-        """The sums of the second reading over a block of rows. Of all rows and of slices: moments
-        of the rows' influence on each mean, with the sums of its powers; moments of the differences
-        of two systems in losses that leave rows out; and the confusion cells of decisions. Of all
-        rows: moments of the terms of one system alone, the leader, and the weights from which
-        samples choose a threshold.
+        """The sums of the second reading over a block of rows, see `SecondSummary`. Each group of
+        rows, all rows or a slice, has the sums that were asked for in it; moments of the leader's
+        terms, and the weights from which samples choose a threshold, are of all rows.
         """
         block = self.first.as_problems(block)  # with an axis for the classes or labels
         means = dict[GroupMetric, Moments | UnitSums]()
@@ -1048,7 +1051,7 @@ class SecondReading:
         pair_sums = dict[GroupMetric, Moments | UnitSums]()
         cells = dict[int, CellCounts]()
         for group, rows in self._groups(block):
-            known_cells: dict[CellIndexKey, Ints] = {}  # looked up once for all means
+            known_cells: dict[CellIndexKey, Ints] = {}  # filled by `_mean_sums`, for all means
             for key, mean in self.means.items():
                 if key.group == group:
                     sums = self._mean_sums(rows, mean, known_cells)
@@ -1091,8 +1094,8 @@ class SecondReading:
     def _part_sums(self, block: Block) -> Iterator[Total]:
         """For each system the weight of the rows by random part of the table, class (of two) and
         candidate threshold, as `samples.part_sums` has it: shape (parts, 2 · candidates). The
-        candidate of a row is the highest that its score reaches. Samples of the parts choose a
-        threshold again from these sums. Nothing is yielded if the threshold is fixed.
+        candidate of a row is the highest that its score reaches. A threshold is chosen again from
+        these sums on each bootstrap sample of parts. If it is fixed, nothing is yielded.
         """
         if not self.candidates:  # the threshold is fixed
             return
@@ -1127,15 +1130,17 @@ class SecondReading:
     ) -> MeanSums:
         """The moments of the rows' influence on a mean over classes or labels, of each system. For
         independent, unweighted rows also the sums of squares and fourth powers of the influence on
-        the difference of each two systems, see `MeanInfluence.sums_of_powers`. known_cells: as for
-        `MeanInfluence.with_cells`.
+        the difference of each two systems, see `MeanInfluence.sums_of_powers`.
+
+        known_cells: as for `MeanInfluence.with_cells`, which adds to them.
         """
         sums_of_powers = None
         if self.plain:
             systems = len(mean.tables)
             pairs = systems * (systems - 1) // 2
             sums_of_powers = np.zeros((pairs, mean.n_strata, 2))  # 2: squares, fourth powers
-        # `summed` asks for the columns piece by piece; each time `sums_of_powers` is added to
+        # `summed` calls `columns` with one piece of the block after another. Each call also adds
+        # the powers of its piece to `sums_of_powers`.
         columns = MeanColumns(mean, self.scale, sums_of_powers)
         moments = summed(mean.with_cells(block, known_cells), columns, self.max_units)
         return MeanSums(moments, sums_of_powers)
@@ -1150,13 +1155,15 @@ class SecondReading:
         """For each pair of systems the three columns of `PairSums`: the weight, the weighted
         difference of the losses, and 1 to count the row. All three are 0 on rows on which one of
         the two has no loss. Shape (3 · pairs, rows), one pair after another.
+
+        metric_at_k: the loss, NaN on rows on which it is undefined.
         """
-        values = []
-        for system in range(len(self.thresholds)):
+        losses_of_systems = []
+        for system in range(len(self.thresholds)):  # one array of thresholds for each system
             rows = label_rows(piece, system, self.thresholds)
-            values.append(metric_at_k.sums(rows).per_unit)
+            losses_of_systems.append(metric_at_k.sums(rows).per_unit)
         columns = list[np.ndarray]()
-        for first, second in combinations(values, 2):
+        for first, second in combinations(losses_of_systems, 2):
             difference = first - second
             both_have_a_value = ~np.isnan(difference)
             weight = both_have_a_value * piece.weights

@@ -61,8 +61,8 @@ class RowsInMemory:
     def measure(self, metric_at_k: MetricAtK, system: str, member: Bools | slice) -> RowStatistic:
         """The metric of a system on some rows. member: a mask, or a Python slice for all rows.
 
-        The statistics of all rows are stored, because each pair of systems needs them again, until
-        another metric is measured; not if there are too many rows.
+        The statistics of all rows are stored until another metric is measured, because each pair of
+        systems needs them again. At most `MAX_STORED_ROWS` rows are stored.
         """
         if not isinstance(member, slice):
             selected = self.rows[system].take(member)
@@ -172,25 +172,24 @@ class TermAdder:
         extra_width: int = 0,
     ) -> "TermAdder":
         """The adder of the terms of metrics of forecasts, with centres and offsets from some first
-        rows of the table. The centres are the means of actual values and forecasts; the offsets
-        are, for functions of means, the mean of each term. Sums of products keep more digits if
-        numbers near the values are subtracted first.
+        rows of the table. Centres are the means of actual values and forecasts; offsets are those
+        of `_offsets_of_terms`. Sums of products keep more digits if numbers near the values are
+        subtracted first.
 
-        heads: the first rows, one block for each system, with the predictions of all systems or of
-        that system alone. max_units, extra_columns, extra_width: the fields of the class.
+        heads: for each system a block of first rows; it has the predictions of all systems, or of
+        this system alone. max_units, extra_columns, extra_width: the fields of the class.
         """
         actual = np.concatenate([head.truth for head in heads])
-        numbers_in_head = []
+        indices_in_head = []  # of each system's predictions among those of its head
         centres = []
         for i, head in enumerate(heads):
-            # where the system's predictions stand in its head: alone, or at the system's number
-            number = i if len(head.predictions) > 1 else 0
-            numbers_in_head.append(number)
+            index = i if len(head.predictions) > 1 else 0
+            indices_in_head.append(index)
             # a system without rows has no forecasts; they would lie near the actual values
-            forecasts = head.predictions[number] if len(head) else actual
+            forecasts = head.predictions[index] if len(head) else actual
             centre = Centre(float(actual.mean()), float(forecasts.mean()))
             centres.append(centre)
-        # without offsets at first: these are computed from the rows that this adder returns
+        # without offsets at first: they are computed from the rows that `adder.rows` returns
         adder = TermAdder(
             tuple(metrics),
             centres,
@@ -205,13 +204,9 @@ class TermAdder:
             if not isinstance(kind, TermsKind):  # it is not computed from terms
                 continue
             for i, head in enumerate(heads):
-                rows = adder.rows(head, numbers_in_head[i])
+                rows = adder.rows(head, indices_in_head[i])
                 terms = kind.terms(rows, metric_at_k.k, centres[i])
-                offsets_of_terms = np.zeros(len(terms))  # 0 leaves terms as they are
-                if isinstance(kind, FunctionOfMeans) and len(head):
-                    _constant, *columns = terms  # the first term of each row is 1
-                    offsets_of_terms[1:] = [np.mean(column) for column in columns]
-                offsets[TermsKey(m, i)] = offsets_of_terms
+                offsets[TermsKey(m, i)] = _offsets_of_terms(kind, terms)
         return replace(adder, offsets=offsets)
 
     @staticmethod
@@ -257,13 +252,16 @@ class TermAdder:
 
     def moments_of_products(self, block: Block, group: int) -> dict[ProductsKey, Moments]:
         """The moments of the products of each two terms of a metric (the numbers per row whose sums
-        give the metric), by metric and system; only of metrics whose confidence limits use the
-        fourth powers of the units' influence. The influence is a linear combination of the terms,
-        so that its square is a linear combination of their products.
+        give the metric), by metric and system.
 
-        The `offsets` are subtracted from the terms, which keeps digits. Empty if the rows of a unit
-        may be in several blocks: products need the whole sum of a unit. group: the number of the
-        group of rows that the block has, all rows or a slice.
+        They serve metrics whose confidence limits use the fourth powers of the units' influence;
+        other metrics have none. The influence is a linear combination of the terms, and so its
+        square is one of their products. The moments of the products give the sum of its fourth
+        powers. The `offsets` are subtracted from the terms first, which keeps digits.
+
+        The dict is empty if the rows of a unit may be in several blocks, as a product needs the
+        whole sum of a unit. group: the number of the group of rows that the block has, all rows or
+        a slice.
         """
         if block.units_split:
             return {}
@@ -272,17 +270,19 @@ class TermAdder:
         for metric in self._metrics_in(group):
             if self.metrics[metric].metric.kind.limits_use_fourth_powers:
                 for system in systems:
-                    columns = partial(self._centred_terms, key=TermsKey(metric, system))
+                    terms = partial(self._centred_terms, key=TermsKey(metric, system))
                     key = ProductsKey(group, metric, system)
                     # squared: of the products of each two terms; max_units=0: only their sums are
                     # needed, so that no single unit is kept
-                    moments[key] = Moments.from_block(block, columns, max_units=0, squared=True)
+                    moments[key] = Moments.from_block(block, terms, max_units=0, squared=True)
         return moments
 
     def sums(self, block: Block, limits: Limits) -> TermSums:
-        """The sums of a block of rows: for all rows and for each slice the moments of the terms and
-        of their products; for all rows also the rows by forecast error, in bins, and for slices if
-        their metric is a median of these errors. limits: how many bins.
+        """The sums of a block of rows, for all rows and for each slice: the moments of the terms
+        and of their products, and the number of rows by forecast error, in bins. Slices have the
+        errors only if their metric is a median, which is computed from them.
+
+        limits: of the number of bins, for all rows and for slices.
         """
         moments = dict[int, Moments | UnitSums]()
         products = dict[ProductsKey, Moments]()
@@ -290,36 +290,27 @@ class TermAdder:
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
             products |= self.moments_of_products(rows, group)
-            # of all rows the page shows the errors whatever the metrics are
-            has_all_rows = group == ALL_ROWS_GROUP
-            if not (has_all_rows or self.slice_metric_is_median):
-                continue
-            max_bins = limits.bins if has_all_rows else limits.slice_bins
-            # a median is computed from the weights by error; its standard error needs Σ weight²
-            weight_columns = []
-            if rows.weight is not None:
-                weight_columns = [rows.weight, rows.weight**2]
-            for system, forecast in enumerate(rows.predictions):
-                counts = ValueCounts.from_values(forecast - rows.truth, weight_columns, max_bins)
-                errors[ErrorsKey(group, system)] = counts
+            if group == ALL_ROWS_GROUP:  # the page shows these errors whatever the metrics are
+                errors |= _error_counts(rows, group, limits.bins)
+            elif self.slice_metric_is_median:
+                errors |= _error_counts(rows, group, limits.slice_bins)
         return TermSums(moments, products, errors)
 
-    def term_columns(self, group: int, m: int, i: int) -> slice:
-        """Which columns of `moments` are the terms of metric m and system i, both by number. The
-        columns are the weight, the extra ones, then the terms: system by system those of each
-        metric that is measured in the group, as many as it has `offsets`.
+    def term_columns(self, group: int, key: TermsKey) -> slice:
+        """Which columns of `moments` are the terms of a metric and system. First come the weight
+        and the extra columns, then system by system the terms of each metric that is measured in
+        the group.
         """
-        metrics = self._metrics_in(group)
         start = 1 + self.extra_width  # after the weight and the extra columns
-        systems = len(self.centres)  # each system has one
-        for system in range(systems):
-            for metric in metrics:
-                key = TermsKey(metric, system)
-                stop = start + len(self.offsets.get(key, ()))
-                if key == TermsKey(m, i):
+        for system in range(len(self.centres)):  # one centre per system
+            for metric in self._metrics_in(group):
+                key_at_start = TermsKey(metric, system)
+                # one offset per term; a metric that is not computed from terms has no columns
+                stop = start + len(self.offsets.get(key_at_start, ()))
+                if key_at_start == key:
                     return slice(start, stop)
                 start = stop
-        raise ValueError(f"no terms of metric {m} and system {i}")
+        raise ValueError(f"no terms of metric {key.metric} and system {key.system}")
 
     def _metrics_in(self, group: int) -> range:
         """The numbers of the metrics that are measured in a group: the first alone in slices."""
@@ -359,6 +350,36 @@ class TermAdder:
         return (terms - offsets) * block.weights
 
 
+def _offsets_of_terms(kind: TermsKind, terms: Sequence[Floats]) -> Floats:
+    """The offset of each term of a metric, see `TermAdder`; shape (terms,). For a function
+    of means, whose terms are multiplied with each other, it is the mean of the term, but 0 for the
+    first term, the constant 1. For any other kind, and without rows, all offsets are 0.
+
+    terms: each with a number for each of the first rows of the table.
+    """
+    offsets = np.zeros(len(terms))
+    if isinstance(kind, FunctionOfMeans) and len(terms[0]):
+        _constant, *columns = terms
+        offsets[1:] = [np.mean(column) for column in columns]
+    return offsets
+
+
+def _error_counts(rows: Block, group: int, max_bins: int) -> dict[ErrorsKey, ValueCounts]:
+    """For each system the number of rows by forecast − actual, in at most `max_bins` bins; if rows
+    are weighted, also the sums of their weights and of their squared weights. group: the number of
+    the group that the rows are.
+    """
+    weight_columns = []
+    if rows.weight is not None:
+        # a median is computed from the weights by error; its standard error needs Σ weight²
+        weight_columns = [rows.weight, rows.weight**2]
+    counts = {}
+    for system, forecast in enumerate(rows.predictions):
+        error = forecast - rows.truth
+        counts[ErrorsKey(group, system)] = ValueCounts.from_values(error, weight_columns, max_bins)
+    return counts
+
+
 @dataclass(frozen=True, eq=False)
 class SummedForecasts:
     """The metrics of forecasts whose table was read in blocks, from its sums. term_adder: which
@@ -392,9 +413,8 @@ class SummedForecasts:
 
     def _median(self, metric_at_k: MetricAtK, group: int, i: int) -> SampledMedian:
         """A median of the absolute errors of system i in a group of rows. Its value follows from
-        the rows by error, which are counted for the whole table. Its standard error comes from a
-        sample of the rows: the influence of a row depends on the median, which is known only when
-        the table has been read.
+        the counts of all rows by error. Its standard error comes from a sample of the rows, as the
+        influence of a row depends on the median, which is known only when the table has been read.
         """
         moments = self.summary.terms.moments[group].moments
         n = moments.n
@@ -414,23 +434,23 @@ class SummedForecasts:
 
     def _function_of_sums(self, metric_at_k: MetricAtK, group: int, i: int) -> MomentStatistic:
         """A metric of system i in a group of rows that is a function of the sums of its terms, such
-        as the mean squared error. Some metrics have confidence limits that use the kurtosis of the
-        units' influence, and thus its fourth powers: their statistics have the moments of the
-        products of each two terms, from which the fourth powers follow.
+        as the mean squared error. If the confidence limits of the metric use the kurtosis of the
+        units' influence, the statistic also has the moments of the products of each two terms, from
+        which the kurtosis follows.
         """
-        metric_number = self.term_adder.metrics.index(metric_at_k.base)
-        key = ProductsKey(group, metric_number, system=i)
-        # `moments_of_products` has none of a metric whose limits need no fourth powers, and none at
-        # all if the rows of a unit may be in several blocks
+        key = TermsKey(self.term_adder.metrics.index(metric_at_k.base), system=i)
+        products_key = ProductsKey(group, key.metric, key.system)
+        # `moments_of_products` has none of a metric whose limits need no kurtosis, and none at all
+        # if the rows of a unit may be in several blocks
         products = None
-        if key in self.summary.terms.products:
+        if products_key in self.summary.terms.products:
             # the products are of terms less their offsets: the statistic has to know the offsets
-            offsets = self.term_adder.offsets_of_means(TermsKey(metric_number, system=i))
-            products = TermProducts(self.summary.terms.products[key], offsets)
+            offsets = self.term_adder.offsets_of_means(key)
+            products = TermProducts(self.summary.terms.products[products_key], offsets)
         return MomentStatistic(
             metric_at_k,
             moments=self.summary.terms.moments[group].moments,
-            term_columns=self.term_adder.term_columns(group, metric_number, i),
+            term_columns=self.term_adder.term_columns(group, key),
             layout=self.layout,
             products=products,
         )
@@ -444,7 +464,7 @@ class SummedForecasts:
         assert isinstance(kind, Median)
         errors = self.summary.terms.errors[ErrorsKey(group, i)]
         # columns by error: the number of rows and, if rows are weighted, the sums of their weights
-        # and of their squared weights, see `TermAdder.sums`
+        # and of their squared weights, see `_error_counts`
         rows, *weight_columns = errors.merged.sums
         weighted = len(weight_columns) > 0
         squared_weights = rows  # of unweighted rows each weight is 1, and so is its square
@@ -467,8 +487,8 @@ class SummedForecasts:
     def refuse_losses_on_unlike_rows(self) -> None:
         """Raise ParameterError for a loss that is undefined on other rows for one system than for
         another. Two systems are compared on the rows on which both have a loss, and sums over the
-        rows of each system do not tell the common rows. The loss is recognised by the weight of the
-        rows on which it is defined, which differs by system.
+        rows of each system do not tell the common rows. Rows are taken as the same if their weights
+        add up to the same.
         """
         for metric_at_k in self.term_adder.metrics:
             if isinstance(metric_at_k.metric.kind, Loss):

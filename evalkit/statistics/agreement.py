@@ -137,8 +137,9 @@ def _by_pooled_frequencies(ratings: Ratings, observed: Floats, expected: Expecte
     without_itself = ratio(len(pooled), len(pooled) - 1)
     disagreement_of_unit = without_itself * (first_disagreement + second_disagreement)
     mean = float(disagreement_of_unit.mean() / 2)  # of a rating; a unit has two
-    # A unit has 2 of the 2n ratings, and each is paired from either side: the derivative of the
-    # mean by the weight of a unit, times n, is the sum of its ratings' disagreements less 2 · mean.
+    # The mean is over pairs of the 2n ratings. Each of a unit's two ratings is the first of a pair
+    # as often as the second. So n times the influence of the unit on the mean is the sum of the
+    # mean disagreements of its two ratings, less what two average ratings have.
     return Disagreement(observed, mean, influence_on_expected=disagreement_of_unit - 2 * mean)
 
 
@@ -153,12 +154,13 @@ def ac1(ratings: Ratings) -> Disagreement:
     # q − 1; with a single category Σ π (1 − π) is 0, whatever it is divided by
     other_categories = max(len(categories) - 1, 1)
     chance_agreement = share @ (1 - share) / other_categories
-    # the derivative of the chance agreement by π of the category of each rating
+    # for each rating the derivative of the chance agreement by π of its category
     derivative = (1 - 2 * share[number]) / other_categories
-    derivative_of_first, derivative_of_second = np.split(derivative, 2)
-    # a unit adds the same to π of both its ratings' categories
-    unit_derivative = (derivative_of_first + derivative_of_second) / 2
-    influence_on_agreement = unit_derivative - unit_derivative.mean()  # times n
+    first_derivative, second_derivative = np.split(derivative, 2)  # of each rater's ratings
+    # a unit has two of the 2n ratings: its influence, times n, is the mean of their derivatives
+    # less the mean over all units
+    unit_derivative = (first_derivative + second_derivative) / 2
+    influence_on_agreement = unit_derivative - unit_derivative.mean()
     return Disagreement(
         ratings.unequal,
         expected=float(1 - chance_agreement),
@@ -171,8 +173,8 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     NaN if no disagreement is to be expected.
 
     ratings: those that `coefficient` was computed from, whose clusters the error needs. The degrees
-    of freedom of the standard error follow from the kurtosis of the units' influence. Without any
-    observed disagreement the error is 0, and `ranged_t` gives Wilson's limits.
+    of freedom of the standard error follow from the kurtosis of the units' influence. If there is
+    no observed disagreement, the error is 0, and `ranged_t` returns Wilson's limits.
 
     >>> judge, human = np.array([1, 1, 0, 0, 1, 1, 0, 1.0]), np.array([1, 0, 0, 0, 1, 1, 0, 1.0])
     >>> ratings = Ratings(judge, human)
@@ -182,9 +184,11 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     observed, expected, influence_on_expected = coefficient
     n = len(observed)
     quotient = ratio(observed.mean(), expected)
-    # n times the influence of each unit on the coefficient, 1 − quotient, by the delta method
-    deviation = observed - observed.mean()
-    influence = -(deviation - quotient * influence_on_expected) / (expected or np.nan)
+    # The influence of each unit on the coefficient, 1 − quotient, by the delta method, times n as
+    # that on the expected disagreement; NaN if no disagreement is expected.
+    influence_on_observed = observed - observed.mean()
+    difference = influence_on_observed - quotient * influence_on_expected
+    influence = -difference / (expected or np.nan)
     spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))
     return ranged_t(
         float(1 - quotient),

@@ -70,13 +70,14 @@ class GroupAreas(GroupEstimates):
         """The standard errors if all true areas are equal, (groups,): for a small group that of
         Hanley and McNeil at the mean of the observed areas, for another group its own.
 
-        The own error of a small group is smallest where its area happens to be highest, so that
-        equal areas would hardly ever look different enough.
+        The own error of a small group is smallest where its area happens to be highest. By their
+        own errors equal groups would thus hardly ever be found to differ, far less often than the
+        level allows.
         """
         known_groups = [number for number, area in enumerate(self.areas) if not np.isnan(area)]
         known_areas = [self.areas[group] for group in known_groups]
-        rows = [self._rows_of_a_class(group) for group in known_groups]
-        mean_area = float(np.average(known_areas, weights=rows))
+        effective_rows = [self._rows_of_a_class(group) for group in known_groups]
+        mean_area = float(np.average(known_areas, weights=effective_rows))
         errors = self.errors.copy()
         for group in self._small_groups:
             factor = hanley_mcneil_factor(mean_area, self.positives[group], self.negatives[group])
@@ -98,7 +99,9 @@ class GroupAreas(GroupEstimates):
         return 2 * positives * negatives / (positives + negatives)
 
     def differences(self, level: float) -> LimitArrays:
-        """The limits of each pair's difference, row less column.
+        """The limits of the difference of each two groups, the area of the row's group less that of
+        the column's: (groups, groups) each. Pairs of two small groups have limits from the scales
+        of both, as the class explains; other pairs have limits by MOVER.
 
         >>> from evalkit.statistics.closed_forms import auc_newcombe
         >>> areas = (0.98, 0.80)
@@ -118,7 +121,7 @@ class GroupAreas(GroupEstimates):
         z = normal_quantile(level)
         # On the scales of both groups, the pairs of true areas that are not rejected are a disc of
         # radius z around the observed pair. Areas rise with the scale, so that their difference is
-        # largest and smallest on the circle: (small groups, angles).
+        # largest and smallest on the circle around the disc. Areas on it: (small groups, angles).
         row_areas = self._areas_at(small_groups, z * np.cos(ANGLES))
         column_areas = self._areas_at(small_groups, z * np.sin(ANGLES))
         differences = self.slope * (row_areas[:, None] - column_areas)  # (row, column, angles)
@@ -134,14 +137,15 @@ class GroupAreas(GroupEstimates):
         is on each group's `AreaScale`: (groups, distances).
 
         groups: their numbers. distances: the same for all groups, below 0 for smaller areas. An
-        observed area is first shrunk towards ½ by `ADDED_ROWS`.
+        observed area is first shrunk towards ½, as if `ADDED_ROWS` rows of each class were added
+        whose area is ½. Otherwise an observed area of 1 would be at the end of the scale.
         """
         areas = np.empty((len(groups), len(distances)))
         for place, group in enumerate(groups):
             scale = AreaScale(self.positives[group], self.negatives[group])
-            rows = self._rows_of_a_class(group)
-            weighted_area = self.areas[group] * rows + ADDED_ROWS / 2
-            shrunk_area = weighted_area / (rows + ADDED_ROWS)
+            effective_rows = self._rows_of_a_class(group)
+            weighted_area = self.areas[group] * effective_rows + 0.5 * ADDED_ROWS
+            shrunk_area = weighted_area / (effective_rows + ADDED_ROWS)
             observed = scale.from_area(shrunk_area)
             areas[place] = scale.to_area(observed + distances)
         return areas

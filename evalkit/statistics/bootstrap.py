@@ -70,11 +70,7 @@ def resampled_each(
     for number, columns in enumerate(tables):
         rows = np.asarray(columns, float)
         distinct = _distinct(rows)
-        is_repeated = MEAN_REPEATS * len(distinct.rows) < len(rows)
-        # if it is faster to draw how often each distinct row is in a sample than a weight of each
-        # row, see `FEW_DISTINCT`
-        counts_are_faster = len(distinct.rows) <= FEW_DISTINCT or len(rows) > MANY_ROWS
-        if is_repeated and counts_are_faster:
+        if _counts_are_faster(len(distinct.rows), len(rows)):
             sums[number] = _sums_of_repeated(distinct.rows, distinct.counts, rng(), resamples)
         else:  # in sorted order, so that the order of the rows changes nothing
             sorted_rows = np.repeat(distinct.rows, distinct.counts, axis=0)
@@ -82,6 +78,14 @@ def resampled_each(
     for tables_of_length in tables_by_length.values():
         sums |= _weighted_sums(tables_of_length, rng(), resamples)
     return [sums[number] for number in range(len(sums))]
+
+
+def _counts_are_faster(distinct: int, rows: int) -> bool:
+    """True if it is faster to draw how often each distinct row is in a sample than how often each
+    row is, see `FEW_DISTINCT`. distinct, rows: their numbers in the table.
+    """
+    is_repeated = MEAN_REPEATS * distinct < rows
+    return is_repeated and (distinct <= FEW_DISTINCT or rows > MANY_ROWS)
 
 
 class DistinctRows(NamedTuple):
@@ -122,8 +126,8 @@ def _weighted_sums(
     """The column sums of each bootstrap sample, by the number of the table: (resamples, columns)
     each.
 
-    All tables have the same number of rows, and share the weights of their rows (how often each is
-    in a sample), which are drawn for a block of samples at a time.
+    tables: by number, (rows, columns) each. All have the same number of rows, and share the weights
+    of their rows (how often each is in a sample), which are drawn for a block of samples at a time.
     """
     first_table = next(iter(tables.values()))
     n = len(first_table)  # rows of each table
@@ -158,10 +162,10 @@ def t_limits(
     log(high − value); NaN if nothing varies. 1993, An Introduction to the Bootstrap, 12.5.
 
     terms: shape (1 + means, units): the weight of each unit (its number of rows), then its sums of
-    the numbers whose means are taken. f: the function. high: its upper bound. In each bootstrap
-    sample of units t is the difference of log(high − value) from that of the data, divided by its
-    standard error in the sample; the limits follow from the quantiles of t and the error of the
-    data.
+    the numbers whose means are taken. f: the function. high: its upper bound, which no limit on the
+    log scale can pass. In each bootstrap sample of units t is the difference of log(high − value)
+    from that of the data, divided by its standard error in the sample. The limits follow from the
+    quantiles of t and the error of the data.
 
     >>> mean = lambda means: (means[0], np.ones_like(means))
     >>> terms = np.array([[1.0] * 6, [1.0, 2, 3, 4, 5, 6]])
@@ -182,7 +186,7 @@ def t_limits(
         observed_error = error[0]
         drawn_error = error[1:]
         t = (log_distance[1:] - observed) / drawn_error
-    # an error that is only rounding error would make any t
+    # an error that is only a rounding error would make t as large as it happens to be small
     has_error = drawn_error > NO_ERROR * observed_error
     t = t[np.isfinite(t) & has_error]
     if not t.size or not np.isfinite(observed):
@@ -207,20 +211,21 @@ def _values_on_samples(terms: Floats, times: Floats, f: FunctionOfMeans) -> Samp
 
     terms: of each unit its weight, then the sums of its numbers, (1 + means, units). times: how
     often each unit is in each sample, (samples, units). f: means -> the value and its derivatives
-    by the means.
+    by the means (`slopes`).
     """
-    n = terms.shape[1]
+    n = terms.shape[1]  # units in the data and, counted as often as drawn, in each sample
     unit_weight = terms[0]
     unit_sums = terms[1:]
-    weight, *sums = (times @ terms.T).T  # of each sample
+    sums_of_samples = times @ terms.T  # samples × (1 + means)
+    weight, *sums = sums_of_samples.T
     means = np.array(sums) / weight  # means × samples
     value, slopes = f(means)
-    # of each unit in each sample, times the weight of the sample: slopes · (sums of the unit −
-    # means · its weight); samples × units
+    # The influence of a unit on the value in a sample is Σ slope · (the unit's sum − mean · the
+    # unit's weight) / the sample's weight. Here without the divisor: samples × units.
     slope_of_weight = (slopes * means).sum(axis=0)
-    influence = slopes.T @ unit_sums - np.outer(slope_of_weight, unit_weight)
-    squares = (times * influence**2).sum(axis=1)
-    variance = squares / weight**2 * n / (n - 1)
+    undivided_influence = slopes.T @ unit_sums - np.outer(slope_of_weight, unit_weight)
+    squares = (times * undivided_influence**2).sum(axis=1)
+    variance = squares / weight**2 * n / (n - 1)  # n − 1 as in the variance of a sample
     return SampleValues(value, np.sqrt(variance))
 
 
@@ -232,12 +237,13 @@ class BcaTerms(NamedTuple):
 
 
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:
-    """The adjusted shares of a BCa interval, one per normal quantile z: its limits are the
-    quantiles of the replicates at these shares.
+    """The adjusted shares of a BCa interval: its limits are the quantiles of the replicates at
+    these shares. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     value: the statistic. replicates: its values on bootstrap samples. effect: the influence of each
-    unit on it. The shares are Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))) with the bias correction z₀ and
-    the acceleration a of `_bca_terms`. Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
+    unit on it. z: the normal quantile of each limit before adjustment, such as ±1.96. The adjusted
+    share is Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))) with the bias correction z₀ and the acceleration a
+    of `_bca_terms`.
 
     >>> bca_shares(2, [1, 2, 3], [-1, 0, 1], z=[-1.0, 0.0, 1.0]).round(4)
     array([0.1587, 0.5   , 0.8413])
@@ -270,8 +276,8 @@ def bca_p_value(
     if values.size == 0 or np.isnan(value):
         return np.nan
     bias, acceleration = _bca_terms(value, values, effect)
-    # The z with a limit at `null`: `bca_shares` solved for z. With s, the normal quantile of the
-    # share of replicates below `null`, less z₀: s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z =
+    # Which z has its limit at `null`? Let s be the normal quantile of the share of replicates below
+    # `null`, less z₀. By `bca_shares` s = (z₀ + z) / (1 − a (z₀ + z)), so that z₀ + z =
     # s / (1 + a s).
     s = ndtri(_midrank_share(null, values)) - bias
     divisor = max(1 + acceleration * s, SMALLEST_DIVISOR)
@@ -325,18 +331,18 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
 
     out: an array of the shape of the result, which it is written to if n is at least POISSON_ROWS.
 
-    Independent Poisson counts, given their sum, are multinomial. With many rows these counts are
-    drawn with a rate just below 1, so that their sum is nearly always a few draws short of n. The
-    missing draws are then made one by one. Of 700 samples one has a sum above n: all its draws are
-    made one by one.
+    The counts are multinomial, and so are independent Poisson counts, given their sum. With many
+    rows Poisson counts are drawn, which is faster. Their rate is just below 1, so that their sum is
+    nearly always a few draws short of n; the missing draws are made one by one. In one of 700
+    samples the sum is above n; all draws of this sample are made one by one.
     """
     samples, n = out.shape
     if n < POISSON_ROWS:
         return _draw_weights_one_by_one(rng, n, samples)
     poisson = _poisson(n)  # a table of counts by code
     # a count needs a code of 16 random bits: a word of 64 bits holds four
-    word_number = samples * n // 4 + 1
-    words = rng.integers(0, 2**64 - 1, size=word_number, dtype=np.uint64, endpoint=True)
+    words_needed = samples * n // 4 + 1
+    words = rng.integers(0, 2**64 - 1, size=words_needed, dtype=np.uint64, endpoint=True)
     code = words.view(np.uint16)[: samples * n].reshape(samples, n)
     # "clip" changes no code, as none is outside; the default mode would copy the result
     weights = poisson.count_by_code.take(code, out=out, mode="clip")
@@ -348,14 +354,15 @@ def _draw_weights(rng: np.random.Generator, out: Floats) -> Floats:
         possible_counts, size=undecided.size, p=poisson.undecided_shares
     )
     # the draws that each sample lacks go to random rows of it
-    missing = n - weights.sum(axis=1).astype(np.int64)
-    too_many = np.flatnonzero(missing < 0)
-    missing[too_many] = 0
-    first_row_of_sample = np.repeat(n * np.arange(samples), missing)  # in `flat_weights`
+    missing = n - weights.sum(axis=1).astype(np.int64)  # of each sample
+    oversized_samples = np.flatnonzero(missing < 0)
+    missing[oversized_samples] = 0
+    # for each missing draw the place of its sample's first row in `flat_weights`
+    first_row_of_sample = np.repeat(n * np.arange(samples), missing)
     random_row = rng.integers(0, n, missing.sum())  # of each missing draw, within its sample
     # not `+=`, which would count a row once that is drawn twice
     np.add.at(flat_weights, first_row_of_sample + random_row, 1.0)
-    weights[too_many] = _draw_weights_one_by_one(rng, n, too_many.size)
+    weights[oversized_samples] = _draw_weights_one_by_one(rng, n, oversized_samples.size)
     return weights
 
 
@@ -382,20 +389,21 @@ class PoissonCodes(NamedTuple):
 
 @cache
 def _poisson(n: int) -> PoissonCodes:
-    """The codes of Poisson counts whose rate is 1 − 3/√n: the sum of n counts lies three of its
-    standard deviations below n.
+    """The codes of Poisson counts of the rate 1 − 3/√n. The sum of n such counts has the mean
+    n − 3√n and a standard deviation of about √n, so that it is hardly ever above n.
 
-    n: the number of rows in a sample. A count of the probability p should have CODES · p codes. The
-    count gets the whole part of this number of codes. The fractions that remain of all counts,
-    divided by their sum, are the distribution of the counts for all other codes.
+    n: the number of rows in a sample. All CODES codes are equally likely, so that a count of the
+    probability p is due CODES · p codes. It gets the whole part of this number. The fractions that
+    are left over, divided by their sum, are the distribution from which the count of each remaining
+    code is drawn.
     """
     count = np.arange(25)  # a larger one has a probability below 1e-25
     rate = 1 - 3 / np.sqrt(n)
     factorial = np.cumprod(np.maximum(count, 1.0))
     probability = np.exp(-rate) * rate**count / factorial
-    codes_due = CODES * probability  # a fraction
+    codes_due = CODES * probability  # of each count
     whole_codes = np.floor(codes_due).astype(np.int64)
-    decided = int(whole_codes.sum())
+    decided = int(whole_codes.sum())  # codes that stand for one count alone
     count_by_code = np.zeros(CODES)
     count_by_code[:decided] = np.repeat(count, whole_codes)
     remainder = codes_due - whole_codes
@@ -494,7 +502,8 @@ def band(
     """The limits of a curve at each of its fixed abscissas, as percentiles of its heights over
     bootstrap samples; shape (abscissas,) each. NaN where the curve is undefined in every table.
 
-    tables: of bootstrap samples. curve: a table -> the heights at fixed abscissas.
+    tables: of bootstrap samples, one each. curve: a table -> the heights at the abscissas, NaN
+    where the curve is undefined.
     """
     heights = np.array([curve(table) for table in tables])  # tables × abscissas
     is_defined = ~np.isnan(heights).all(axis=0)  # of each abscissa; elsewhere nanquantile warns
@@ -508,7 +517,8 @@ def resampled_units(
     rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples
 ) -> list[Counts]:
     """The tables of `resamples` bootstrap samples of whole units: the rows of a unit, weighted or
-    not, are drawn together. Tables have at most about `MOST_CELLS` thresholds.
+    not, are drawn together. Neighbouring thresholds are pooled, so that a table has at most about
+    `MOST_CELLS` of them.
     """
     table = _pooled_rows(rows)
     cells_per_class = len(table.threshold)
@@ -627,9 +637,9 @@ class ThresholdChoice:
         """The candidates: the thresholds among which the rule chooses on a sample, highest first.
 
         They are the thresholds of the table after neighbours were pooled into at most
-        `COARSE_CANDIDATES`. With many units all samples may choose the same few of these; then the
-        thresholds of `c` around them are added, until the choices of pilot samples spread over
-        enough candidates. units: the number of units whose rows `c` counts.
+        `COARSE_CANDIDATES`. With many units all samples may choose the same few candidates.
+        Thresholds of `c` around these few are then added, until the choices of pilot samples spread
+        over enough candidates. units: the number of units whose rows `c` counts.
 
         >>> c = tables.count([0.9, 0.6, 0.4, 0.1], [1, 1, 0, 0])
         >>> choice = ThresholdChoice(lambda c: 0.6, 3, lambda: np.random.default_rng(1))
@@ -640,7 +650,7 @@ class ThresholdChoice:
         rng = self.new_rng().spawn(1)[0]
         table = cell_ends(c, COARSE_CANDIDATES)
         while len(table.threshold) < len(c.threshold):
-            finer = self._finer_thresholds(c, table, units, rng)
+            finer = self._finer_thresholds(c, table, units, rng)  # empty if no more are needed
             thresholds = np.union1d(table.threshold, finer)[::-1]  # highest first
             if len(thresholds) == len(table.threshold):  # none is new
                 break
@@ -652,32 +662,34 @@ class ThresholdChoice:
     ) -> Floats:
         """`FINER_CANDIDATES` thresholds of `c`, some perhaps more than once, spread evenly over the
         range in which the rule chooses on pilot samples, with a margin on both sides. The array is
-        empty if no more are needed, as the choices spread over `ENOUGH_CANDIDATES` of the present
-        candidates, or if the rule chooses no threshold on any pilot.
+        empty if the choices spread over `ENOUGH_CANDIDATES` of the present candidates already, and
+        if the rule chooses no threshold on any pilot.
 
-        c: the counts at all thresholds. table: those at the present candidates. units: the number
-        of units that the rows of `c` belong to. rng: draws the pilots.
+        c: the counts at all thresholds. table: the counts at the present candidates. units: the
+        number of units that the rows of `c` belong to. rng: draws the pilots.
         """
-        # (2 · candidates,): a pilot has about as many rows as there are units, each of weight 1
+        # The expected rows of each cell of a pilot, first the positives, (2 · candidates,). A pilot
+        # has about as many rows as there are units, since samples draw whole units.
         sizes = np.concatenate([table.positive, table.negative]) * ratio(units, c.total)
         # rounding of weights may leave a size below 0
         pilots = rng.poisson(np.maximum(sizes, 0.0), (PILOT_SAMPLES, len(sizes)))
         choices = [self.choose(_table_of(table.threshold, pilot)) for pilot in pilots]
         # the index in `table` of each chosen threshold; searchsorted needs ascending values
-        choice_numbers = np.searchsorted(-table.threshold, -defined(choices))
-        if not choice_numbers.size:
+        chosen_indices = np.searchsorted(-table.threshold, -defined(choices))
+        if not chosen_indices.size:
             return np.empty(0)
-        distance = np.ptp(choice_numbers)  # of the highest from the lowest
+        distance = np.ptp(chosen_indices)  # of the highest from the lowest
         if distance >= ENOUGH_CANDIDATES:
             return np.empty(0)
-        # on samples of clusters or weighted rows the choice may vary more than on pilots
+        # wide, as on samples of clusters or weighted rows the choice may vary more than on pilots
         margin = 1 + 2 * distance
         last = len(table.threshold) - 1
-        ends = np.array([choice_numbers.min() - margin, choice_numbers.max() + margin])
+        ends = np.array([chosen_indices.min() - margin, chosen_indices.max() + margin])
         highest_and_lowest = table.threshold[np.clip(ends, 0, last)]
+        # from here on indices in `c`, which has more thresholds than `table`
         start, end = np.searchsorted(-c.threshold, -highest_and_lowest)
-        numbers = np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)
-        return c.threshold[numbers]
+        indices = np.linspace(start, end, FINER_CANDIDATES).astype(np.int64)
+        return c.threshold[indices]
 
     def from_rows(self, rows: Rows) -> RechosenCounts:
         """The counts of each sample of whole units at the threshold chosen on it, and those of all
@@ -688,14 +700,14 @@ class ThresholdChoice:
         """
         units = _numbered_units(rows)
         threshold = self.candidates(rows.counts, units=units.total)
-        # the number of each row's threshold
-        candidate = influence.threshold_index(threshold, rows.scores)
+        # by number, the highest candidate that the row's score reaches
+        candidate_of_row = influence.threshold_index(threshold, rows.scores)
         parts = min(units.total, MAX_PARTS)
         rng = self.new_rng()
         part_of_unit = rng.permutation(units.total) % parts
         part_of_row = part_of_unit[units.of_row]
         shape = (parts, len(threshold))
-        sums = part_sums(part_of_row, rows.actual == 1, candidate, rows.weights, shape)
+        sums = part_sums(part_of_row, rows.actual == 1, candidate_of_row, rows.weights, shape)
         return self._sample_parts(threshold, sums, rng)
 
     def from_parts(self, threshold: Floats, sums: Floats) -> RechosenCounts:

@@ -86,9 +86,9 @@ CASES = {
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
     case = CASES[name]
     asked = []
-    inner = backends.Spark._asked
+    inner = backends.Spark._result_of
     monkeypatch.setattr(
-        backends.Spark, "_asked", lambda *given: asked.append(given) or inner(*given)
+        backends.Spark, "_result_of", lambda *given: asked.append(given) or inner(*given)
     )
     rows = case.table().reset_index(drop=True)
     folder = tmp_path / "rows"
