@@ -64,8 +64,8 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)  # in standard deviations
-    # The difference d is effect · the standard deviation at d, √(sd² + grows d + bends d²). Both
-    # sides squared, d is the larger root of lead d² − 2 half d − last = 0.
+    # The detectable d satisfies d = effect · √(sd² + grows d + bends d²). Both sides squared, d is
+    # the larger root of lead d² − 2 half d − last = 0.
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2

@@ -63,11 +63,11 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     if values.size > MAX_SCIPY_UNITS:
         # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
         z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
-        # `evidence` is how far z lies in a direction that counts; one or both directions do
+        # `evidence` is how far z lies in the direction of the alternative, or in either direction
         one_sided_p = ndtr(-alternative.evidence(z))
         return float(len(alternative.signs) * one_sided_p)
-    # the exact p: the share of all sign vectors whose sum is at least as far. `enumerated` has the
-    # sums of one half of them; the other half has the opposite sums.
+    # The exact p: the share of all sign vectors whose sum is at least as far. `enumerated` gives
+    # the sums of half of the vectors; the other half has the opposite sums.
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
     observed_evidence = alternative.evidence(signed_ranks.sum())

@@ -925,8 +925,8 @@ def _log_weights(
 
 
 def _flipped_sums(uniform: Floats, probability: Floats, size: Floats, draws: int) -> Floats:
-    """The sum of the sizes of the units that each draw flips, shape (draws,). A draw flips the units
-    whose uniform number is below their probability.
+    """The sum of the sizes of the units that each draw flips, shape (draws,). A draw flips a unit
+    if its uniform number is below the probability of the unit.
 
     uniform: numbers between 0 and 1, (draws · units,), draw by draw. probability, size: (units,).
 

@@ -216,9 +216,11 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
     values, as few as two: (Σ v)² / Σ (v² / (f + 2)) − 2.
 
     An estimate v on f degrees of freedom has E v² = (f + 2) / f · (true variance)². `satterthwaite`
-    with f would therefore give too few: Satterthwaite 1946, doi:10.2307/3002019. The result is at
-    least the fewest of `freedom`, and at most their sum, which it is if all v are 0; NaN without
-    variances.
+    takes v² for the true square, which is too large, and so gives too few degrees of freedom.
+    Satterthwaite 1946, doi:10.2307/3002019.
+
+    freedom: f of each variance. The result is at least the smallest f and at most their sum, which
+    it is if all v are 0; NaN without variances.
 
     >>> satterthwaite_of_few(np.array([3.0, 2.0, 1.0]), np.array([1, 1, 1]))
     3.0
