@@ -178,9 +178,8 @@ def t_of_shared_units(
     """Compare by t, with the standard error of the influence on the difference, over the rows or
     units that have values of both.
 
-    The degrees of freedom, Kish's number of units less 1, are those of the first system, whose
-    units are the second's too. They are at least 1: Kish's number is near 1 if one unit has nearly
-    all the weight.
+    The degrees of freedom are Kish's number of units, which both systems share, less 1. They are at
+    least 1: Kish's number is near 1 if one unit has nearly all the weight.
     """
     difference = first.shared_difference(second)
     by_t = DifferenceByT(
@@ -966,11 +965,11 @@ def detectable_by_means(
 
     The difference starts from the second mean or, if the arms do not differ significantly, from the
     mean of both arms. The effect is taken to multiply all values by one factor, so that standard
-    deviation / mean stays the same; both arms give its estimate. `detectable_by_width` is returned
-    if a value before an adjustment is negative, if a mean is not above 0, or if an arm has a single
-    unit.
+    deviation / mean stays the same; it is estimated from both arms. This makes no sense if a value
+    before an adjustment is negative, if a mean is not above 0, or if an arm has a single unit: the
+    result is then that of `detectable_by_width`.
     """
-    # an adjustment may turn values negative that a factor can multiply all the same
+    # as measured: an adjustment may turn values negative that a factor multiplies all the same
     raw_arms = (first.unadjusted(), second.unadjusted())
     lowest = min(arm.sums.numerator.min() for arm in raw_arms)
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:

@@ -148,7 +148,7 @@ def two_proportions(
     _check_arms(successes_a, n_a, successes_b, n_b)
     pooled = (successes_a + successes_b) / (n_a + n_b)
     variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)
-    p = 1.0  # without a variance both arms have no successes, or only successes, and do not differ
+    p = 1.0  # the variance is 0 if all units or no unit is a success: then the arms are equal
     if variance > 0:
         difference = successes_a / n_a - successes_b / n_b
         z = abs(difference) / np.sqrt(variance)
@@ -494,9 +494,9 @@ def miettinen_nurminen(
 ) -> LimitArrays:
     """The limits of differences a − b of independent proportions, one per element of the arrays.
 
-    Those of `difference_score` with the variance multiplied by N / (N − 1), which widens them where
-    arms are small. NaN where n_a or n_b is 0. Raises ParameterError unless 0 < level < 1.
-    Miettinen and Nurminen 1985, doi:10.1002/sim.4780040211.
+    They are those of `difference_score`, but with the variance multiplied by N / (N − 1), N = n_a +
+    n_b, which widens them where arms are small. NaN where n_a or n_b is 0. Raises ParameterError
+    unless 0 < level < 1. Miettinen and Nurminen 1985, doi:10.1002/sim.4780040211.
 
     >>> limits = miettinen_nurminen([56], [70], [48], [80], level=0.95)
     >>> limits.low.round(4).tolist(), limits.high.round(4).tolist()
@@ -534,8 +534,8 @@ def _score_limits(
         rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
         return rejects
 
-    # bisection of all lower (first row) and upper limits (second) at once, between a difference
-    # that is not rejected (inside) and one that is, or that is the largest possible (outside)
+    # All lower limits (first row) and upper limits (second row) are bisected at once. inside: a
+    # difference that is not rejected. outside: one that is rejected, or −1 and 1, the ends.
     inside = np.stack([observed, observed])
     outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
     with np.errstate(divide="ignore", invalid="ignore"):  # of arms without units, which give NaN
@@ -581,7 +581,7 @@ def ratio_score(
         variance = variance_a + true_ratio**2 * variance_b
         return standard_score(a - true_ratio * b, variance)
 
-    # both limits are searched from the observed ratio, at most to the farthest one
+    # each limit is searched between the observed ratio and the farthest one, as logarithms
     farthest = np.log(FARTHEST_RATIO)
     if value == 0:
         observed = -farthest
@@ -589,7 +589,7 @@ def ratio_score(
         observed = farthest
     else:
         observed = float(np.log(value))
-    # without successes of a any smaller ratio is possible, without those of b any larger one
+    # without successes of a any smaller ratio is possible, without successes of b any larger one
     low = 0.0
     high = np.inf
     if successes_a:

@@ -123,8 +123,9 @@ class RankSums(NamedTuple):
 
 
 def _rank_sums(table: Floats) -> RankSums:
-    """The sum of each system's ranks over the units, and the variation of ranks within units. In
-    each unit the largest value has rank 1; tied systems have the mean of their ranks.
+    """The sum of each system's ranks over the units, and the variation of ranks within units: Σ
+    (rank − mean rank)². In each unit the largest value has rank 1; tied systems have the mean of
+    their ranks.
 
     table: the values, (units, systems).
     """
@@ -158,6 +159,7 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
         probability = _range_within(np.array([width]), systems)
         return bool(probability[0] < level)
 
+    # a range of more than 2 · LARGEST_Z has hardly any probability
     quantile = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside
     q = quantile / np.sqrt(2)
     variance = systems * (systems + 1) / (6 * units)  # of the difference of two mean ranks
@@ -169,9 +171,10 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     (n, k) in, a symmetric (k, k) matrix out, with ones on the diagonal.
 
     The residuals are those of a two-way table: values less the mean of their system and of their
-    unit. If the means of units stayed in them (one-way), the test would miss most paired
-    differences. If all residuals are 0, p is 0 for systems that differ and NaN for equal ones, with
-    numpy's warning of the division. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    unit. A one-way table would leave the means of the units in the residuals, and the test would
+    miss most paired differences. If all residuals are 0, p is 0 for systems that differ and NaN for
+    equal ones, with numpy's warning of the division. Carterette, ACM TOIS 2012,
+    doi:10.1145/2094072.2094076.
     """
     table = _unit_table(values)
     n, k = table.shape

@@ -630,8 +630,8 @@ def ranges(
         all_draws += 1
     low, high = (memory or Memory()).for_ends(all_draws)
     if is_random:
-        number_of_unflipped = all_draws - 1
-        _set_whole_line(low, high, number_of_unflipped)
+        unflipped_draw = all_draws - 1  # the last place
+        _set_whole_line(low, high, unflipped_draw)
     start = 0
     for drawn_sums in sums(total - mean * count, bits):
         stop = start + drawn_sums.size
@@ -662,10 +662,10 @@ def _mirror_half(low: Floats, high: Floats) -> None:
     high[:half] = mirrored_high
 
 
-def _set_whole_line(low: Floats, high: Floats, numbers: Ints | int) -> None:
-    """Let the ranges of the draws with these numbers be the whole line."""
-    low[numbers] = -np.inf
-    high[numbers] = np.inf
+def _set_whole_line(low: Floats, high: Floats, places: Ints | int) -> None:
+    """Let the ranges of the draws at these places be the whole line."""
+    low[places] = -np.inf
+    high[places] = np.inf
 
 
 class DrawnOrder(NamedTuple):
@@ -710,11 +710,11 @@ class MeanFactors:
     unflipped units, one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those
     of the unflipped ones); 0 if there are none.
 
-    A drawn sum is that of the unflipped units less that of the flipped ones. Both together are 0,
-    so that it is twice the first and −2 times the second: hence the negative factor.
+    A drawn sum is the sum U of the unflipped units less the sum F of the flipped ones. As U + F is
+    0, it is 2 U, and also −2 F: hence the factors, one of them negative.
 
-    all_or_none: the numbers of the draws that flip no unit or all, which are as extreme as the data
-    whatever the mean.
+    all_or_none: the places of the draws that flip no unit or all units. They are as extreme as the
+    data whatever the mean.
     """
 
     flipped: Floats

@@ -320,8 +320,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     # at least 1 to divide by: for a group of one unit NaN comes from its variance
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     if np.isnan(freedom):
-        # NaN is 0 / 0 if no group varies, or comes from a variance; the error is then 0 or NaN, and
-        # decides alone
+        # 0 / 0 if no group varies, or a variance is NaN: the error is then 0 or NaN, so that the
+        # result is the same with any degrees of freedom
         freedom = n - 1.0
     error = float(np.sqrt(variance.sum()))
     return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
@@ -550,8 +550,8 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     its degrees of freedom k − 1 and the p-value, as q, freedom and p.
 
     value, weight, units: (k,) each. weight: 1 / variance of the value. units: the number of units
-    that each variance was estimated from, infinite if it is known. p is from χ² if all are known,
-    else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    that each variance was estimated from, infinite if it is known. p is from χ² if all variances
+    are known, else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> test = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> test["q"], test["freedom"], round(test["p"], 4)

@@ -205,19 +205,19 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     def _term_coefficients(self, offsets: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
-        the delta method. The terms of a function of means are the weight, then a sum per mean.
+        the delta method. The terms of a ratio of sums are numerator and denominator; those of a
+        function of means are the weight, then a sum per mean.
 
-        offsets: for a function of means, the numbers that were subtracted from the rows' numbers
-        before they were added up, one per mean, or 0 for all. Unused for a ratio of sums, from
-        whose terms nothing is subtracted.
+        offsets: only for a function of means. They were subtracted from the numbers of the rows
+        before these were added up: one per mean, or 0 for all.
         """
         kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
             # influence: (numerator − value · denominator of a unit) / Σ denominator
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
-        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. If offset · weight
-        # is subtracted from each sum, means − offsets take the place of the means.
+        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The sums here lack
+        # offset · weight, so that means − offsets take the place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
         _, slopes = kind.function(means)  # the derivatives of the metric by the means
