@@ -138,8 +138,8 @@ def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) ->
 
 
 def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
-    """The test of two mean losses: `flips_or_t`, or MOVER if one system alone predicts a
-    probability of 0 or 1 on some rows.
+    """The test of two mean losses: `flips_or_t`, or MOVER if on some row a system predicts a
+    probability of 0 or 1 and the other does not predict the same.
 
     A wrong prediction of 0 or 1 has by far the largest loss (`worst` of the kind). It may be so
     rare that the data have none; MOVER's limits allow for it nevertheless.
@@ -149,8 +149,8 @@ def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Com
     assert isinstance(kind, kinds.Loss)
     first_losses = first.sums.numerator[defined]
     second_losses = second.sums.numerator[defined]
-    # `sure`, for each system, is a mask of the rows on which it alone predicts 0 or 1
     first_certain, second_certain = intervals.certain_alone(first_losses, second_losses, kind.worst)
+    # `sure`: the rows on which this system predicts 0 or 1, and the other not the same
     if not first_certain.sure.any() and not second_certain.sure.any():
         return flips_or_t(first, second, options)
 
@@ -178,9 +178,8 @@ def t_of_shared_units(
     """Compare by t, with the standard error of the influence on the difference, over the rows or
     units that have values of both.
 
-    The degrees of freedom, Kish's number of units less 1, are those of the first system, whose
-    units are the second's too. They are at least 1: Kish's number is near 1 if one unit has nearly
-    all the weight.
+    The degrees of freedom are Kish's number of units, which both systems share, less 1. They are at
+    least 1: Kish's number is near 1 if one unit has nearly all the weight.
     """
     difference = first.shared_difference(second)
     by_t = DifferenceByT(
@@ -201,13 +200,13 @@ def flips_of_sums(first: TermStatistic, second: TermStatistic, options: Options)
     The difference of two ratios with one denominator is a ratio too, whose numerators can be
     flipped. With different denominators it is none.
     """
-    difference = first.term_differences(second)
-    unit_terms = difference.summed_by_unit(difference.defined, first.unit)
+    difference = first.term_differences(second)  # of the numerators, row by row
+    by_unit = difference.summed_by_unit(difference.defined, first.unit)
     same_denominators = np.array_equal(first.sums.size, second.sums.size, equal_nan=True)
-    # Sign flips leave out units with the denominator 0, but the ratio of all sums counts their
-    # numerators: nothing is lost only if both systems have the same ones there.
-    is_left_out = unit_terms.size == 0
-    if same_denominators and not unit_terms.numerator[is_left_out].any():
+    # Sign flips leave out the units with the denominator 0, whose numerators count in the ratio of
+    # all sums. This changes nothing only if both systems have the same numerators there.
+    is_left_out = by_unit.size == 0
+    if same_denominators and not by_unit.numerator[is_left_out].any():
         return flips_or_t(first, second, options)
     return t_test(first, second, options)
 
@@ -321,12 +320,13 @@ class PairedDifference(DifferenceByT):
         smallest_p = 2.0 ** (1 - self.n)  # two of the 2ⁿ sign vectors, if all signs are equal
         if smallest_p > 1 - level:
             return np.nan
+        sd_at_0 = self.spread_at(0.0)
         by_t = power.minimum_detectable(
-            self.spread_at(0.0),  # from which `growth` leads to the spread at each true difference
+            sd_at_0,
             self.n,
             level=level,
             power=POWER,
-            grows=self.growth.linear,
+            grows=self.growth.linear,  # the change of the variance from a true difference of 0 on
             bends=self.growth.quadratic,
         )
         return self.exactness_margin + by_t
@@ -343,8 +343,8 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     unit = first.unit  # both systems have the same rows in the same units
     first_ratio = independent.ratio_of(first.sums.summed_by_unit(defined, unit))
     second_ratio = independent.ratio_of(second.sums.summed_by_unit(defined, unit))
-    # `standard_error` takes deviations of the units from a mean. For a ratio the jackknife's
-    # influence of each unit, times the number of units, has their place.
+    # The influence of each unit times the number of units. On a mean this is the unit's deviation
+    # from it, which `standard_error` takes; on a ratio it is the jackknife's counterpart.
     scaled_influence = first_ratio.scaled_influence - second_ratio.scaled_influence
     return PairedDifference(
         value=first_ratio.value - second_ratio.value,
@@ -373,12 +373,12 @@ def _paired_means(
     is_usual_size = (sizes == 0) | (sizes == largest)
     have_one_size = bool(is_usual_size.all())
     exactness_margin = 0.0
-    # If all units that differ do so by one size, only few means are possible: with other signs the
-    # mean often ties with the observed one. A p-value that counts a tie fully is conservative, as
-    # if the difference had to be larger by half the distance of two possible means. The mid-p
-    # counts a tie half, and is not.
+    # If all units that differ do so by one size, few means are possible, and other signs often give
+    # exactly the observed mean. A p-value that counts these ties in full is conservative: the
+    # detected difference is larger, by half the distance of two possible means. The mid-p, which
+    # counts ties half, is not conservative.
     if have_one_size and not first.mid_p:
-        # another sign of one unit changes the mean by 2 · largest / n, of which this is half
+        # the sign of one unit changes the mean by 2 · largest / n, the distance of two means
         exactness_margin = largest / n
     return PairedDifference(
         value=value,
@@ -401,14 +401,14 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     1. Units that are equal now come to differ: `_growth_of_equal_units`, a part of `linear`.
     2. In a metric with a finite range, low to high, the variance of a system changes with its mean.
        The part of the first system's variance that the second does not share is taken as
-       proportional to (mean − low) (high − mean). At d = 0 both systems have the second's mean;
-       when the first's mean moves away by d, the product changes by slope · d − d². The slope has
-       the other sign if the first becomes worse, for which there is `linear_if_worse`.
+       proportional to the product (mean − low) (high − mean). At d = 0 both systems have the
+       second's mean. If the first's mean is better by d, the product changes by slope · d − d²; if
+       it is worse by d, by −slope · d − d², for which there is `linear_if_worse`.
 
-    Without a finite range there is no second part, and d² is subtracted in proportion to the share
-    of equal units. The variance is the mean square less d²: if only units that were equal come to
-    differ, d² is subtracted in full; if every unit's difference grows by d, the mean square grows
-    by d² too, and nothing is.
+    Without a finite range there is no second change; `quadratic` is then −(share of equal units).
+    The reason: the variance is the mean square of the differences less d². If only equal units come
+    to differ, d² is subtracted in full. If the difference of every unit grows by d, the mean square
+    grows by d² too, and nothing is subtracted.
     """
     differences = first - second
     equal_share = float((differences == 0).mean())
@@ -429,8 +429,7 @@ def _variance_growth(first: Floats, second: Floats, metric: Metric) -> VarianceG
     largest_variance = (mean - low) * (high - mean)  # of values with this mean, within the range
     # 0 if the mean is at an end of the range, where nothing varies
     unshared_share = unshared_variance / (largest_variance or np.inf)
-    # the derivative of (mean − low) (high − mean) at d = 0, where both systems have the second's
-    # mean, towards the better end of the range
+    # the derivative of that product at the mean of d = 0, towards the better end of the range
     mean_at_0 = float(second.mean())
     slope = metric.sign * (low + high - 2 * mean_at_0)
     return VarianceGrowth(
@@ -514,13 +513,16 @@ def at_rechosen_threshold(
     """Compare by t, with the standard deviation of the difference over bootstrap samples as
     standard error, or that at the fixed thresholds if it is larger. On each sample the thresholds
     of both systems are chosen again.
+
+    The samples alone may give too small an error: of thresholds that are chosen for a given recall,
+    for example, recall itself hardly varies.
     """
     error_at_fixed = first.difference_spread(second).error
-    # element by element: both systems are measured on the same samples
+    # (samples,) each: both systems are measured on the same samples
     error_by_samples = np.nanstd(first.bootstrap_values - second.bootstrap_values)
     # fmax ignores a NaN, which `error_by_samples` is if no sample has a value
     larger_error = np.fmax(error_at_fixed, error_by_samples)
-    # with some more rows on which decisions differ: few or none may differ by chance
+    # if decisions differ on few rows or on none, this may be chance: some more rows are imagined
     variance = larger_error**2 + added_variance(first, second).sum()
     return _by_t(
         first,
@@ -536,13 +538,13 @@ def jackknife_t(first: RowStatistic, second: RowStatistic, options: Options) -> 
     """Compare by t with the jackknife's standard error, or with many units by `influence`.
 
     With few units, influence values of the delta method underestimate the error; with many both
-    errors agree. The limit is the one of sign flips: a table that is read in blocks keeps the sums
-    of each unit, which the jackknife needs, up to so many units.
+    errors agree. The bound is `limits.flipped`: up to so many units a table that is read in blocks
+    keeps the sums of each unit, which the jackknife needs.
     """
     if first.n > options.limits.flipped:
         return influence(first, second, options)
     differences = first.leave_one_out_values() - second.leave_one_out_values()
-    # without some unit the metric may be undefined
+    # left out, a unit may leave a metric that is undefined, such as a recall without positives
     if differences.size < 2 or not np.isfinite(differences).all():
         return influence(first, second, options)
     kish_number = first.freedom + 1  # the degrees of freedom are Kish's number of units less 1
@@ -561,13 +563,16 @@ def welch_or_kurtosis_t(
     or more. Otherwise they follow from the kurtosis of the influence values, also where there are
     no classes to tell apart (weighted or clustered rows).
     """
-    # where few positives bias the usual influence values, with those from leaving out each row
+    # A mean over classes with few positives takes influence values from leaving out each row, as
+    # the usual ones are biased there. Any other metric stays as it is.
     first = first.leave_one_out()
     second = second.leave_one_out()
     classes = variance_by_class(first, second)
     if classes.rows.size and classes.rows.min() > 1:
         value = first.value - second.value
         return options.compare(welch_t(value, classes.variance, classes.rows, method=BY_CLASS))
+    # For a share of the rows that a system selects, such as a precision, the spread is that under
+    # the hypothesis of equal shares: above 0 even if all rows that one system selects are hits.
     spread = first.null_difference_spread(second)
     freedom = spread.kurtosis_freedom(first.n - 1.0)
     return _by_t(
@@ -599,9 +604,10 @@ def added_variance(first: ScoreStatistic, second: ScoreStatistic) -> Floats:
     that the first system alone predicts positive, and as many that the second alone does.
     """
     variance = np.zeros(2)
-    # The variance is a sum over rows of the squared influence on the difference: that on the metric
-    # of one system less that on the other's. The system of this turn predicts the row positive, the
-    # other one negative. Both metrics are taken to be alike, so that one table has both influences.
+    # Each imagined row adds its squared influence on the difference: its influence on the metric of
+    # one system less that on the other's. In each turn this system predicts the row positive and
+    # the other one negative. Both metrics are taken to be alike, so that the table of this system
+    # gives the influence on the other's metric too.
     for statistic in (first, second):
         kind = statistic.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
@@ -912,13 +918,13 @@ def detectable_by_pairs(
 def detectable_by_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> float:
-    """The detectable difference of two shares of hits, from the discordant rows: those on which one
-    system alone has a hit.
+    """The detectable difference of two shares of hits. A row is discordant if one system alone has
+    a hit on it, else concordant.
 
-    The rows' differences are −1, 0 and 1, so that their mean square is the share of discordant
-    rows. It is taken as their variance, which is smaller by d² for a true difference of d. The
-    share grows with d: a discordant row stays so, and of the concordant rows a share d becomes
-    discordant. So Var(d) = Var(0) + (share of concordant rows) · d. The observed share of
+    The difference of a row is −1, 0 or 1, so that the mean square of the differences is the share
+    of discordant rows. It is taken as their variance; the mean squared is neglected. The share
+    grows with the true difference d: discordant rows stay so, and a share d of the concordant rows
+    becomes discordant. So Var(d) = Var(0) + (share of concordant rows) · d. The observed share of
     discordant rows is Var at the observed difference, from which Var(0) follows.
 
     comparison: not used; every rule for a detectable difference takes one.
@@ -959,11 +965,11 @@ def detectable_by_means(
 
     The difference starts from the second mean or, if the arms do not differ significantly, from the
     mean of both arms. The effect is taken to multiply all values by one factor, so that standard
-    deviation / mean stays the same; both arms give its estimate. `detectable_by_width` is returned
-    if a value before an adjustment is negative, if a mean is not above 0, or if an arm has a single
-    unit.
+    deviation / mean stays the same; it is estimated from both arms. This makes no sense if a value
+    before an adjustment is negative, if a mean is not above 0, or if an arm has a single unit: the
+    result is then that of `detectable_by_width`.
     """
-    # an adjustment may turn values negative that a factor can multiply all the same
+    # as measured: an adjustment may turn values negative that a factor multiplies all the same
     raw_arms = (first.unadjusted(), second.unadjusted())
     lowest = min(arm.sums.numerator.min() for arm in raw_arms)
     if lowest < 0 or min(first.value, second.value) <= 0 or min(first.n, second.n) < 2:

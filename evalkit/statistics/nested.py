@@ -91,10 +91,10 @@ def conservative_z(
     halves of the rows, whose means are independent. Nadeau and Bengio 2003,
     doi:10.1023/A:1024068626366.
 
-    values: the metric on each holdout, (holdouts,). first, second: the rows were split into halves
-    several times; the metric's mean over holdouts within the first half of each split, and within
-    the second, (splits,). Holdouts within a half have as many test rows as the others, but fewer
-    training rows. n: the number of all rows.
+    values: the metric on each holdout, (holdouts,). first, second: for each of several splits of
+    the rows into halves, the metric's mean over holdouts within the first and within the second
+    half, (splits,). Holdouts within a half have as many test rows as the others, but fewer training
+    rows. n: the number of all rows.
 
     The variance is half the mean of (first − second)². It is conservative, as a mean over holdouts
     within half of the rows varies more than one within all rows. Raises InputError without a

@@ -64,8 +64,8 @@ def minimum_detectable(
     if not n >= 2 or np.isnan(sd):
         return np.nan
     effect = _detectable_effect(n, level, power)  # in standard deviations
-    # The difference d is effect · the standard deviation at d, √(sd² + grows d + bends d²). Both
-    # sides squared, d is the larger root of lead d² − 2 half d − last = 0.
+    # The detectable d satisfies d = effect · √(sd² + grows d + bends d²). Both sides squared, d is
+    # the larger root of lead d² − 2 half d − last = 0.
     lead = 1 - bends * effect**2
     half = grows * effect**2 / 2
     last = (sd * effect) ** 2
@@ -94,9 +94,10 @@ def detectable_share(
     """The smallest true difference of two shares, `base` in an arm of m units and base + difference
     in one of n, that the score test detects with this power.
 
-    The difference is taken towards ½, where the variance is larger: one in the other direction is
-    then detected too. NaN if even the largest difference would not be detected. Fleiss, Levin, Paik
-    2003, section 4.2, solve the same equation for n, without continuity correction.
+    The difference is taken towards ½, where the variance is larger: a difference of the same size
+    in the other direction is then detected too. NaN if even the largest difference would not be
+    detected. Fleiss, Levin, Paik 2003, section 4.2, solve the same equation for n, without
+    continuity correction.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -192,8 +193,8 @@ def _power(difference: float, sd: float, n: float, freedom: float, level: float)
     """The power of a two-sided t-test, without rejections of the wrong sign: the upper tail of the
     noncentral t beyond the critical value.
 
-    difference: the true one. sd: √n times its standard error, so that n is the number of units of
-    one group. freedom: the degrees of freedom of the test. NaN for n below 2.
+    difference: the true one. n: the number of units of one group. sd: √n times the standard error
+    of the difference. freedom: the degrees of freedom of the test. NaN for n below 2.
     """
     from scipy.special import nctdtr
 

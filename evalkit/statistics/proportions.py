@@ -97,9 +97,9 @@ def predictive_values(
 
     first, second: hits, and rows predicted positive. shared: the numbers of rows that both predict
     positive, a 2 × 2 table by hit or not of the first (lines) and of the second (columns). The
-    variance is that under equal precisions, so it is above 0 even if all rows of one system are
-    hits. added_variance: is added to the variance, which is 0 if all predictions agree. Kosinski
-    2013, doi:10.1002/sim.5587.
+    variance is that under equal precisions, so that it is above 0 even if all rows of one system
+    are hits. It is 0 if all predictions agree, for which there is added_variance: a variance that
+    is added to it. Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -148,7 +148,7 @@ def two_proportions(
     _check_arms(successes_a, n_a, successes_b, n_b)
     pooled = (successes_a + successes_b) / (n_a + n_b)
     variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b)
-    p = 1.0  # without a variance both arms have no successes, or only successes, and do not differ
+    p = 1.0  # the variance is 0 if all units or no unit is a success: then the arms are equal
     if variance > 0:
         difference = successes_a / n_a - successes_b / n_b
         z = abs(difference) / np.sqrt(variance)
@@ -203,7 +203,8 @@ def fisher(
         """Newcombe's interval."""
         return newcombe(successes_a, n_a, successes_b, n_b, level=level_of_limits)
 
-    # the possible successes of the first arm: the second has the rest, at most n_b
+    # The possible successes of the first arm. The second arm has the rest of all successes, from 0
+    # to n_b.
     outcomes = OutcomeRange(max(0, total - n_b), min(total, n_a))
     mode = (n_a + 1) * (total + 1) // (n_a + n_b + 2)  # of the hypergeometric distribution
     p = _p_of_no_likelier(log_probability, successes_a, outcomes, mode=mode)
@@ -314,17 +315,18 @@ def _p_of_no_likelier(
     """
     # an outcome that is as likely as the observed one but for rounding error counts too
     bound = float(log_probability(observed)) + 1e-7
-    # Probabilities rise from the first outcome to the mode and, backwards, from the last to the
-    # mode, so that bisection finds how many outcomes at each end have at most the bound.
+    # Probabilities rise from either end to the mode: bisection finds how many outcomes, counted
+    # from each end, have at most the bound.
     key = _as_float_function(log_probability)
     first, last = outcomes
     lower_outcomes = bisect_right(range(first, mode + 1), bound, key=key)
     upper_outcomes = bisect_right(range(last, mode, -1), bound, key=key)
     lower_end = first + lower_outcomes - 1
     upper_start = last - upper_outcomes + 1
-    if lower_end == mode:  # the observed outcome is as likely as the mode
+    if lower_end == mode:  # the observed outcome is as likely as the mode: all outcomes count
         return 1.0
-    tails = 0.0  # relative to the probability of the mode, as the sum over all outcomes
+    # The functions below give probabilities / that of the mode, which cancels in the quotient.
+    tails = 0.0
     if lower_outcomes:
         tails += _lower_tail(log_probability, first, lower_end, mode=mode)
     if upper_outcomes:
@@ -492,9 +494,9 @@ def miettinen_nurminen(
 ) -> LimitArrays:
     """The limits of differences a − b of independent proportions, one per element of the arrays.
 
-    Those of `difference_score` with the variance multiplied by N / (N − 1), which widens them where
-    arms are small. NaN where n_a or n_b is 0. Raises ParameterError unless 0 < level < 1.
-    Miettinen and Nurminen 1985, doi:10.1002/sim.4780040211.
+    They are those of `difference_score`, but with the variance multiplied by N / (N − 1), N = n_a +
+    n_b, which widens them where arms are small. NaN where n_a or n_b is 0. Raises ParameterError
+    unless 0 < level < 1. Miettinen and Nurminen 1985, doi:10.1002/sim.4780040211.
 
     >>> limits = miettinen_nurminen([56], [70], [48], [80], level=0.95)
     >>> limits.low.round(4).tolist(), limits.high.round(4).tolist()
@@ -532,8 +534,8 @@ def _score_limits(
         rejects: Bools = (observed - difference) ** 2 > squared_bound * variance
         return rejects
 
-    # bisection of all lower (first row) and upper limits (second) at once, between a difference
-    # that is not rejected (inside) and one that is, or that is the largest possible (outside)
+    # All lower limits (first row) and upper limits (second row) are bisected at once. inside: a
+    # difference that is not rejected. outside: one that is rejected, or −1 and 1, the ends.
     inside = np.stack([observed, observed])
     outside = np.stack([np.full(observed.shape, -1.0), np.full(observed.shape, 1.0)])
     with np.errstate(divide="ignore", invalid="ignore"):  # of arms without units, which give NaN
@@ -579,7 +581,7 @@ def ratio_score(
         variance = variance_a + true_ratio**2 * variance_b
         return standard_score(a - true_ratio * b, variance)
 
-    # both limits are searched from the observed ratio, at most to the farthest one
+    # each limit is searched between the observed ratio and the farthest one, as logarithms
     farthest = np.log(FARTHEST_RATIO)
     if value == 0:
         observed = -farthest
@@ -587,7 +589,7 @@ def ratio_score(
         observed = farthest
     else:
         observed = float(np.log(value))
-    # without successes of a any smaller ratio is possible, without those of b any larger one
+    # without successes of a any smaller ratio is possible, without successes of b any larger one
     low = 0.0
     high = np.inf
     if successes_a:

@@ -36,8 +36,9 @@ def ranks(
     All pairs are tested by step-down max-T with joint sign flips; a true rank lies in [1 + number
     of systems that are significantly better, m − number that are significantly worse], for all
     systems simultaneously with probability at least `level`. Equally good systems share several
-    ranks, each of which counts as their true rank. draws: of signs, with so many units that not
-    all signs are tried; a pair is then significant only if more draws would hardly change that.
+    ranks, each of which counts as their true rank. draws: the number of drawn sign vectors, if
+    there are too many units to try all. Drawn p-values are raised to their upper confidence limits,
+    so that more draws would hardly make a significant pair insignificant.
     Mogstad, Romano, Shaikh and Wilhelm 2024, doi:10.1093/restud/rdad006. Raises InputError for a
     value that is not finite.
 
@@ -53,7 +54,7 @@ def ranks(
     first, second = np.triu_indices(m, 1)  # the numbers of the systems of each pair
     p_values = adjusted(ColumnPairs.from_table(table, first, second), rng=rng, draws=draws)
     signs_are_drawn = len(table) > signflip.MAX_ENUMERATED_UNITS
-    if signs_are_drawn:  # the upper confidence limit of each p-value takes its place
+    if signs_are_drawn:  # each p-value becomes its upper confidence limit
         variance_of_drawing = p_values * (1 - p_values) / draws
         p_values += BEYOND_DRAWING * np.sqrt(variance_of_drawing)
     first_is_better = means[first] > means[second]

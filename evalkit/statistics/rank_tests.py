@@ -63,11 +63,11 @@ def wilcoxon(differences: ArrayLike, alternative: Alternative = Alternative.TWO_
     if values.size > MAX_SCIPY_UNITS:
         # under the null the sum is nearly normal, with the mean 0 and the variance Σ rank²
         z = signed_ranks.sum() / np.sqrt(signed_ranks @ signed_ranks)
-        # `evidence` is how far z lies in a direction that counts; one or both directions do
+        # `evidence` is how far z lies in the direction of the alternative, or in either direction
         one_sided_p = ndtr(-alternative.evidence(z))
         return float(len(alternative.signs) * one_sided_p)
-    # the exact p: the share of all sign vectors whose sum is at least as far. `enumerated` has the
-    # sums of one half of them; the other half has the opposite sums.
+    # The exact p: the share of all sign vectors whose sum is at least as far. `enumerated` gives
+    # the sums of half of the vectors; the other half has the opposite sums.
     half = signflip.enumerated(signed_ranks)
     evidence = alternative.evidence(np.concatenate([half, -half]))
     observed_evidence = alternative.evidence(signed_ranks.sum())
@@ -123,8 +123,9 @@ class RankSums(NamedTuple):
 
 
 def _rank_sums(table: Floats) -> RankSums:
-    """The sum of each system's ranks over the units, and the variation of ranks within units. In
-    each unit the largest value has rank 1; tied systems have the mean of their ranks.
+    """The sum of each system's ranks over the units, and the variation of ranks within units: Σ
+    (rank − mean rank)². In each unit the largest value has rank 1; tied systems have the mean of
+    their ranks.
 
     table: the values, (units, systems).
     """
@@ -158,6 +159,7 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
         probability = _range_within(np.array([width]), systems)
         return bool(probability[0] < level)
 
+    # a range of more than 2 · LARGEST_Z has hardly any probability
     quantile = bisect(lies_below, inside=0.0, outside=2 * LARGEST_Z).outside
     q = quantile / np.sqrt(2)
     variance = systems * (systems + 1) / (6 * units)  # of the difference of two mean ranks
@@ -169,9 +171,10 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     (n, k) in, a symmetric (k, k) matrix out, with ones on the diagonal.
 
     The residuals are those of a two-way table: values less the mean of their system and of their
-    unit. If the means of units stayed in them (one-way), the test would miss most paired
-    differences. If all residuals are 0, p is 0 for systems that differ and NaN for equal ones, with
-    numpy's warning of the division. Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    unit. A one-way table would leave the means of the units in the residuals, and the test would
+    miss most paired differences. If all residuals are 0, p is 0 for systems that differ and NaN for
+    equal ones, with numpy's warning of the division. Carterette, ACM TOIS 2012,
+    doi:10.1145/2094072.2094076.
     """
     table = _unit_table(values)
     n, k = table.shape

@@ -102,7 +102,8 @@ def _values(statistic: RowStatistic, options: Options) -> Floats:
     a sample with a single class. The seed makes the samples the same for all systems.
 
     A user's function may take milliseconds on each sample. So the values are stored in the rows of
-    the statistic, where the comparisons of this system with other ones find them.
+    the statistic, by metric and seed, where the comparisons of this system with other ones find
+    them. The number of samples is no part of the key: it is one for the whole study.
     """
     rows = statistic.rows
     stored = vars(rows).setdefault("_values_on_samples", {})
@@ -137,7 +138,7 @@ def _why_no_limits(value: float, values: Floats) -> str:
     largest = numbers.max()
     is_extreme = smallest < largest and value in (smallest, largest)
     share_with_value = np.mean(numbers == value)
-    # The value is an extreme of the bootstrap values, and many samples repeat it. So it hangs on a
+    # Many samples have exactly this value, and none goes beyond it on one side. So it hangs on a
     # few rows, as a maximum does: every sample with the largest row has the same maximum.
     if is_extreme and share_with_value > SHARE_LIKE_A_MAXIMUM:
         return DECIDED_BY_FEW_ROWS

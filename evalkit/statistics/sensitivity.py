@@ -78,12 +78,12 @@ class Sensitivity:
         if not 0 <= error < np.inf:
             return np.nan
         expected = self.expected_estimate + self.worse_sign * regression
-        if error == 0:  # at an end of the range: every sample has this estimate
+        if error == 0:  # at an end of the range nothing varies: every sample has this estimate
             return float(self.fails(expected, error))
-        # The rule compares the estimate and its limits, each so many standard errors (`positions`)
-        # from the estimate, with the critical numbers. Its result changes only at an edge: an
-        # estimate at which one of them equals a critical number. Between two edges the rule is
-        # asked once, in the middle.
+        # The rule compares the estimate and its limits with the critical numbers. Each of them lies
+        # a fixed number of standard errors (`positions`) from the estimate. So the result changes
+        # only at an edge, an estimate at which one of them equals a critical number. Between two
+        # edges the rule is asked once, in the middle.
         crossings = set[float]()
         for number in self.critical_numbers:
             crossings.update(number + position * error for position in self.positions)
@@ -112,8 +112,8 @@ class Sensitivity:
             return self.probability(regression) >= POWER
 
         # The search starts at `scale`, a standard error, and ends at `FARTHEST_FACTOR` times it.
-        # Where the data hardly vary that would end too early: it must reach twice the distance to
-        # the farthest critical number, where the rule fails if it ever does.
+        # Where the data hardly vary this is too early. The search must go well beyond the farthest
+        # critical number, to twice its distance: if the rule ever fails, it does so there.
         distances = np.abs(np.array(self.critical_numbers) - self.expected_estimate)
         farthest = 2 * float(distances.max(initial=0.0))
         scale = max(self.error(0.0), farthest / FARTHEST_FACTOR)  # max keeps a NaN in first place
@@ -132,8 +132,9 @@ class Sensitivity:
             catches = self.probability(regression, factor) >= POWER
             return catches and self.probability(0.0, factor) <= 1 - POWER
 
-        # A regression within the rule's margin may fail it by chance with few units, but passes
-        # with many: then no factor separates.
+        # All larger factors must separate too, so that the answer is NaN unless the largest does. A
+        # regression within the rule's margin may fail by chance with few units, but passes with
+        # many.
         if not separates(FARTHEST_FACTOR):
             return np.nan
         return _smallest(separates, scale=1.0)
@@ -143,11 +144,12 @@ def _smallest(holds: Callable[[float], bool], scale: float, largest: float = np.
     """The smallest number from 0 to `largest` for which a condition holds that holds from some
     number on. NaN if it holds for none, or unless `scale` is finite and above 0.
 
-    scale: where the search begins; doubled until the condition holds.
+    scale: where the search begins; it is doubled until the condition holds, up to `FARTHEST_FACTOR`
+    times. A number below scale / `FARTHEST_FACTOR` counts as 0.
     """
     if not 0 < scale < np.inf:
         return np.nan
-    if holds(min(scale / FARTHEST_FACTOR, largest)):  # as good as 0
+    if holds(min(scale / FARTHEST_FACTOR, largest)):
         return 0.0
     farthest = min(scale * FARTHEST_FACTOR, largest)
     number = min(scale, farthest)
@@ -178,14 +180,14 @@ def detectable_by_normal(level: float) -> float:
 
 def error_by_difference(detectable: Callable[[float], float], level: float) -> ErrorOf:
     """The standard error of a difference as a function of the true difference, recovered from what
-    a normal test at `level` detects. The function returns NaN if the test detects no difference or,
-    as nothing varies, even a difference of 0.
+    a normal test at `level` detects.
 
     detectable: level -> the difference that the test detects with 80% power. A normal test detects
-    a fixed number of standard errors, so that the detected difference / this number is the error if
-    the difference is true. At LOWER_LEVEL the test detects a smaller difference, which gives a
-    second error. The variance at any other difference is taken to lie on the line through both
-    squared errors. It is constant if nothing is known at LOWER_LEVEL.
+    a fixed number of standard errors. The detected difference / this number is therefore the error
+    at this true difference. At LOWER_LEVEL the test detects a smaller difference, which gives a
+    second error. The variance at other differences lies on the line through both squared errors; it
+    is constant if LOWER_LEVEL gives none. The returned function gives NaN if the test detects no
+    difference, or even a difference of 0, as nothing varies.
 
     >>> def detectable(level):  # of an error of 0.1, whatever the difference
     ...     return 0.1 * detectable_by_normal(level)
@@ -198,10 +200,9 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
         return lambda true_difference: np.nan
     variance = (difference / detectable_by_normal(level)) ** 2
     lower_variance = (lower_difference / detectable_by_normal(LOWER_LEVEL)) ** 2
-    # of the line through both variances; NaN, which becomes 0, if the second is unknown
+    # of the line through both variances; NaN, taken as 0 below, if the second one is unknown
     slope = float(ratio(variance - lower_variance, difference - lower_difference))
-    # with a steeper line the variance at a true difference of 0 would be less than LEAST_VARIANCE
-    # times this one
+    # a steeper line would have less than LEAST_VARIANCE · variance at a true difference of 0
     largest_slope = (1 - LEAST_VARIANCE) * variance / difference
     slope = min(np.nan_to_num(slope), largest_slope)
 
@@ -222,14 +223,14 @@ def error_of_pairs(
 
     The variance depends on the direction of the difference: near an end of the metric's range a
     system that is worse may vary more than one that is as much better. comparison: of the two
-    systems, whose p-value decides at which true difference the variance was observed.
+    systems; it tells which true difference the data are taken to have.
     """
     difference = methods.paired(first, second)
     growth = difference.growth
     sign = first.metric.sign  # sign · difference is above 0 if the first system is better
-    # the observed variance, less what `growth` adds from a true difference of 0 to that of the data
-    assumed_difference = _significant_difference(comparison)
-    variance_at_0 = difference.spread**2 - growth.added(sign * assumed_difference)
+    # Var(0): the observed variance, less what `growth` adds at the true difference of the data
+    difference_of_data = _assumed_difference(comparison)
+    variance_at_0 = difference.spread**2 - growth.added(sign * difference_of_data)
 
     def variance(true_difference: float) -> float:
         """The variance of the units' differences at a true difference."""
@@ -246,15 +247,15 @@ def error_of_decisions(
 
     The variance of a row's difference is the share of rows on which the decisions disagree. It
     grows with the true difference, by the share of agreeing rows times the difference, see
-    `methods.detectable_by_decisions`. comparison: of the two systems, whose p-value decides at
-    which true difference the variance was observed.
+    `methods.detectable_by_decisions`. comparison: of the two systems; it tells which true
+    difference the data are taken to have.
     """
     rows = first.discordant(second)
     disagreeing = rows.share
     agreeing = 1 - disagreeing
-    # the observed variance, less its growth from a true difference of 0 to that of the data
-    assumed_difference = _significant_difference(comparison)
-    variance_at_0 = disagreeing - agreeing * abs(assumed_difference)
+    # Var(0): the observed variance, less its growth at the true difference of the data
+    difference_of_data = _assumed_difference(comparison)
+    variance_at_0 = disagreeing - agreeing * abs(difference_of_data)
 
     def variance(true_difference: float) -> float:
         """The variance of the rows' differences at a true difference."""
@@ -267,16 +268,15 @@ def error_of_decisions(
 def stretch_of_decisions(
     first: RowStatistic, second: RowStatistic, margin: float, n: int, level: float
 ) -> float:
-    """The factor by which normal limits of a difference of two shares are stretched to become
-    Tango's: the distance of Tango's lower limit from the estimate / that of the normal limit. 1 if
-    the two decisions are equal on all rows.
+    """How many times as far from the estimate Tango's lower limit of a difference of two shares
+    lies as the normal limit. 1 if the two decisions are equal on all rows.
 
-    Tango's limit lies further away: it is the difference that a score test just does not reject,
-    and the test takes the variance at that difference, at which more rows disagree than at the
+    Tango's limit is the difference that a score test just does not reject. It lies further away, as
+    the test takes the variance at that difference, at which more rows disagree than at the
     estimate.
 
-    margin: of non-inferiority. The factor is that of a sample whose normal lower limit is −margin,
-    and in which the decisions disagree as often as here. n: its number of rows, as planned.
+    The factor is that of a planned sample of n rows, in which the decisions disagree as often as
+    here, and whose normal lower limit is −margin. margin: of non-inferiority.
     """
     rows = first.discordant(second)
     disagreeing = rows.share
@@ -284,17 +284,18 @@ def stretch_of_decisions(
     normal_distance = normal_quantile(level) * normal_error
     if not normal_distance > 0:
         return 1.0
-    estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))  # its normal limit is −margin
-    disagreeing = max(disagreeing, abs(estimate))  # at least the rows that make the difference
+    # of the planned sample: its normal limit, estimate − normal_distance, is −margin
+    estimate = float(np.clip(normal_distance - margin, -1.0, 1.0))
+    disagreeing = max(disagreeing, abs(estimate))  # fewer rows could not make such a difference
     first_only = n * (disagreeing + estimate) / 2
     second_only = n * (disagreeing - estimate) / 2
     limits = tango(first_only, second_only, n, level=level)
     return float((limits.value - limits.low) / normal_distance)
 
 
-def _significant_difference(comparison: Comparison) -> float:
-    """The observed difference if it is significant, else 0: what the true difference is taken to
-    be, at which the variance was observed.
+def _assumed_difference(comparison: Comparison) -> float:
+    """The true difference that the data are taken to have: the observed one if it is significant,
+    else 0.
 
     If the true difference is 0, the observed one is some chance distance from it, on either side:
     to correct the variance by that distance would bias it.
@@ -306,18 +307,18 @@ def _significant_difference(comparison: Comparison) -> float:
 def _error_of_units(
     variance: Callable[[float], float], n: int, detectable: float, level: float
 ) -> ErrorOf:
-    """The standard error of the mean difference of n units as a function of the true difference,
-    enlarged so that with it a normal test at this level has the power of the t-test. The function
-    returns NaN if the t-test detects no difference.
+    """The standard error of the mean difference of n units as a function of the true difference. It
+    is enlarged so that a normal test with it has the power of the t-test at this level. The
+    returned function gives NaN if the t-test detects no difference.
 
-    variance: true difference -> variance of the units' differences, at least LEAST_VARIANCE of the
-    one at `detectable` here. detectable: the smallest difference that the t-test detects.
+    variance: true difference -> variance of the units' differences; a smaller one than
+    LEAST_VARIANCE times that at `detectable` is raised to this bound. detectable: the smallest
+    difference that the t-test detects.
     """
     if not detectable > 0:
         return lambda true_difference: np.nan
     least_variance = LEAST_VARIANCE * variance(detectable)
-    # With a standard deviation of √n the standard error is 1: what the t-test then detects is a
-    # number of standard errors.
+    # how many standard errors the t-test detects: √n as standard deviation is a standard error of 1
     detectable_in_errors = minimum_detectable(n**0.5, n, level=level, power=POWER)
     enlargement = detectable_in_errors / detectable_by_normal(level)
 

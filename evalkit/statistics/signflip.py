@@ -176,9 +176,9 @@ def _points(n: int) -> int:
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
     """Yield Σ ± values of all draws, in chunks of shape (draws of the chunk,).
 
-    values: one per unit. bits: as from `random_bits`. A row of signs from these bits, times each
-    line of the Hadamard matrix, gives the sign vectors of as many draws as the matrix has lines. If
-    bits are empty, the draws are all sign vectors, one of each two opposite ones (`enumerated`).
+    values: one per unit. bits: as from `random_bits`; they give rows of signs. A row, times each
+    line of the Hadamard matrix, is the sign vector of one draw. Empty bits stand for all sign
+    vectors, one of each two opposite ones (`enumerated`).
     """
     if not bits:
         all_sums = enumerated(values)
@@ -202,36 +202,36 @@ def _sums_by_halves(signs: Floats, values: Floats) -> Floats:
     """Σ ± values of each draw, shape (draws,), by two matrix products.
 
     signs: shape (rows, 2 h). Each row, times each line of the Hadamard matrix of 2 h lines, is the
-    sign vector of one draw: draws = rows · 2 h. That matrix is [[H, H], [H, −H]], with H the one of
-    h lines. So the first h values and the others are multiplied by H; the sums of both products are
-    the first h draws of a row, their differences the other h.
+    sign vector of one draw: draws = rows · 2 h. That matrix is [[H, H], [H, −H]], with the Hadamard
+    matrix H of h lines. So H multiplies the first h signed values, and the remaining ones, apart.
+    The sums of both products are the first h draws of a row, their differences the other h.
     """
-    n = values.size  # more than h, as 2 h is the next power of two
+    n = values.size  # above h, at most 2 h
     half = signs.shape[1] // 2  # h
     matrix = _hadamard(half)
-    first = signs[:, :half] @ (values[:half, None] * matrix)
-    # the second half has n − h values, fewer than the matrix has lines
+    by_first_half = signs[:, :half] @ (values[:half, None] * matrix)  # (rows, h)
+    # n − h values remain: only so many lines of the matrix meet a value
     lines = matrix[: n - half]
-    second = signs[:, half:n] @ (values[half:, None] * lines)
+    by_second_half = signs[:, half:n] @ (values[half:, None] * lines)
     draws = np.empty((len(signs), 2, half))
-    np.add(first, second, out=draws[:, 0])
-    np.subtract(first, second, out=draws[:, 1])
+    np.add(by_first_half, by_second_half, out=draws[:, 0])
+    np.subtract(by_first_half, by_second_half, out=draws[:, 1])
     return draws.ravel()
 
 
 def walsh_hadamard(values: Floats) -> Floats:
     """The Walsh–Hadamard transform along the last axis, whose length is a power of two: the product
-    with the Hadamard matrix of that order.
+    with the Hadamard matrix of this length.
 
-    That matrix is a Kronecker product of smaller ones: matrices of order 64 or less are applied one
-    after the other, which takes few large products in place of many levels of additions.
+    The matrix is a Kronecker product of smaller Hadamard matrices. These, of 64 lines or fewer, are
+    applied one after the other: a few matrix products are faster than many levels of additions.
 
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
     """
     shape = values.shape
     length = shape[-1]
-    transformed = 1  # neighbouring values that are transformed already, as blocks of this length
+    transformed = 1  # blocks of so many neighbouring values are transformed already
     while transformed < length:
         order = min(MAX_MATRIX_ORDER, length // transformed)  # so many blocks become one
         matrix = _hadamard(order)
@@ -299,8 +299,8 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
             return None
         p, tied = _lattice_p(steps, tie_weight)
         method = "exact by Fourier transform"
-    # The data's own signs, one of 2ⁿ vectors, count in full, as the data count among draws. So far
-    # they have counted as a tie, with the weight w. With the sum S and its observed value s:
+    # The data's own signs, one of 2ⁿ vectors, must count in full, as the data do among draws. So
+    # far they count with the weight w of a tie. With the sum S and its observed value s:
     #   upper tail = P(S > s) + w P(S = s) + (1 − w) 2⁻ⁿ
     #   lower tail = P(S < s) + w P(S = s) + (1 − w) 2⁻ⁿ
     # Their sum is 1 + (2w − 1) P(S = s) + 2 (1 − w) 2⁻ⁿ. p is twice the smaller tail.
@@ -347,8 +347,8 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
     is_equal = np.abs(excess) <= rounding
     equal_share = float(is_equal.mean())  # P(|Σ ± d| = |Σ d|)
     if observed <= rounding:
-        # A sum of 0 is its own negative. Both tails have P(S > 0) + tie_weight P(S = 0), at least
-        # ½ even for the mid-p, so that p = 1.
+        # The observed sum S is 0. Each tail has P(S > 0) + tie_weight · P(S = 0), which is at least
+        # ½ even for the mid-p. So p, twice the smaller tail, is 1.
         return TiedP(1.0, equal_share)
     at_least = np.mean(excess >= -rounding)
     greater = np.mean(excess > rounding)
@@ -392,8 +392,9 @@ def lattice(differences: Floats) -> Ints | None:
     for size in sizes.tolist():
         step = _common_step(step, size, rounding=1e-6 * largest)
         # The work is a product per size and point of the transform, which has about Σ |steps|
-        # points. With each size the step becomes smaller and the work larger: stop early. Twice the
-        # bound, as the step may have a rounding error here; the whole steps decide below.
+        # points. Each further size may make the step smaller, and so the work larger: stop as soon
+        # as it is too much. The step may have a rounding error here, so that only twice the bound
+        # is surely too much; the exact work is compared below.
         work = sizes.size * (magnitude_sum / step)
         if work > 2 * MAX_LATTICE_WORK:
             return None
@@ -401,7 +402,7 @@ def lattice(differences: Floats) -> Ints | None:
     errors = differences - steps * step
     largest_error = np.abs(errors).max()
     work = sizes.size * np.abs(steps).sum()
-    # with an error above rounding the step is that of no lattice
+    # an error above rounding: the differences are no multiples of the step
     if largest_error > 1e-9 * largest or work > MAX_LATTICE_WORK:
         return None
     return steps.astype(np.int64)
@@ -462,7 +463,7 @@ def _lattice_p(steps: Ints, tie_weight: float) -> TiedP:
     most_flipped = (size_sum - observed) // 2
     probability = np.fft.irfft(spectrum, points)[: most_flipped + 1]  # of f = 0, …, most_flipped
     tied = max(float(probability[-1]), 0.0)  # a rounding error may be negative
-    if observed == 0:  # p = 1, as in `_enumerated_p`
+    if observed == 0:  # each tail is at least ½, also for the mid-p, see `_enumerated_p`
         return TiedP(1.0, tied)
     one_tail = probability[:-1].sum() + tie_weight * probability[-1]
     p = np.clip(2 * one_tail, SMALLEST_BY_TRANSFORM, 1.0)
@@ -531,15 +532,14 @@ class Ranges:
         overlap. It is known only if the draws are all sign vectors, one of each two opposite ones.
         """
         distance = -self.mean  # from the mean to 0
-        # The range of a draw holds the null means under which it is at least as extreme as the
-        # data. It ends at exactly 0 if and only if the sum of the draw is the observed one or its
-        # negative. The draw without flipped signs has the observed sum too, but its range is the
-        # whole line, without an end: it is added.
+        # The range of a draw ends at 0 if the draw is exactly as extreme as the data: its sum is
+        # the observed one or its negative. The draw without flipped signs has the observed sum too.
+        # It is added, as its range is the whole line, which ends nowhere.
         draws_of_equal_size = self._count_ends_at(distance) + 1
         share = draws_of_equal_size / self.draws
-        if abs(distance) <= self.rounding:  # the sum is 0, its own negative
+        if abs(distance) <= self.rounding:  # the observed sum is 0, its own negative
             return share
-        return share / 2  # half of them have the sum, half its negative
+        return share / 2  # of all sign vectors half have the observed sum, half its negative
 
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -553,12 +553,13 @@ class Ranges:
         high = self.high
         for level in sorted(levels):
             # A mean has a p-value of at least 1 − level if at least `place` ranges contain it. So
-            # the limit is the end at this place, counted from the outermost one.
+            # the lower limit is the low end at this place in rising order, the upper one the high
+            # end at this place in falling order.
             least_containing = round(self.draws * (1 - level), 9)  # rounded: 1 − level is inexact
             place = max(int(np.ceil(least_containing)), 1)
             # `partition` puts this end where it would be in rising order, and the ends farther out
-            # beyond it. It changes the array, whose order has no meaning. One place at a time:
-            # numpy finds several at once in slower code.
+            # beyond it. It reorders the array itself, whose order has no meaning. It is given one
+            # place at a time, which is faster in numpy than several.
             low.partition(place - 1)
             high.partition(high.size - place)
             # the limits of the higher levels lie farther out: the other ends are not needed
@@ -604,11 +605,10 @@ def ranges(
     until it is used for other ranges; by default each result has new memory.
 
     For at most 20 units all sign vectors are used, one of each two opposite ones. Otherwise there
-    are random ones and the one without flipped signs. The range of this one is the whole line,
-    which keeps p above 0. The order of the units changes nothing, and −total gives the mirrored
-    ranges.
+    are random ones and, last, the one that flips nothing. Its range is the whole line, which keeps
+    p above 0. The order of the units changes nothing, and −total gives the mirrored ranges.
 
-    Signs are drawn for total − mean · count, which add up to 0: the sums of the flipped and of the
+    Signs are applied to total − mean · count, whose sum is 0. The sums of the flipped and of the
     unflipped units are then opposite, so that one sum per draw gives both ends.
 
     >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
@@ -618,36 +618,35 @@ def ranges(
     order = _drawn_order(total, count)  # one for `total` and −`total`: swapped systems mirror p
     total = total[order.units]
     count = count[order.units]
-    bits = b""  # for all sign vectors
-    if total.size > MAX_ENUMERATED_UNITS:
-        bits = random_bits(total.size, rng, draws)
+    is_random = total.size > MAX_ENUMERATED_UNITS
+    bits = random_bits(total.size, rng, draws) if is_random else b""  # empty: all sign vectors
     factors = _mean_factors(count.tobytes(), bits)
     rows = float(count.sum())
     mean = float(total.sum()) / rows
     size_sum = float(np.abs(total).sum())
     rounding = TIE * size_sum / rows
     all_draws = factors.unflipped.size
-    if bits:  # all sign vectors include the one that flips nothing; random ones get one more
+    if is_random:  # one more draw, which flips nothing; among all sign vectors it is already
         all_draws += 1
     low, high = (memory or Memory()).for_ends(all_draws)
-    if bits:
-        last = all_draws - 1  # flips nothing
-        _set_whole_line(low, high, last)
+    if is_random:
+        unflipped_draw = all_draws - 1  # the last place
+        _set_whole_line(low, high, unflipped_draw)
     start = 0
     for drawn_sums in sums(total - mean * count, bits):
         stop = start + drawn_sums.size
-        # The means of the flipped and of the unflipped units, less the mean of all. They overwrite
-        # `low` and the sums, which are not needed any more: new memory costs time.
+        # The means of the flipped and of the unflipped units, less the mean of all. They are
+        # written into `low` and `drawn_sums`, which are free: new memory costs time.
         flipped_mean = np.multiply(drawn_sums, factors.flipped[start:stop], out=low[start:stop])
         unflipped_mean = np.multiply(drawn_sums, factors.unflipped[start:stop], out=drawn_sums)
         np.maximum(flipped_mean, unflipped_mean, out=high[start:stop])
         np.minimum(flipped_mean, unflipped_mean, out=low[start:stop])
         start = stop
-    # such a draw is as extreme as the data under every mean
+    # a draw that flips no unit or all units is as extreme as the data under every mean
     _set_whole_line(low, high, factors.all_or_none)
-    if order.own_mirror and bits:
-        # −total is `total` in another order: it has the same draws, and thus the same ranges. They
-        # must be the mirrored ones too, so that swapped systems mirror p and limits.
+    if order.own_mirror and is_random:
+        # −total is `total` in another order, and so has these ranges too. But swapped systems must
+        # mirror p and limits: the ranges are made their own mirror image.
         _mirror_half(low, high)
     return Ranges(low, high, rounding, mean)
 
@@ -663,10 +662,10 @@ def _mirror_half(low: Floats, high: Floats) -> None:
     high[:half] = mirrored_high
 
 
-def _set_whole_line(low: Floats, high: Floats, numbers: Ints | int) -> None:
-    """Let the ranges of the draws with these numbers be the whole line."""
-    low[numbers] = -np.inf
-    high[numbers] = np.inf
+def _set_whole_line(low: Floats, high: Floats, places: Ints | int) -> None:
+    """Let the ranges of the draws at these places be the whole line."""
+    low[places] = -np.inf
+    high[places] = np.inf
 
 
 class DrawnOrder(NamedTuple):
@@ -692,9 +691,9 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """
     rising = np.lexsort([count, total])
     falling = np.lexsort([count, -total])  # the order in which −total rises
-    # For −total the same two orders are found, swapped: the choice must not depend on which is
-    # which. So the sorted numbers themselves are compared, first the differences, then the rows:
-    # at the last place where they differ, the order with the larger number is chosen.
+    # −total has the same two orders with exchanged names, so that the choice may depend only on
+    # the numbers: first the sorted differences are compared, then the rows. At the last place where
+    # the two orders differ, the one with the larger number is chosen.
     sorted_columns = ((total[rising], -total[falling]), (count[rising], count[falling]))
     for by_rising, by_falling in sorted_columns:
         differing = np.flatnonzero(by_rising != by_falling)
@@ -711,11 +710,11 @@ class MeanFactors:
     unflipped units, one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those
     of the unflipped ones); 0 if there are none.
 
-    A drawn sum is that of the unflipped units less that of the flipped ones. Both together are 0,
-    so that it is twice the first and −2 times the second: hence the negative factor.
+    A drawn sum is the sum U of the unflipped units less the sum F of the flipped ones. As U + F is
+    0, it is 2 U, and also −2 F: hence the factors, one of them negative.
 
-    all_or_none: the numbers of the draws that flip no unit or all, which are as extreme as the data
-    whatever the mean.
+    all_or_none: the places of the draws that flip no unit or all units. They are as extreme as the
+    data whatever the mean.
     """
 
     flipped: Floats
@@ -743,9 +742,10 @@ def _computed_mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
     rows_of_unit = np.frombuffer(count_bytes)
     # of each draw: the rows of the unflipped units less the rows of the flipped ones
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
-    n = rows_of_unit.sum()  # the rows of both
+    n = rows_of_unit.sum()  # the rows of the unflipped and of the flipped units
     # within rounding: counts may be fractions, such as the actual values below a WAPE
     is_all_or_none = np.abs(signed_rows) >= n * (1 - TIE)
+    # sum and difference of n and `signed_rows`
     twice_flipped_rows = n - signed_rows
     twice_unflipped_rows = n + signed_rows
     return MeanFactors(
@@ -800,8 +800,9 @@ def p_value(
     PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
     if total.size <= MAX_ENUMERATED_UNITS and tie_weight == 1:
-        # The ranges are those of all sign vectors. For the mid-p they do not do: a vector that
-        # flips differences of 0 only is the data's own, and counts in full, but seems to be a tie.
+        # The ranges are those of all sign vectors. The mid-p, which counts ties half, cannot use
+        # them: a vector that flips nothing but differences of 0 counts in full, like the data's own
+        # signs, but in the ranges it looks like a tie.
         return PValue(null_ranges.share(), "exact enumeration", null_ranges.tied)
     exact = exact_p(total, tie_weight)
     if exact is not None:
@@ -831,8 +832,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     """
     nonzero = np.abs(differences[differences != 0])
     size = np.sort(nonzero)[::-1]  # a, largest first
-    # p is at least the probability of the two vectors of equal signs, the most extreme ones; of
-    # many units this is too small for a double
+    # p is at least that of the two most extreme vectors, which give all differences one sign. With
+    # many units this is 0 as a double, and the smallest double takes its place.
     p_of_equal_signs = 2.0 ** (1.0 - size.size)
     smallest_p = float(max(p_of_equal_signs, np.finfo(float).tiny))
     size_sum = fsum(size)
@@ -840,18 +841,19 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     rounding = TIE * size_sum
     if observed <= rounding:  # every sum is at least as extreme as 0
         return 1.0
-    most_flipped = (size_sum - observed) / 2  # Σ of the flipped sizes in a draw that is as extreme
+    # a draw is as extreme as the data if its flipped sizes add up to at most this, within rounding
+    most_flipped = (size_sum - observed) / 2
     if most_flipped + rounding < size[-1]:  # not even the smallest unit may be flipped
         return smallest_p
     largest_size = size[0]
-    # θ of sizes divided by the largest, so that nothing overflows, is θ times the largest
+    # found for sizes divided by the largest, so that nothing overflows: this is θ · largest_size
     theta = _tilt(size / largest_size, observed / largest_size) / largest_size
     log_weight = _log_weights(size, most_flipped + rounding, theta, rng, draws)
     largest_weight = log_weight.max()
     if not np.isfinite(largest_weight):  # no draw is as extreme: p is known only to be small
         return smallest_p
-    # Fair and tilted probability of a draw with the flipped sum f have the ratio exp(2 θ f) times
-    # this constant, Π (1 + exp(−2 θ a)) / 2
+    # The weight of a draw with the flipped sum f is its fair probability / its tilted probability:
+    # exp(2 θ f) · Π (1 + exp(−2 θ a)) / 2. `log_weight` has the first factor only.
     odds_of_flip = np.exp(-2 * theta * size)
     log_constant = np.log1p(odds_of_flip).sum() - size.size * np.log(2)
     # weights relative to the largest, whose exponentials do not overflow
@@ -880,7 +882,8 @@ def _tilt(size: Floats, total: float) -> float:
         derivative = float(square @ (1 - tanh**2))  # of the expected sum by θ
         step = missing / derivative
         theta += step
-        # the sum is a concave function of θ: from 0 all steps are positive, but for rounding
+        # The expected sum is concave in θ, so that all steps from 0 on are upwards. One that is not
+        # is a rounding error: θ is found.
         if step <= 1e-15 * theta:
             break
     return theta
@@ -889,14 +892,14 @@ def _tilt(size: Floats, total: float) -> float:
 def _log_weights(
     size: Floats, most_flipped: float, theta: float, rng: np.random.Generator, draws: int
 ) -> Floats:
-    """The logarithm of each draw's importance weight, shape (draws,), up to the constant that
-    `tail_p` adds: 2 θ f, where the sizes of the flipped units add up to f; −∞ if f is above
-    `most_flipped`, so that the draw is not extreme.
+    """The logarithm of each draw's importance weight, shape (draws,), less a constant that `tail_p`
+    adds: 2 θ · (the sum of the flipped sizes). It is −∞ if this sum is above `most_flipped`, so
+    that the draw is not extreme.
 
-    Only the signs of the `DRAWN_UNITS` largest units are drawn, so that f is their part. The part g
-    of the smaller units is taken as normal, with its mean and variance under the tilt θ. The weight
-    is multiplied by the expectation of exp(2 θ g) over the g with f + g ≤ most_flipped. size: of
-    each unit, the largest first.
+    Signs are drawn only for the `DRAWN_UNITS` largest units, whose flipped sizes add up to f. Those
+    of the smaller units add up to g, which is taken as normal, with its mean and variance under the
+    tilt θ. In place of exp(2 θ (f + g)) the weight is then exp(2 θ f) times the expectation of
+    exp(2 θ g) over all g with f + g ≤ most_flipped. size: of each unit, the largest first.
     """
     from scipy.special import log_ndtr
 
@@ -912,8 +915,8 @@ def _log_weights(
     mean = small_probability @ small_size  # of g
     variance = (small_probability * (1 - small_probability)) @ small_size**2
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))  # not 0: it divides
-    # exp(2 θ g) times the normal density of g is a normal density around mean + 2 θ variance, times
-    # exp(2 θ mean + 2 θ² variance). Up to g = most_flipped − f it has the normal probability of z.
+    # exp(2 θ g) · (normal density of g) = exp(2 θ mean + 2 θ² variance) · (normal density around
+    # mean + 2 θ variance). The second factor, up to the largest g, has the normal probability of z.
     largest_g = most_flipped - flipped_sum
     z = (largest_g - mean - 2 * theta * variance) / deviation
     log_factor = 2 * theta * (flipped_sum + mean + theta * variance)
@@ -922,10 +925,10 @@ def _log_weights(
 
 
 def _flipped_sums(uniform: Floats, probability: Floats, size: Floats, draws: int) -> Floats:
-    """The sum of the sizes of the units that each draw flips, shape (draws,): units whose uniform
-    number is below their probability.
+    """The sum of the sizes of the units that each draw flips, shape (draws,). A draw flips a unit
+    if its uniform number is below the probability of the unit.
 
-    uniform: numbers between 0 and 1, one per draw and unit. probability, size: one per unit.
+    uniform: numbers between 0 and 1, (draws · units,), draw by draw. probability, size: (units,).
 
     >>> uniform = np.array([0.1, 0.6, 0.9, 0.2])
     >>> _flipped_sums(uniform, np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)

@@ -99,7 +99,7 @@ def sign_flip(
     # for each sign vector the means under which it would be as extreme as the data
     null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
-    # overlap: by how much the two one-sided p-values add up to more than 1, as both count the data
+    # overlap: both one-sided p-values count the data, and so add up to 1 + overlap
     p, p_method, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
     drawn_limits = null_ranges.limits(level, equivalence_level(level))
 
@@ -131,10 +131,12 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     """The interval `equivalence` of the mean, widened where necessary to contain that of t
     corrected for skewness (Hall).
 
+    Sign flips need differences that are symmetric around the tested value. They are symmetric
+    around 0 if the systems are alike, but not around a margin. With exponential differences of 20
+    units, one of the one-sided 5% tests of a true margin rejected in 12% of the samples without
+    this widening, and in 6 to 7% with it.
+
     deviations: for each unit Σ differences − mean · rows. rows: the number of rows of all units.
-    Sign flips need differences that are symmetric around the tested value. That holds for 0 if the
-    systems are alike, but not for a margin: with exponential differences of 20 units, one of the
-    one-sided 5% tests rejected a true null in 12% of the samples without this, in 6 to 7% with it.
     """
     n = deviations.size
     largest = float(np.abs(deviations).max()) or 1.0  # 1 if all deviations are 0
@@ -318,8 +320,8 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     # at least 1 to divide by: for a group of one unit NaN comes from its variance
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     if np.isnan(freedom):
-        # NaN is 0 / 0 if no group varies, or comes from a variance; the error is then 0 or NaN, and
-        # decides alone
+        # 0 / 0 if no group varies, or a variance is NaN: the error is then 0 or NaN, so that the
+        # result is the same with any degrees of freedom
         freedom = n - 1.0
     error = float(np.sqrt(variance.sum()))
     return DifferenceByT(value, error, n=n, freedom=freedom, method=method)
@@ -548,8 +550,8 @@ def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, 
     its degrees of freedom k − 1 and the p-value, as q, freedom and p.
 
     value, weight, units: (k,) each. weight: 1 / variance of the value. units: the number of units
-    that each variance was estimated from, infinite if it is known. p is from χ² if all are known,
-    else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    that each variance was estimated from, infinite if it is known. p is from χ² if all variances
+    are known, else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> test = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> test["q"], test["freedom"], round(test["p"], 4)

@@ -111,8 +111,8 @@ class Spread:
         if tapered:
             bartlett_weights = 1 - distances / (lags + 1)
             square = spread.square + 2 * bartlett_weights @ products
-        # Harvey's factor is n² / (m (m − 1)) with m = n − lags; `error` multiplies by n / (n − 1),
-        # so that the rest of it is applied here
+        # Harvey's factor is n² / (m (m − 1)) with m = n − lags. Its part n / (n − 1) comes from
+        # `error`; the rest is applied here.
         m = n - lags
         correction = n * (n - 1) / (m * (m - 1))
         return replace(spread, square=max(square, 0.0) * correction, tapered=tapered)
@@ -154,7 +154,7 @@ class Spread:
         if relative_variance > 0:  # False for NaN
             freedom = max(2 / relative_variance, 1.0)
             return float(min(freedom, largest))
-        # all squares are equal, or fourth powers are NaN: nothing speaks for fewer
+        # all squares are equal, or fourth powers are unknown: no reason for fewer than `largest`
         return largest
 
 
@@ -216,9 +216,11 @@ def satterthwaite_of_few(variance: Floats, freedom: Floats | Ints) -> float:
     values, as few as two: (Σ v)² / Σ (v² / (f + 2)) − 2.
 
     An estimate v on f degrees of freedom has E v² = (f + 2) / f · (true variance)². `satterthwaite`
-    with f would therefore give too few: Satterthwaite 1946, doi:10.2307/3002019. The result is at
-    least the fewest of `freedom`, and at most their sum, which it is if all v are 0; NaN without
-    variances.
+    divides by v², which is too large on average, and so gives too few degrees of freedom:
+    Satterthwaite 1946, doi:10.2307/3002019.
+
+    freedom: f of each variance. The result is at least the smallest f and at most their sum, which
+    it is if all v are 0; NaN without variances.
 
     >>> satterthwaite_of_few(np.array([3.0, 2.0, 1.0]), np.array([1, 1, 1]))
     3.0

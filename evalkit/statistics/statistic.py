@@ -227,9 +227,9 @@ class SpreadStatistic(Statistic):
         if self.layout is not Layout.WEIGHTED:  # without weights no row has more than another
             return False
         share = self.kind.heavy_share
-        # Kish's number is 1 / Σ share² over the units: one unit with this share keeps it below
-        # 1 / share². Among few units even equal ones have that share: then the number must also be
-        # far below n.
+        # Kish's number is 1 / Σ (share of a unit)². If one unit has more than `heavy_share`, the
+        # number is below 1 / heavy_share². The number of a few equal units is as small. So it must
+        # also be far below the number of units.
         kish_number = self.freedom + 1
         bound = min(1 / share**2, self.n / HEAVY_TIMES)
         return kish_number < bound
@@ -294,24 +294,26 @@ class ScoreStatistic(SpreadStatistic):
 
     @cached_property
     def table_spread(self) -> Spread:
-        """The spread of the rows' influence values, for a metric of unweighted rows: all rows of a
-        class with the same score have the same influence, so that Σ influence² over rows is a sum
-        over classes and thresholds, each times its number of rows.
+        """The spread of the rows' influence values, for a metric of unweighted rows.
+
+        All rows of a class with the same score have the same influence. So Σ influence² over the
+        rows is Σ (number of rows) · influence² over classes and thresholds, and likewise Σ
+        influence³, for the skewness. Fourth powers are not added up.
         """
         kind = self.kind
         assert isinstance(kind, score_kinds.ScoreKind)
         table = kind.score_table(self.tables)
         square_sums = []
         cube_sums = []
-        # a step is a run of thresholds, so that no array is as long as the table
+        # a step is a run of neighbouring thresholds: no array is as long as the whole table
         for step, influence in kind.influence_by_step(table, self.value):
             of_positive, of_negative = influence  # of one row at each threshold
             negatives = _squares_and_cubes(of_negative, rows=step.n)
             positives = _squares_and_cubes(of_positive, rows=step.p)
             square_sums += [negatives.squares, positives.squares]
             cube_sums += [negatives.cubes, positives.cubes]
-        # added up from the highest scores down, the order of the table, as the steps come lowest
-        # first: the rounding error is then that of a sum over the table in one piece
+        # The steps come with the lowest scores first, the table has the highest first. Added up in
+        # the order of the table, the sums have the rounding error of a sum in one piece.
         square = float(sum(reversed(square_sums)))
         cube = float(sum(reversed(cube_sums)))
         standardised_cube = np.nan_to_num(ratio(cube, square**1.5))
@@ -557,16 +559,19 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         """The value that is expected on new rows, at a threshold chosen on these: Efron's .632
         estimate, 0.368 · value + 0.632 · value on the rows that a bootstrap sample leaves out.
 
-        A threshold that a sample chose fits the sample best. On all rows the metric is lower there,
-        and on the rows left out about as much lower again: 2 · (on all rows) − (on the sample).
-        The result is the value itself if on no sample a threshold satisfies the rule by which it is
-        chosen, or if the estimate is beyond the range of the metric.
+        The value on the rows left out is taken as 2 · (value on all rows) − (value on the sample),
+        at the threshold that the sample chose. The result is the observed value if no sample has a
+        threshold that satisfies the rule of choice, or if the estimate is beyond the range of the
+        metric.
         """
         kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        # at the threshold that each sample chose
+        # at the threshold that each sample chose, (samples,); NaN if it has none
         on_sample = self.bootstrap_values
         on_all_rows = kind.values_of_counts(self.rechosen.all_rows)
+        # How often does the sample have a row? A row left out 0 times; one of all rows once on
+        # average; one drawn from the sample twice on average. The threshold fits a row about
+        # linearly in this number, so that the three values lie at equal distances.
         on_left_out_rows = defined(2 * on_all_rows - on_sample)
         if not on_left_out_rows.size:
             return self.value
@@ -606,7 +611,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return are_same(self.rows.predictive, other.rows.predictive)
         if not self.metric_at_k.uses_decisions:
             return True
-        # the metric on the samples stands for the decisions there
+        # of a sample only the metric is known, not its decisions: equal metrics stand for them
         if self.rechooses_threshold and not np.array_equal(
             self.bootstrap_values, other.bootstrap_values, equal_nan=True
         ):
@@ -656,7 +661,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return False
         for weights in self._group_weights():
             units = max(int(np.count_nonzero(weights)), 1)
-            # the mean share is 1 / units: of one or two units twice that is 1 or more
+            # HEAVY_TIMES / units, a multiple of the mean share, is 1 or more for one or two units.
+            # No unit has a larger share, so that MOST_SHARE takes its place.
             multiple_of_mean = min(HEAVY_TIMES / units, MOST_SHARE)
             bound = max(self.kind.heavy_share, multiple_of_mean)
             if weights.max(initial=0.0) > weights.sum() * bound:
@@ -702,24 +708,25 @@ class RowStatistic(TermStatistic, ScoreStatistic):
 
     def shared_difference(self, second: Self) -> Difference:
         """The difference self − second over the rows that have both values, as a ratio of sums over
-        units, with its error by the delta method.
+        units, with its error by the delta method. Both systems have the same denominators.
         """
         same_rows = np.array_equal(self.sums.defined, second.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
-            # each value is over the same rows already. For a series this has no `tapered`, and
-            # counts the times without weight.
+            # Both values are over the same rows already, so that the usual difference serves. For a
+            # series it does not: it lacks `tapered`, and its n counts the times without weight.
             return super().shared_difference(second)
-        terms = self.term_differences(second)  # numerator: the difference, NaN unless both have one
-        unit_terms = terms.summed_by_unit(terms.defined, self.unit)
-        size = unit_terms.size  # the denominator of each unit; 0 if its rows have no weight
-        value = float(unit_terms.numerator.sum() / size.sum())
-        influence = (unit_terms.numerator - value * size) / size.sum()
+        differences = self.term_differences(second)  # of each row; NaN unless both have a value
+        by_unit = differences.summed_by_unit(differences.defined, self.unit)
+        weight = by_unit.size  # the denominator of each unit
+        value = float(by_unit.numerator.sum() / weight.sum())
+        influence = (by_unit.numerator - value * weight) / weight.sum()
+        has_weight = weight != 0
         if self.layout is Layout.SERIES:
-            # A unit of size 0 has the influence 0, which adds nothing to a sum of squares. In a
-            # series it would take a place, and so change which units are neighbours.
-            influence = influence[size != 0]
+            # A unit without weight has the influence 0, which adds nothing to a sum of squares. In
+            # a series it would take a place, and so change which units are neighbours.
+            influence = influence[has_weight]
         spread = self._spread_of_units(influence)
-        n = int(np.count_nonzero(size))
+        n = int(np.count_nonzero(has_weight))
         return Difference(value, spread.error, n=n, tapered=spread.tapered)
 
     @cached_property
@@ -762,9 +769,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return kind.influence_on_difference(self.rows, second.rows, self.metric_at_k.k)
 
     def squares_by_class(self, second: Self) -> ClassSquares:
-        """The sum of the squared influence on the difference self − second, and the number of rows,
-        of each class that occurs: the groups of Welch's t. Empty if rows are weighted or clustered,
-        or if the metric has no classes.
+        """For each actual class that occurs, as a group of Welch's t: the sum of its rows' squared
+        influence on the difference self − second, and its number of rows. Empty if rows are
+        weighted or clustered, or if the metric has no classes.
         """
         kind = self.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
@@ -774,7 +781,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         assert row_class is not None
         influence = joint.first.difference_influence(joint.second)
         squares = np.bincount(row_class, joint.square_weight * influence**2)
-        # a cell counts its number of rows, which is its weight; a row, without weight, counts 1
+        # The weight of a cell is its number of rows. Single rows have no weights here: the weight
+        # None of `bincount` counts each as 1.
         rows = np.bincount(row_class, joint.first.rows.weight).astype(np.int64)
         occurs = rows > 0
         return ClassSquares(squares[occurs].astype(np.float64), rows[occurs])
@@ -798,14 +806,14 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return kind.scarce(positives)
 
     def components(self) -> Iterator[Component]:
-        """The metrics that this one is the mean of: one metric on the rows of each class or label,
-        with its share in the mean, its influence by unit and its bias.
+        """Yield the metrics that this one is the mean of: one per class or label, the same base
+        metric, such as precision, each with its share in the mean.
         """
         kind = self.kind
         assert isinstance(kind, Combined)
         for part in kind.parts(self.rows):  # one per class or label
             statistic = RowStatistic(MetricAtK(kind.metric), part.rows)
-            # a part may have some of the rows only: the others have no influence on it
+            # one per row of the whole sample: 0 for the rows that the part does not have
             influence = part.among_all(statistic.effects.influence, len(self.rows))
             yield Component(
                 share=part.share,
@@ -867,9 +875,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
     def discordant(self, second: Self) -> Discordant:
-        """The number of rows that are a hit of the first system alone, that of rows that are a hit
-        of the second alone, and that of all rows that count. The metric must be one whose rows that
-        count (`eligible`) do not depend on the prediction: they are the same for both systems.
+        """The numbers of rows that are a hit of the first system alone, and of the second alone; n
+        is the number of rows that count. The metric must be one for which the same rows count
+        (`eligible`) whatever the prediction, such as recall.
         """
         joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
         first_rows = joint.first._hit_masks
@@ -888,9 +896,10 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         joint = self.on_joint_rows(second)  # the same rows, or cells of rows, with both predictions
         first_rows = joint.first._hit_masks
         second_rows = joint.second._hit_masks
-        eligible = first_rows.eligible & second_rows.eligible
-        hit = eligible & first_rows.hit
-        missed = eligible & ~first_rows.hit
+        count_for_both = first_rows.eligible & second_rows.eligible
+        # among the rows that count for both, each that is no hit of a system is its miss
+        hit = count_for_both & first_rows.hit
+        missed = count_for_both & ~first_rows.hit
         second_hit = second_rows.hit
         count_rows = joint.first.count_rows
         return np.array(
@@ -911,14 +920,14 @@ class PooledVariance(NamedTuple):
 
 
 def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVariance:
-    """The variance of one metric on each of several parts of the rows, which are taken to be alike:
-    the variance of a unit is estimated from all parts.
+    """The variance of one metric on each of several parts of the rows, such as folds. The parts are
+    taken to be alike, so that the variance of a unit is estimated from all of them.
 
-    influence_by_group: for each part the influence of its units, one array for each group of rows,
-    such as the positive and the negative rows. Each group has a variance of a unit, pooled over the
-    parts; divided by the units of the group in a part, it is what the group adds to the variance of
-    this part. The result also has the number of units of the smallest group, infinite without
-    parts.
+    influence_by_group: for each part one array per group of rows (such as the positive and the
+    negative rows), with the influence of each unit of this group in the part. The variance of a
+    unit is pooled over the parts, for each group apart. The group adds to the variance of a part
+    this pooled variance / its units there. The result also has the number of units of the smallest
+    group, infinite without parts.
     """
     parts = len(influence_by_group)
     variance = np.zeros(parts)  # of the metric on each part
@@ -927,11 +936,11 @@ def pooled_variances(influence_by_group: Sequence[Sequence[Floats]]) -> PooledVa
     for influence_by_part in groups:
         units = np.array([len(influence) for influence in influence_by_part])
         squares = np.array([influence @ influence for influence in influence_by_part])
-        # a unit's influence is its deviation from the mean / n: n² times its square is the square
-        # of the deviation
+        # a unit's influence is (its deviation from the mean) / units: times units² its square is
+        # the squared deviation
         deviation_squares = np.sum(squares * units**2)
-        # the pooled variance of a unit, squares / degrees of freedom, over the units of each part
         freedom = np.sum(units - 1)
+        # the pooled variance of a unit, deviation_squares / freedom, divided by the units
         variance += ratio(deviation_squares, freedom * units)
         fewest_units = min(fewest_units, float(units.sum()))
     return PooledVariance(variance, fewest_units)

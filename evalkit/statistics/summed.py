@@ -54,13 +54,15 @@ def combined_spread(
     freedom: float,
     standardised_power: Callable[[int], float] = unknown_power,
 ) -> Spread:
-    """The spread of influence values that are a linear combination of the columns of moments: from
-    the columns of each unit if these are in memory, otherwise from the sums of their products.
+    """The spread of influence values that are a linear combination of the columns of moments. It is
+    computed from the columns of each unit if these are in memory, otherwise from the sums of their
+    products.
 
-    coefficients: of each column, shape (columns,). minus_coefficients: those of a second metric,
-    for the spread of the influence on the first metric less the second; None for one metric alone.
-    n: the number of units that count. freedom: Kish's number of units, less 1. standardised_power:
-    that of the spread, used only if the columns of each unit are not in memory.
+    coefficients: of each column, shape (columns,). minus_coefficients: the coefficients of a second
+    metric, for the spread of the influence on the first metric less the second; None for one metric
+    alone. n: the number of units that count. freedom: Kish's number of units, less 1.
+    standardised_power: as in `Spread`, for its skewness and kurtosis; used only if the columns of
+    each unit are not in memory.
     """
     effective_units = freedom + 1  # by Kish
     if moments.units is None:  # only sums are in memory
@@ -70,9 +72,9 @@ def combined_spread(
         return Spread(n, square, kish=effective_units, standardised_power=standardised_power)
     influence = coefficients @ moments.units  # of each unit
     if minus_coefficients is not None:
-        # 0, without a rounding error, where both influence values are equal
+        # `minus` gives exactly 0 where both influence values are equal but for rounding
         influence = minus(influence, minus_coefficients @ moments.units)
-    # the moments also have rows that do not count for a loss; their influence is 0
+    # the rows that do not count for a loss have moments too: their influence is 0, but n lacks them
     return replace(Spread.from_influence(influence, kish=effective_units), n=n)
 
 
@@ -203,19 +205,19 @@ class MomentStatistic(LinearStatistic, TermStatistic):
 
     def _term_coefficients(self, offsets: Floats | float = 0.0) -> Floats:
         """The coefficients, shape (terms,), with which a unit's terms add up to its influence, by
-        the delta method. The terms of a function of means are the weight, then a sum per mean.
+        the delta method. The terms of a ratio of sums are numerator and denominator; those of a
+        function of means are the weight, then a sum per mean.
 
-        offsets: for a function of means, the numbers that were subtracted from the rows' numbers
-        before they were added up, one per mean, or 0 for all. Unused for a ratio of sums, from
-        whose terms nothing is subtracted.
+        offsets: only for a function of means. They were subtracted from the numbers of the rows
+        before these were added up: one per mean, or 0 for all.
         """
         kind = self.base_kind
         if not isinstance(kind, score_kinds.FunctionOfMeans):
             # influence: (numerator − value · denominator of a unit) / Σ denominator
             _, denominator = self.totals
             return np.array(ratio([1.0, -self.untransformed], denominator))
-        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. If offset · weight
-        # is subtracted from each sum, means − offsets take the place of the means.
+        # influence: slopes · (sums of a unit − means · its weight) / Σ weight. The sums here lack
+        # offset · weight, so that means − offsets take the place of the means.
         weight, *sums = self.totals
         means = ratio(np.array(sums), weight)
         _, slopes = kind.function(means)  # the derivatives of the metric by the means
@@ -249,12 +251,13 @@ class MomentStatistic(LinearStatistic, TermStatistic):
     def _cube_of_loss(self) -> float:
         """Σ l³ / (Σ l²)^1.5 of the influence values l on a mean loss; 0 if all losses are equal.
 
-        l is the deviation of a loss from the mean loss, up to a factor that cancels. The mean loss
-        is that of the rows that count. The moments are of all rows, N, with a loss of 0 for a row
-        that does not count. They hold sums of x, the deviation from the mean over all rows; Σ x is
-        0. With shift = mean over all rows − mean loss, Σ (x + shift)³ is Σ x³ + 3 shift Σ x² + N
-        shift³, and Σ (x + shift)² is Σ x² + N shift². From both sums the rows that do not count are
-        taken away.
+        l is the deviation of a loss from the mean loss of the rows that count, up to a factor that
+        cancels. The moments are over all N rows, in which a row that does not count has the loss 0.
+        They hold sums of x, the deviation of a loss from the mean over all N rows; Σ x is 0.
+
+        With shift = mean over all rows − mean loss, l is x + shift. So Σ l³ over all rows is Σ x³ +
+        3 shift Σ x² + N shift³, and Σ l² is Σ x² + N shift². The terms of the rows that do not
+        count are then subtracted from both sums.
         """
         moments = self.moments
         all_rows = moments.n  # N
@@ -265,7 +268,7 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         cubes_of_x = moments.third[loss_column]
         cubes = cubes_of_x + 3 * squares_of_x * shift + all_rows * shift**3
         squares = squares_of_x + all_rows * shift**2
-        # a row that does not count has the deviation 0 − mean loss: its cube is negative
+        # a row that does not count has l = 0 − mean loss: its cube, −(mean loss)³, is subtracted
         excluded = all_rows - self.n
         cubes += excluded * mean_loss**3
         squares -= excluded * mean_loss**2
@@ -291,8 +294,9 @@ class MomentStatistic(LinearStatistic, TermStatistic):
         if not isinstance(self.base_kind, kinds.Loss):
             return Sums(numerator, denominator)
         weight, *_ = self.moments.units
-        # The denominator is the weight of the rows that count. That of a unit of weight 0 is 0 in
-        # any case: as the unit changes nothing, it is taken for one that counts.
+        # The denominator is the weight of the unit's rows that count: if it is 0, no row counts.
+        # With a unit weight of 0 it is 0 in any case, and does not tell. Such a unit is taken to
+        # count, which changes nothing.
         counts = (denominator > 0) | (weight == 0)
         numerator = np.where(counts, numerator, np.nan)
         if self.plain:  # each unit is one row

@@ -185,8 +185,8 @@ class Response:
         share = ratio(np.bincount(cell, self.size, count), self.size.sum())
         variance = _variance_under_signs(self.centred, cell, share, self.unit)
         # Without the model, a cell whose rows are all alike would have little variance, or none.
-        # The model's variance is σ² ((1 − ρ) A + ρ B), with the variances A and B of the sum of
-        # sizes if each row has a random sign of its own, and if each unit has one.
+        # The model's variance is σ² ((1 − ρ) A + ρ B). A and B are the variances of the sum of
+        # sizes: A if each row has a random sign of its own, B if the rows of a unit share one.
         row_number = np.arange(len(cell))
         with_independent_rows = _variance_under_signs(self.size, cell, share, row_number)
         model_variance: Floats = (1 - self.correlation) * with_independent_rows
@@ -203,26 +203,28 @@ def _variance_under_signs(column: Floats, cell: Ints, share: Floats, unit: Ints)
     """For each cell the variance of (sum of a column over the rows of the cell − share of the cell
     · sum over all rows), if the values of each unit have one random sign in common; (cells,).
 
-    It is Σ over units (a − share · b)², with a unit's sum over its rows in the cell, a, and over
-    all its rows, b. column: the value of each row. cell, unit: the numbers of its cell and its
-    unit, (rows,) each. share: of each cell, (cells,).
+    It is Σ over units (a − share · b)², where a is the unit's sum over its rows in the cell, and b
+    its sum over all its rows. column, cell, unit: of each row the value, and the numbers of its
+    cell and of its unit, (rows,) each. share: of each cell, (cells,).
     """
     unit_total: Floats = np.bincount(unit, column).astype(np.float64, copy=False)  # b
-    if len(unit_total) == len(unit):  # each row is a unit
+    # one element per pair of a unit and a cell in which it has rows
+    if len(unit_total) == len(unit):  # each row is a unit, and so a pair
         cell_of_pair = cell
         sum_in_cell = column
         total_of_pair = column
-    else:  # a pair of a cell and a unit that has rows in it
+    else:
         units = len(unit_total)
         pair_key, pair_of_row = np.unique(cell * units + unit, return_inverse=True)
         cell_of_pair = pair_key // units
         sum_in_cell = np.bincount(pair_of_row, column).astype(np.float64, copy=False)  # a
         total_of_pair = unit_total[pair_key % units]
-    # (a − share b)² added up term by term; units without rows in the cell have only share² b²
-    squares = np.bincount(cell_of_pair, sum_in_cell**2, len(share))
+    # Σ a² − 2 share Σ a b + share² Σ b². In the first two sums a is 0 for units without rows in the
+    # cell; the last one is over all units.
+    a_squares = np.bincount(cell_of_pair, sum_in_cell**2, len(share))
     products = np.bincount(cell_of_pair, sum_in_cell * total_of_pair, len(share))
-    expected_squares = share**2 * np.sum(unit_total**2)
-    return np.asarray(squares - 2 * share * products + expected_squares)
+    b_squares = np.sum(unit_total**2)
+    return np.asarray(a_squares - 2 * share * products + share**2 * b_squares)
 
 
 def count_units(unit: Ints) -> int:
@@ -268,9 +270,11 @@ class CrossTable(NamedTuple):
 def cross_tables(
     attributes: Sequence[Attribute], unit: Ints, depth: int, min_rows: float
 ) -> Iterator[CrossTable]:
-    """Yield the table of each attribute, whose cells are its labels, then, at depth 2, of each two
-    attributes, whose cells are the pairs of their labels. The last number of an attribute stands
-    for rows without a label: the cells of this number are no slices.
+    """Yield the table of each attribute, whose cells are its labels. At depth 2, yield then the
+    table of each two attributes, whose cells are the pairs of their labels.
+
+    Rows without a label have the number after the last label. It makes cells too, but they are no
+    candidates.
 
     unit: the number of each row's unit. min_rows: the fewest rows of a slice, and of the rest.
     """
@@ -306,17 +310,18 @@ def cross_tables(
 
 
 def _large_cells(cell: Ints, count: int, unit: Ints, units: int, min_rows: float) -> Ints:
-    """The numbers, ascending, of the cells with at least `min_rows` rows that are of at least
-    `MIN_UNITS` units. Outside there must be `min_rows` rows too, and at least `MIN_UNITS`; the
-    units outside are not counted.
+    """The numbers, ascending, of the cells that are large enough to be candidates: with at least
+    `min_rows` rows, of at least `MIN_UNITS` units. Outside the cell there must be at least
+    `min_rows` rows, and at least `MIN_UNITS` rows; the units outside are not counted.
 
     cell, unit: the numbers of each row's cell and unit. count, units: how many cells and units
     there are.
     """
     rows = np.bincount(cell, minlength=count)
-    least = max(min_rows, MIN_UNITS)  # so many units have at least as many rows
+    # MIN_UNITS units have at least so many rows, so that fewer rows are excluded at once
+    fewest_rows = max(min_rows, MIN_UNITS)
     rows_outside = len(cell) - rows
-    is_large = (rows >= least) & (rows_outside >= least)
+    is_large = (rows >= fewest_rows) & (rows_outside >= fewest_rows)
     candidates = np.flatnonzero(is_large)
     if units == len(cell):  # each row is a unit
         return candidates
@@ -395,21 +400,21 @@ def search(
     candidates = [CandidateSums.from_tables(response, tables) for response in responses]
     observed = np.array([sums.evidence for sums in candidates])  # (responses, candidates)
     # Step-down max-T compares each pair of a response and a candidate with the maximum over itself
-    # and all pairs that are less extreme. order: the pairs, the most extreme first; a pair is its
-    # index in `observed.ravel()`. rank: the place of each pair in this order.
-    order = np.argsort(-observed.ravel(), kind="stable")
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
+    # and all less extreme pairs: it needs the pairs in this order. A pair is known by its index in
+    # `observed.ravel()`.
+    most_extreme_first = np.argsort(-observed.ravel(), kind="stable")
+    rank = np.empty(most_extreme_first.size, np.int64)  # of each pair, 0 for the most extreme
+    rank[most_extreme_first] = np.arange(most_extreme_first.size)
     # only a pair that is significant without the adjustment can be significant with it
     is_possible = observed > one_sided_normal_quantile(level)
     possible = min(int(np.sum(is_possible)), RANKED)
     null_evidence = _drawn_evidence(candidates, tables, rank.reshape(observed.shape), possible, rng)
-    most_extreme = order[:possible]
-    adjusted_p = null_evidence.adjusted_p(observed.ravel()[most_extreme])
+    possible_pairs = most_extreme_first[:possible]
+    adjusted_p = null_evidence.adjusted_p(observed.ravel()[possible_pairs])
     finds = []
     for place in np.flatnonzero(adjusted_p <= 1 - level).tolist():
         # a line of `observed` per response, a column per candidate
-        response, candidate = divmod(int(order[place]), len(conditions))
+        response, candidate = divmod(int(possible_pairs[place]), len(conditions))
         find = Find(
             response,
             conditions[candidate],
@@ -454,15 +459,16 @@ class DrawnEvidence(NamedTuple):
     largest_unranked: Floats
 
     def adjusted_p(self, observed: Floats) -> Floats:
-        """The p-values of the ranked candidates, adjusted for all candidates, (ranked,).
+        """The p-values of the ranked candidates, adjusted for all candidates by step-down max-T,
+        (ranked,). p is the share of draws in which the largest evidence, of this candidate and of
+        all less extreme ones, is at least its evidence in the data.
 
         observed: the evidence of the ranked candidates in the data, the most extreme first.
         """
-        # Step-down max-T: for each candidate the largest evidence, in each draw, of itself and of
-        # all that are less extreme. It is accumulated from the last row, that of the others, up.
-        evidence = np.vstack([self.ranked, self.largest_unranked])
-        least_extreme_first = np.maximum.accumulate(evidence[::-1], axis=0)
-        largest = least_extreme_first[::-1][:-1]  # without the row of the others
+        least_extreme_first = np.vstack([self.ranked, self.largest_unranked])[::-1]
+        largest_so_far = np.maximum.accumulate(least_extreme_first, axis=0)
+        # the most extreme first again, without the unranked ones: (ranked, draws)
+        largest = largest_so_far[::-1][:-1]
         bound = observed - signflip.TIE * np.abs(observed)  # a draw that is equal counts
         extreme_draws = np.sum(largest >= bound[:, None], axis=1)
         draws = largest.shape[1]
@@ -487,11 +493,13 @@ def _drawn_evidence(
 
     candidates: the sums of each response. tables: the cross tables with the candidates. rank: the
     place of each candidate, 0 for the most extreme one, (responses, candidates). possible: how many
-    of the most extreme candidates may be finds, and are ranked. rng: draws the signs.
+    of the most extreme candidates may be finds; of the others only the largest evidence is kept.
+    rng: draws the signs.
 
-    In block b, draw j gives unit u the sign of its random sign in this block times the element
-    (j, u mod points) of the Hadamard matrix. So the values of the units that share a column are
-    added up before the transform, which multiplies by that matrix.
+    Draws are made in blocks. In each block every unit has a random sign, and the column (unit mod
+    points) of the Hadamard matrix. Draw j of the block gives the unit the product of this random
+    sign and the element of the column in line j. So the values of the units with the same column,
+    times their random signs, are added up, and the transform multiplies these sums by the matrix.
     """
     unit = candidates[0].response.unit
     units = count_units(unit)
@@ -500,8 +508,8 @@ def _drawn_evidence(
     blocks = -(-DRAWS // points)  # rounded up
     draws = blocks * points
     signs = rng.choice([-1.0, 1.0], (blocks, units))[:, unit]  # (blocks, rows)
-    # the column of each row in each block, (blocks, rows), numbered through all blocks, so that
-    # there are as many columns as draws
+    # the column of each row's unit in each block, (blocks, rows); numbered through all blocks, so
+    # that there are as many columns as draws
     first_column = np.arange(blocks)[:, None] * points  # of each block
     column = first_column + unit % points
     ranked = np.zeros((possible, draws))
@@ -515,14 +523,14 @@ def _drawn_evidence(
             cell_and_column = (table.cell * draws + column).ravel()
             by_cell = np.bincount(cell_and_column, signed_values, table.size * draws)
             by_cell = by_cell.reshape(table.size, draws)
-            # of each candidate: its total less its share of that of all rows
+            # the sum of each candidate less its share of the sum of all rows, (candidates, columns)
             contrasts = by_cell[table.candidates] - sums.share[:, None] * totals
             flipped_sums = signflip.walsh_hadamard(contrasts.reshape(-1, blocks, points))
             standardised = ratio(flipped_sums.reshape(-1, draws), sums.deviation[:, None])
             evidence = response.evidence(np.nan_to_num(standardised))  # (candidates, draws)
             ranks = response_rank[start : start + len(evidence)]
             start += len(evidence)
-            is_ranked = ranks < len(ranked)
+            is_ranked = ranks < possible
             ranked[ranks[is_ranked]] = evidence[is_ranked]
             largest = evidence[~is_ranked].max(axis=0, initial=-np.inf)
             np.maximum(largest_unranked, largest, out=largest_unranked)
@@ -538,10 +546,10 @@ def merge(
     """The finds without the ones that another find explains, the most extreme of each response
     first; at most `MERGED` finds of a response are looked at.
 
-    A find explains another one if the other is no longer significant once the explaining find has
-    no effect, that is, once its rows and all other rows have the same mean. The most extreme find
-    and all that it explains make a group. Of each group one find stays: the widest one without
-    whose effect there is no sign of an effect in the most extreme one.
+    The effect of a find is taken away by giving its rows and all other rows the same mean. A find
+    explains a second one if the second is no longer significant without the effect of the first.
+    The most extreme find and all that it explains make a group, of which one find stays
+    (`_widest_explanation`). Its effect is taken away, and the next group is made of what is left.
 
     search, responses, attributes: the result of `search`, and what was searched.
     """
@@ -563,7 +571,7 @@ def merge(
             merged.append(widest._replace(merged=other_finds))
             remaining = remaining.without_effect(masks[widest.conditions])
             unexplained = [find for find in finds if find not in explained]
-            # without the effect of the widest, some may be significant no longer
+            # the finds of the next groups: those still significant without the effect of `widest`
             finds = []
             for find in unexplained:
                 if remaining.evidence_of(masks[find.conditions]) >= search.critical:
@@ -574,16 +582,16 @@ def merge(
 def _widest_explanation(
     finds: Sequence[Find], masks: Mapping[Conditions, Bools], response: Response
 ) -> Find:
-    """The find with the most rows that explains the most extreme one: once its effect is taken from
-    the response, the most extreme find has less evidence than `EXPLAINED`. If no find with more
-    rows does so, the most extreme one itself.
+    """The find that stays of a group: of the finds without whose effect the most extreme find has
+    evidence below `EXPLAINED`, the one with the most rows. It is the most extreme find itself if no
+    find with more rows is such an explanation.
 
     finds: the most extreme first. masks: the rows of each find, by its conditions.
     """
     most_extreme = finds[0]
     sizes = {find.conditions: int(masks[find.conditions].sum()) for find in finds}
-    for find in sorted(finds, key=lambda find: -sizes[find.conditions]):
-        if find is most_extreme:
+    for find in sorted(finds, key=lambda find: -sizes[find.conditions]):  # most rows first
+        if find is most_extreme:  # all others have no more rows
             break
         without_find = response.without_effect(masks[find.conditions])
         if without_find.evidence_of(masks[most_extreme.conditions]) < EXPLAINED:
@@ -602,10 +610,10 @@ def refine(
     """Add a third condition to a find of two conditions; the find unchanged if it has not two, or
     if no third condition is significant.
 
-    A third condition is significant if the rows of the slice that meet it deviate more, in the
-    direction of the slice, than its other rows (one-sided max-T over all third conditions, at
-    `level`). The adjusted p is then the larger one of both searches. response, attributes: of all
-    rows. rng: draws the signs.
+    A third condition is tested within the slice: its rows that meet the condition must deviate
+    more, in the direction of the slice, than its other rows (one-sided max-T over all third
+    conditions, at `level`). The adjusted p is then the larger one of both searches. response,
+    attributes: of all rows. rng: draws the signs.
     """
     if len(find.conditions) != 2:
         return find
@@ -632,14 +640,16 @@ def refine(
 
 
 def detectable(response: Response, critical: float, share: float) -> float:
-    """The effect, mean of the slice less mean of the rest, at which a slice with this share of the
-    size of all rows is found with 80 % power if its variance is that of all rows; NaN if no effect
-    is large enough, as the slice has too few units. response: of all rows. critical: the evidence
-    that a find needs.
+    """The effect, mean of the slice less mean of the rest, at which a slice is found with 80 %
+    power if its variance is that of all rows. NaN if no effect is large enough, as the slice has
+    too few units.
 
-    The sum of the slice's centred values must be k standard deviations on average, with k the
-    critical value plus the normal quantile of the power. The squared effect d² adds to the variance
-    σ² of a row. With the share q and the size S of all rows, d solves
+    response: of all rows. critical: the evidence that a find needs. share: of the size of all rows
+    that the slice has.
+
+    The sum of the slice's centred values must be k standard deviations on average, where k is the
+    critical evidence plus the normal quantile of the power. The squared effect d² adds to the
+    variance σ² of a row. With the share q and the size S of all rows, d solves
     (d q (1 − q) S)² = k² · q (1 − q) · spread · (1 + d² (1 − q) / σ²).
     """
     k = critical + one_sided_normal_quantile(POWER)

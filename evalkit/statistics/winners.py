@@ -53,11 +53,12 @@ def against_rest(
     """Compare each of m independent values, one per slice, with the weighted mean of the others:
     that mean, the standard error of the difference, and its p-value.
 
-    values, their standard errors and weights, such as numbers of rows: (m,) each. p by max-T
-    (step-down) from normal draws with the correlation of the differences. For p the standard error
-    of a value is at least the one that a slice of its weight has on average: a slice in which a
-    system happens to fail on few rows has a small standard error too, and would otherwise be found
-    too often. Raises InputError for fewer than two values, or one that is not finite.
+    values, errors, weights: the values, their standard errors, and their weights, such as numbers
+    of rows; (m,) each. p is by step-down max-T, from normal draws with the correlation of the
+    differences. For p the standard error of a value is at least the one that a slice of its weight
+    has on average: a slice in which a system happens to fail on few rows has a small standard error
+    too, and would otherwise be found too often. Raises InputError for fewer than two values, or one
+    that is not finite.
 
     >>> compared = against_rest([0.5, 0.6, 0.9], [0.1] * 3, [1, 1, 1], rng=np.random.default_rng(1))
     >>> compared.rest.round(2).tolist(), compared.adjusted.round(1).tolist()
@@ -75,8 +76,9 @@ def against_rest(
     # a row per slice: contrasts @ value are the differences
     contrasts = np.eye(value.size) - shares
     error = np.sqrt(contrasts**2 @ variance)
-    # The variance of a row is about weight · variance. Its mean over the slices, weighted by their
-    # weights and divided by a slice's weight, is the variance that such a slice has on average.
+    # The variance of a slice's value is about (variance of a row) / weight. The variance of a row
+    # is averaged over the slices by their weights. Divided by a slice's weight, it is the variance
+    # that a slice of this weight has on average.
     row_variance = ratio(np.sum(weight**2 * variance), np.sum(weight))
     mean_variance = ratio(row_variance, weight)
     tested_variance = np.maximum(variance, mean_variance)
@@ -93,12 +95,13 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     """The median-unbiased estimate, with its interval, of the true value behind the highest of m
     independent values, which is too high on average because it was picked; n is m.
 
-    values and their standard errors: (m,) each. Given the second highest value, the highest is
-    normal around its true value, truncated to what lies above the second. Each reported number is
-    the true value for which the observed highest value is a quantile of this distribution: the
-    median for the estimate. The interval is the hybrid one: it is conditional also on lying in an
-    interval that holds for all m values at once, at a tenth of α, which keeps it short where values
-    are close. For the lowest, negate values and result.
+    values, errors: the values and their standard errors, (m,) each. Given the second highest value,
+    the highest is normal around its true value, truncated to what lies above the second. The
+    estimate is the true value for which the observed highest value is the median of this
+    distribution; for the limits it is another quantile. The interval is the hybrid one: it is also
+    conditional on the true value lying in an interval that holds for all m values at once, at a
+    tenth of α, which keeps it short where values are close. For the lowest, negate values and
+    result.
     Andrews, Kitagawa and McCloskey 2024, doi:10.1093/qje/qjad043. Raises InputError for fewer than
     two values or an error that is not above 0, ParameterError unless 0 < level < 1.
 
@@ -159,17 +162,18 @@ class HighestValue(NamedTuple):
         )
 
     def true_value(self, share: float) -> float:
-        """The true value under which the observed one is the quantile of `probability` with this
-        share below it.
+        """The true value under which `probability`, that of at most the observed value, is `share`.
+
+        share: ½ for the median-unbiased estimate, a tail for a limit.
         """
 
         def is_lower(tested: float) -> bool:
-            """True if the tested value is lower than the searched one: the probability of at most
-            the observed value falls as the true value rises.
+            """True if the tested value is lower than the one to be found: `probability` falls as
+            the true value rises.
             """
             return self.probability(tested) > share
 
-        # by the condition of `probability`, the true value is within the half width
+        # `probability` is conditional on this: the true value is within `half_width` of the value
         lowest = self.value - self.half_width
         highest = self.value + self.half_width
         return bisect(is_lower, inside=lowest, outside=highest).inside
@@ -187,8 +191,8 @@ def _truncated_normal(x: float, *, mean: float, error: float, low: float, high: 
     below_high = ndtr((high - mean) / error)
     within_range = below_high - below_low
     if within_range <= 0:
-        # In `highest` the range begins at the second highest value: the mean is far below it, so
-        # that any observed value is too high for this mean, and the search must go up.
+        # The range begins at the second highest value (see `highest`), and the mean is far below.
+        # The observed value is too high for this mean: 1 lets the search for a mean go up.
         return 1.0
     below_x = ndtr((x - mean) / error)
     probability = (below_x - below_low) / within_range
