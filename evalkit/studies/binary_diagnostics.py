@@ -141,13 +141,15 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> RepeatedRows:
-    """How many rows repeat another one, and whether they may be duplicates."""
+    """How many rows repeat another one, and whether they may be duplicates. Rows repeat each other
+    by chance where scores have few distinct values, so that ties are likely.
+    """
     rows = len(study.account)
     distinct = 0  # the largest number of distinct scores of a system
     for name in study.order:
         # pooled scores are so many that no ties are likely
         distinct = max(distinct, distinct_scores(study, name) or rows)
-    if distinct * TIED >= rows:
+    if distinct * TIED >= rows:  # ties are unlikely: 0 says so to the page
         distinct = 0
     repeats = study.repeated or 0
     may_be_duplicates = repeats > MANY_REPEATS * rows and not distinct
@@ -176,7 +178,8 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
 
 
 def power_of_ten(value: float) -> float:
-    """The smallest power of ten that is not below the value; 1e-16 for 0.
+    """The smallest power of ten that is not below the value; 1e-16, about the precision of a
+    double, for 0 or less; NaN for NaN.
 
     >>> power_of_ten(0.002)
     0.01

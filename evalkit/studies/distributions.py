@@ -206,8 +206,8 @@ class StatedDistributions:
         return float(percent / 100)
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
-        """Raise ParameterError for a metric of a quantile that the table does not state. The metrics
-        are tried on 0 rows.
+        """Raise ParameterError for a metric of a quantile that the table does not state. Each
+        metric is tried on a table of 0 rows.
         """
         for chosen in metrics:
             if chosen.k is None:

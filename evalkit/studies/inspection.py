@@ -332,7 +332,9 @@ def _inspect_rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     return _inspection_of_header(what, layout)
 
 
-def _inspection_of_rows(what: str, layout: aligned.ColumnLayout, table: aligned.Aligned) -> Inspection:
+def _inspection_of_rows(
+    what: str, layout: aligned.ColumnLayout, table: aligned.Aligned
+) -> Inspection:
     """The inspection of a table that was read. what: its content, in words for the user."""
     return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
 
