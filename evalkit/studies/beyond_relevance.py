@@ -290,6 +290,7 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
         has_value = ~np.isnan(values)
         arm = independent.ratio_of(Sums(values).summed_by_unit(has_value, study.unit))
         e = interval_methods.arm_within(arm, 0.0, highest, level=study.settings.level)
+        # n counts lists, also where they are clustered by unit
         return _Measure(name, replace(e, n=int(has_value.sum())), is_usable, lists, values)
 
     if catalogue.category is not None:

@@ -91,6 +91,7 @@ def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
     coefficients = study.calibration[is_coefficient].dropna(subset=["low", "high"])
     miscalibrated: dict[Miscalibration, list[str]] = {}
     calibrated = dict.fromkeys(coefficients["system"])
+    # each system has a row for the slope and one for the intercept
     for row in coefficients.itertuples():
         if row.low <= CALIBRATED[row.part] <= row.high:
             continue
@@ -215,7 +216,9 @@ def areas(study: BinaryStudy) -> dict[str, CurveAreas]:
 
 @framed
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
-    """Yield the point of each system's threshold on its curve: system, x, y. kind: roc or pr."""
+    """The point of each system's threshold on its curve, as a frame: system, x, y. kind: roc or
+    pr.
+    """
     for name, table in study.counts_by_system.items():
         decisions = counts.at(table, study.thresholds[name])
         recall = float(counts.recall(decisions))
@@ -227,7 +230,7 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
 
 @framed
 def break_even(study: BinaryStudy) -> Iterator[Row]:
-    """Yield the point on each system's curve where precision equals recall: system, x, y."""
+    """The point on each system's curve where precision equals recall, as a frame: system, x, y."""
     for name, table in study.counts_by_system.items():
         value = float(curves.break_even(table))
         yield {"system": name, "x": value, "y": value}

@@ -87,11 +87,12 @@ class Evidence:
 class Catch(NamedTuple):
     """What a rule catches, as columns.
 
-    catches: the smallest true regression that fails it with 80% probability. unchanged_fails: the
-    probability that an unchanged model does. margin: the regression that it should catch. power:
-    the probability that this one fails it. units_needed: the number of units from which on the
-    margin fails it with 80% and an unchanged model with at most 20% probability. NaN: none does, or
-    it is not known.
+    catches: the smallest true regression that fails the rule with 80% probability; NaN if none
+    does. unchanged_fails: the probability that an unchanged model fails the rule. margin: the
+    regression that the rule should catch. power: the probability that a regression of this size
+    fails the rule. units_needed: the number of units from which on a regression of the margin fails
+    the rule with at least 80%, and an unchanged model with at most 20% probability; NaN if no
+    number is enough. A number that is not known is NaN, too.
     """
 
     catches: float = math.nan

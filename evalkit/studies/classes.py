@@ -91,6 +91,7 @@ def chosen_tables(
     """
 
     def candidates() -> Iterator[NumberedTable]:
+        """The tables with both positive and negative rows; others have no curve."""
         for number, (name, table) in enumerate(zip(names, tables, strict=True)):
             if 0 < table.positives < table.total:
                 yield NumberedTable(number, name, table)

@@ -304,8 +304,8 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that no difference could be significant: the limits that a test
-    has are infinite.
+    """The slices with so few units that no difference could be significant: the limits of the
+    difference that correspond to its test are infinite.
     """
     if "difference" not in study.by_segment:
         return []

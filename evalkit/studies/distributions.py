@@ -53,9 +53,8 @@ class StatedDistributions:
 
     @cached_property
     def _no_rows(self) -> Rows:
-        """A table of 0 rows with distributions of this kind. What it raises MissingLevel for, a
-        table with rows would raise it for too: whether a quantile can be computed depends on the
-        roles alone.
+        """A table of 0 rows with distributions of this kind, which tells what the table of the user
+        can compute: which quantiles there are depends on the roles alone.
         """
         none = np.empty(0)
         return Rows(none, none, predictive=of_roles(dict.fromkeys(self.roles, none), none))

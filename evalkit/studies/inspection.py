@@ -6,7 +6,7 @@ reads the rows of a small input, so that it finds invalid values, but no row of 
 metric is computed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -171,11 +171,8 @@ def readings(
     parameters: Mapping[str, Any],
     text: Mapping[str, str],
 ) -> list[ReportReading]:
-    """How reports read files: the closest first, those that refuse them last.
-
-    Where columns fit equally, there is a reading for each choice among them. If the columns of the
-    files fit the closest report without a choice, and it refuses a value, only this report is kept:
-    the user meant it, and has to mend the value.
+    """How reports read files: the closest first, those that refuse them last. Where columns fit
+    equally, there is a reading for each choice among them.
 
     names: the reports to try. parameters, text: see `Inspected`.
     """
@@ -193,16 +190,27 @@ def readings(
         if report in names and report not in fitting_reports:  # no way without a choice was found
             readings.append(inspected.reading(report, {}))
     readings += _with_undecided(inspected, readings)
+    return sorted(_plausible(readings, fitting_reports), key=_order)
+
+
+def _plausible(
+    readings: list[ReportReading], fitting_reports: Collection[str]
+) -> list[ReportReading]:
+    """The readings that the user may mean. readings: the closest report first. fitting_reports:
+    those whose columns the files have without a choice.
+
+    If the closest report fits and refuses a value, the user meant this report, and has to mend the
+    value: only its readings are left. Otherwise a choice of columns that is refused is left out,
+    unless a value is wrong in these columns.
+    """
     for closest in readings[:1]:  # if there is one
         if closest.report in fitting_reports and closest.is_of_value:
             readings = [reading for reading in readings if reading.report == closest.report]
     # any numbers can be values per unit, so that the significance report would read a table of
     # predictions with one bad value as such: this reading is left out
     if any(reading.choice and reading.is_of_value and not reading.labels for reading in readings):
-        readings = [reading for reading in readings if reading.report != "significance"]
-    else:
-        readings = [reading for reading in readings if reading.inspection or not reading.choice]
-    return sorted(readings, key=_order)
+        return [reading for reading in readings if reading.report != "significance"]
+    return [reading for reading in readings if reading.inspection or not reading.choice]
 
 
 def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> list[ReportReading]:

@@ -253,7 +253,9 @@ class Interleaving(Study):
 
     @cached_property
     def heavy(self) -> float:
-        """The share of all credit that the 10 % of users with the most credit gave."""
+        """The share of all credit that the 10 % of users with the most credit gave; NaN without
+        any credit.
+        """
         credit = np.sort(self.session_table.arms_by_user[0].whole)[::-1]
         if not credit.sum():
             return float("nan")

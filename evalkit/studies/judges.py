@@ -154,9 +154,10 @@ class JudgedOutputs(Significance):
         Columns: system, units and labels (how many), judge, alone with _low and _high, value with
         low and high (corrected), and three more:
 
-        weight: λ, how much of the judge's scores it takes. worth: the number of labels that would
-        tell as much without a judge. unlike: p, adjusted over the systems, of the judge scoring the
-        labelled units as high as the others, as it would if these were chosen at random.
+        weight: λ, the weight of the judge's scores in the corrected mean, 0 to 1. worth: the number
+        of labels that would give the same standard error without a judge; NaN if the error is 0.
+        unlike: p, adjusted over the systems by Holm, of the hypothesis that the judge scores
+        labelled and unlabelled units alike, as it does if units to label were drawn at random.
         """
         rows = [self._correction(name) for name in self.order]
         adjusted = multiplicity.holm([row["unlike"] for row in rows])
