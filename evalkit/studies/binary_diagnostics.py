@@ -132,8 +132,9 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
 
 @cached
 def unforeseen(study: BinaryStudy) -> dict[str, float]:
-    """By system the share of log loss from rows with an outcome that it gave almost no probability,
-    if it is large.
+    """System -> the share of its log loss that comes from rows to whose outcome it gave a
+    probability below `UNLIKELY`; only shares above `LARGE_SHARE`. Empty if log loss is not asked
+    for.
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}

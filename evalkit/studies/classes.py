@@ -83,11 +83,11 @@ def chosen_tables(
     choice: ClassChoice,
     max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
-    """Class -> table of counts by score, of the classes that a rule chooses: at most `max_tables`,
-    in the order of the names, and never a class that all rows have, or none.
+    """Class -> table of counts by score, for the classes that a rule chooses: at most `max_tables`,
+    in the order of the names. A class that all rows have, or no row, is never chosen.
 
-    tables: that of each class against the rest, in the order of the names. They may be made one by
-    one, as no more than `max_tables` are held.
+    names, tables: all classes, and the table of each against the rest. choice: the rule. As no more
+    than `max_tables` tables are held, an iterator may make them one by one.
     """
 
     def candidates() -> Iterator[NumberedTable]:

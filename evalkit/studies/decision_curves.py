@@ -113,9 +113,10 @@ def first_differences(study: BinaryStudy) -> pd.DataFrame:
 
 
 def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
-    """For each pair, in order, the number of thresholds at which the interval of the difference
-    lies above 0 and below 0, and of all: first, second, above, below, all. differences: the rows of
-    `first_differences`.
+    """For each pair of systems, in order, three numbers of thresholds: where the interval of the
+    difference in net benefit lies above 0, where it lies below 0, and all.
+
+    Columns: first, second, above, below, all. differences: the frame of `first_differences`.
     """
     counted = differences.assign(
         above=differences["low"] > 0, below=differences["high"] < 0, all=True

@@ -68,7 +68,7 @@ def usual(estimates: pd.DataFrame) -> Bools:
     """
     columns = ["metric", "method"]
     systems = estimates.groupby(columns, sort=False).size()
-    most_frequent = systems.groupby("metric").idxmax()
+    most_frequent = systems.groupby("metric").idxmax()  # a pair (metric, method) for each metric
     return np.asarray(pd.MultiIndex.from_frame(estimates[columns]).isin(most_frequent))
 
 

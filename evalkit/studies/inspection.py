@@ -200,8 +200,8 @@ def _plausible(
     those whose columns the files have without a choice.
 
     If the closest report fits and refuses a value, the user meant this report, and has to mend the
-    value: only its readings are left. Otherwise a choice of columns that is refused is left out,
-    unless a value is wrong in these columns.
+    value: only its readings are left. A choice of columns that is refused is left out, unless a
+    choice is refused for a value: then the reading as values per unit is left out instead.
     """
     for closest in readings[:1]:  # if there is one
         if closest.report in fitting_reports and closest.is_of_value:

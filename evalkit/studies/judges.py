@@ -331,8 +331,8 @@ class JudgedOutputs(Significance):
 
     @property
     def favoured(self) -> pd.DataFrame:
-        """The pairs of `favours` whose biases differ statistically significantly, the favoured
-        system first.
+        """The rows of `favours` whose biases differ statistically significantly, turned so that the
+        judge favours the first system.
         """
         table = self.favours
         if table.empty:
