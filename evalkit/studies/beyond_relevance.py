@@ -45,10 +45,14 @@ def bounds(study: Ranking) -> pd.DataFrame:
 
 
 def _bounds_of_system(study: Ranking, name: str, lists: rankings.Rankings) -> Iterator[Row]:
-    """The bounds of each metric that is a mean over queries; nothing for a system without an
-    unjudged item, and for one with too many.
+    """The bounds of each metric that is a mean over queries, a row for each. No rows for a system
+    without an unjudged item, or with so many that the ways to judge them have more than `MOST_ROWS`
+    rows.
+
+    name, lists: the system and its ranked lists.
     """
     unjudged = UnjudgedRows.find(lists, study.depth)
+    # for each number of relevant items two ways, the items being the first or the last ones
     rows_of_all_ways = unjudged.largest_count * 2 * len(lists.retrieved.grade)
     if not unjudged.largest_count or rows_of_all_ways > MOST_ROWS:
         return
@@ -99,10 +103,12 @@ class UnjudgedRows:
     def find(cls, system: rankings.Rankings, depth: int) -> "UnjudgedRows":
         """The unjudged rows in the first `depth` ranks."""
         lists = system.retrieved
+        # an unjudged item has the grade NaN
         row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
         owner = lists.owner[row]
         count = np.bincount(owner, minlength=len(lists))
         in_earlier_lists = np.cumsum(count) - count
+        # rows stand list by list: the number among all unjudged rows less those of earlier lists
         nth = np.arange(1, len(row) + 1) - in_earlier_lists[owner]
         return cls(system, row, owner, nth, count)
 
@@ -124,8 +130,10 @@ class UnjudgedRows:
             yield self._judged(self.nth > (self.count - n_relevant)[self.owner], grade)
 
     def _judged(self, is_relevant: Bools, grade: float) -> rankings.Rankings:
-        """The rankings if these of the unjudged items are relevant, with this grade, and the others
-        are not. The ideal lists get the items too.
+        """The rankings with the unjudged items judged: relevant ones get the grade, the others 0.
+        The ideal list of each query gets the items, too.
+
+        is_relevant: a mask of the unjudged rows.
         """
         added_grade = np.where(is_relevant, grade, 0.0)
         retrieved_grade = self.judged_lists.retrieved.grade.copy()
@@ -137,7 +145,7 @@ class UnjudgedRows:
         list_ends = np.cumsum(np.bincount(owner, minlength=len(ideal)))
         new_ideal = rankings.Lists(
             ideal_grade[best_first],
-            np.zeros(len(ideal_grade), bool),
+            np.zeros(len(ideal_grade), bool),  # no ties: an ideal list has no scores
             np.concatenate([[0], list_ends]),
         )
         retrieved = replace(self.judged_lists.retrieved, grade=retrieved_grade)
@@ -191,9 +199,9 @@ def differences(study: Ranking) -> pd.DataFrame:
     systems; measures of all lists together by the paired t-test of jackknife values.
     """
     by_system = _by_system(study)
-    names = next(iter(by_system.values()), {})  # the same for all systems
+    measure_names = list(next(iter(by_system.values()), {}))  # the same for all systems
     rows = []
-    for metric in names:
+    for metric in measure_names:
         tests = [
             _comparison(study, by_system[first][metric], by_system[second][metric])
             for first, second in study.pairs
@@ -221,12 +229,14 @@ def _comparison(study: Ranking, first: "_Measure", second: "_Measure") -> signif
 def _comparison_at(
     study: Ranking, first: "_Measure", second: "_Measure", level: float
 ) -> significance.Comparison:
-    """The two-sided comparison of two systems with limits at a level; NaN where no list has a value
-    of both.
+    """The two-sided comparison of two systems with limits at a level. first, second: the same
+    measure of each.
+
+    NaN if no list has a value of both, or if the error of a measure of all lists is unknown.
     """
     options = replace(study.inference_options(2), level=level)
     d = first.values - second.values
-    # where no list alone changes a measure of all lists, its error is unknown
+    # equal jackknife values: no list alone changes the measure, so that its error is unknown
     is_error_unknown = first.is_of_all_lists and not np.ptp(d)
     if np.isnan(d).all() or is_error_unknown:
         return inference.undefined(options.level, options.unit)
@@ -269,14 +279,18 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
 
 
 def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> Iterator[_Measure]:
-    """Each measure that the table allows."""
+    """Each measure of one system that the table of items allows. lists: of this system."""
     k = study.depth
 
     def mean(name: str, values: Floats, is_usable: Bools, highest: float = 1.0) -> _Measure:
-        """The mean over lists of a measure of each list, from 0 to the highest value."""
+        """The mean over lists of a measure that lies between 0 and `highest` for each list.
+
+        values: one per list, NaN without a value. is_usable: the items that have what it needs.
+        """
         has_value = ~np.isnan(values)
         arm = independent.ratio_of(Sums(values).summed_by_unit(has_value, study.unit))
         e = interval_methods.arm_within(arm, 0.0, highest, level=study.settings.level)
+        # n counts lists, also where they are clustered by unit
         return _Measure(name, replace(e, n=int(has_value.sum())), is_usable, lists, values)
 
     if catalogue.category is not None:
@@ -289,7 +303,7 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
         )
     for name, share in novelty_shares(catalogue).items():
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
-    all_items = np.ones(len(catalogue), bool)
+    all_items = np.ones(len(catalogue), bool)  # measures of all lists use every item
     for name, measure in MEASURES_OF_ALL_LISTS.items():
         value = measure.of_exposure(diversity.exposure(lists, k))
         if study.unit is None:

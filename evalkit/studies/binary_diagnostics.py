@@ -91,6 +91,7 @@ def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
     coefficients = study.calibration[is_coefficient].dropna(subset=["low", "high"])
     miscalibrated: dict[Miscalibration, list[str]] = {}
     calibrated = dict.fromkeys(coefficients["system"])
+    # each system has a row for the slope and one for the intercept
     for row in coefficients.itertuples():
         if row.low <= CALIBRATED[row.part] <= row.high:
             continue
@@ -131,8 +132,9 @@ def clipped(study: BinaryStudy) -> dict[str, int]:
 
 @cached
 def unforeseen(study: BinaryStudy) -> dict[str, float]:
-    """By system the share of log loss from rows with an outcome that it gave almost no probability,
-    if it is large.
+    """System -> the share of its log loss that comes from rows to whose outcome it gave a
+    probability below `UNLIKELY`; only shares above `LARGE_SHARE`. Empty if log loss is not asked
+    for.
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}
@@ -141,8 +143,8 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> RepeatedRows:
-    """How many rows repeat another one, and whether they may be duplicates. Rows with few distinct
-    scores repeat each other by ties, without being duplicates.
+    """How many rows repeat another one, and whether they may be duplicates. Rows repeat each other
+    by chance where scores have few distinct values, so that ties are likely.
     """
     rows = len(study.account)
     distinct = 0  # the largest number of distinct scores of a system
@@ -152,7 +154,7 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
     ties_are_likely = distinct * TIED < rows
     repeats = study.repeated or 0  # None if it is unknown
     may_be_duplicates = repeats > MANY_REPEATS * rows and not ties_are_likely
-    if not ties_are_likely:
+    if not ties_are_likely:  # 0 says so to the page
         distinct = 0
     if repeats <= NOTED_REPEATS * rows:  # too few to mention
         repeats = 0
@@ -179,7 +181,8 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
 
 
 def power_of_ten(value: float) -> float:
-    """The smallest power of ten that is not below the value; 1e-16 for 0.
+    """The smallest power of ten that is not below the value; 1e-16, about the precision of a
+    double, for 0 or less; NaN for NaN.
 
     >>> power_of_ten(0.002)
     0.01
@@ -215,7 +218,9 @@ def areas(study: BinaryStudy) -> dict[str, CurveAreas]:
 
 @framed
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
-    """Yield the point of each system's threshold on its curve: system, x, y. kind: roc or pr."""
+    """The point of each system's threshold on its curve, as a frame: system, x, y. kind: roc or
+    pr.
+    """
     for name, table in study.counts_by_system.items():
         decisions = counts.at(table, study.thresholds[name])
         recall = float(counts.recall(decisions))
@@ -227,7 +232,7 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
 
 @framed
 def break_even(study: BinaryStudy) -> Iterator[Row]:
-    """Yield the point on each system's curve where precision equals recall: system, x, y."""
+    """The point on each system's curve where precision equals recall, as a frame: system, x, y."""
     for name, table in study.counts_by_system.items():
         value = float(curves.break_even(table))
         yield {"system": name, "x": value, "y": value}

@@ -54,10 +54,16 @@ class Evidence:
         return {level: normal_quantile(level) for level in levels}
 
     def of_sample(self, estimate: float, error: float) -> Comparison:
-        """The comparison in another sample: its estimate with limits by its standard error."""
+        """The comparison that another sample would give, with what rules ask of a comparison: its
+        limits, and whether its test rejects. Other fields are those of this evidence, or empty.
+
+        estimate, error: the difference or value in the other sample, and its standard error.
+        """
 
         def interval(limits_level: float) -> Estimate:
-            """The estimate with its limits at this level."""
+            """The estimate with its limits at this level, which lie `stretch` times as far away as
+            normal ones.
+            """
             distance = self.stretch * self.normal_quantiles[limits_level] * error
             return Estimate(
                 estimate,
@@ -70,7 +76,8 @@ class Evidence:
 
         question = self.alternative
         critical = self.normal_quantiles[question.two_sided_level(self.family_level)] * error
-        p = 0.0 if abs(estimate) > critical else 1.0  # all that decides a rule: rejected or not
+        # a rule asks only whether the test rejects, not how small p is
+        p = 0.0 if abs(estimate) > critical else 1.0
         two_sided_level = question.two_sided_level(self.level)
         comparison = compare(interval, p, level=two_sided_level, unit="", method="")
         answer = comparison.answering(question, level=self.level)
@@ -80,11 +87,12 @@ class Evidence:
 class Catch(NamedTuple):
     """What a rule catches, as columns.
 
-    catches: the smallest true regression that fails it with 80% probability. unchanged_fails: the
-    probability that an unchanged model does. margin: the regression that it should catch. power:
-    the probability that this one fails it. units_needed: the number of units from which on the
-    margin fails it with 80% and an unchanged model with at most 20% probability. NaN: none does, or
-    it is not known.
+    catches: the smallest true regression that fails the rule with 80% probability; NaN if none
+    does. unchanged_fails: the probability that an unchanged model fails the rule. margin: the
+    regression that the rule should catch. power: the probability that a regression of this size
+    fails the rule. units_needed: the number of units from which on a regression of the margin fails
+    the rule with at least 80%, and an unchanged model with at most 20% probability; NaN if no
+    number is enough. A number that is not known is NaN, too.
     """
 
     catches: float = math.nan
@@ -99,9 +107,12 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     smallest regression that it catches, how often it fails an unchanged model, and the power and
     the number of units needed for the margin.
 
-    The margin is the rule's `catch`, else what its claim still allows: of a bound the distance of
-    the expected estimate from it, of a comparison the margin; without one above 0 the fields about
-    it are NaN. result: comparison -> the result of the rule.
+    The margin is the regression that the rule should catch: the rule's `catch`, or without it how
+    much worse the claim allows the model to be. A bound allows the distance between the expected
+    estimate and the bound, a comparison its own margin or that of the report. Without a margin
+    above 0 the fields about it are NaN.
+
+    result: comparison -> the result of the rule.
     """
     claim = rule.claim
     if isinstance(claim, Bound):
@@ -113,9 +124,11 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         worse_sign = -evidence.direction
         allowed = claim.within or evidence.margin or 0.0
         critical_numbers = [0.0, allowed, -allowed]
-    # the test compares normal limits with these numbers, the interval stretched ones
+    # how far limits may lie from the estimate, in standard errors: those of the test are normal,
+    # those of the interval are stretched
     distances = list(evidence.normal_quantiles.values())
     distances += [evidence.stretch * quantile for quantile in distances]
+    # the worst value that the metric can have
     worst = evidence.ends.low if worse_sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
@@ -140,7 +153,7 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     if not margin > 0:
         return without_margin
     units_needed = math.nan
-    growth = sensitivity.growth(margin)  # of the number of units
+    growth = sensitivity.growth(margin)  # how many times the units are needed; NaN: none suffice
     if not math.isnan(growth):
         units_needed = max(math.ceil(growth * evidence.n), FEWEST)
     power = sensitivity.probability(margin)

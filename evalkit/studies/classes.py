@@ -83,14 +83,15 @@ def chosen_tables(
     choice: ClassChoice,
     max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
-    """Class -> table of counts by score, of the classes that a rule chooses: at most `max_tables`,
-    in the order of the names, and never a class that all rows have, or none.
+    """Class -> table of counts by score, for the classes that a rule chooses: at most `max_tables`,
+    in the order of the names. A class that all rows have, or no row, is never chosen.
 
-    tables: that of each class against the rest, in the order of the names. They may be made one by
-    one, as no more than `max_tables` are held.
+    names, tables: all classes, and the table of each against the rest. choice: the rule. As no more
+    than `max_tables` tables are held, an iterator may make them one by one.
     """
 
     def candidates() -> Iterator[NumberedTable]:
+        """The tables with both positive and negative rows; others have no curve."""
         for number, (name, table) in enumerate(zip(names, tables, strict=True)):
             if 0 < table.positives < table.total:
                 yield NumberedTable(number, name, table)
@@ -325,9 +326,11 @@ class ClassesStudy(ProblemStudy):
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of the curves that have a colour, by resampling rows, with the columns
-        of `score_curves.band` and the class as `system`; None if rows are clustered or weighted, or
-        there is no curve.
+        """Pointwise limits of the leader's curves that are drawn with a colour, by resampling rows,
+        with the columns of `score_curves.band`, whose `system` is the class here. None if rows are
+        clustered or weighted, or there is no curve.
+
+        kind: of the curves, roc or pr.
         """
         if not self.plain or not self.curve_tables:
             return None
@@ -368,6 +371,7 @@ class ClassesStudy(ProblemStudy):
         metric = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
+            # the coverage of a class is the share of rows predicted as it, 0 below the target
             reaches_target = labels.coverage_by_class(table, self.target) > 0
             classes = ", ".join(compress(self.names, reaches_target))
             right = self.share_of(name, _predicted_in(reaches_target), _is_right)
@@ -463,7 +467,9 @@ def checked_settings(
 
 
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
-    """The study of rows in memory, with a class, and scores if the table has any, for each."""
+    """The study of rows in memory. Each system predicts a class for each row, with a score for each
+    class if the table has any.
+    """
     table = data.rows
     scored = bool(data.score)
     settings = checked_settings(p, table.systems, limits, scored=scored, outside=data.outside)
@@ -499,8 +505,8 @@ def _class_fields(
 def of_blocks(
     data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> ClassesStudy:
-    """The study of a table that is read once or twice. Raises ParameterError if a metric needs the
-    rows in memory.
+    """The study of a table that is read in blocks: once, and again for means over classes of
+    metrics of scores. Raises ParameterError if a metric needs the rows in memory.
     """
     systems = data.table.systems
     settings = checked_settings(p, systems, limits, scored=data.scored, outside=data.outside)
@@ -512,7 +518,9 @@ def of_blocks(
     data = _with_units_in_memory_bound(data)
     measured = _first_reading(data, settings)
     if not data.scored:
-        # classes that occur only in rows whose id another system lacks are none of the study
+        # Without columns of scores the classes were taken from all rows. Some may occur only in
+        # rows whose id another system lacks, which are left out: the table is read again without
+        # these classes.
         occurring = _occurring_classes(measured)
         if len(occurring) < len(data.names):
             data = data.only(occurring)
@@ -538,9 +546,11 @@ def _occurring_classes(measured: SummedClasses) -> list[int]:
 
 
 def _with_units_in_memory_bound(data: Predictions) -> Predictions:
-    """The table, to be read so that the confusion cells of its units fit into memory: if they are
-    too many to be held until each unit is complete, the rows of a unit are read together. Raises
-    ParameterError for more than `MAX_CELLS_OF_UNITS` cells per unit.
+    """The table, to be read so that the confusion cells of its units fit into memory.
+
+    The cells of all units are held until each unit is complete; if they are too many, the rows of
+    one unit are read together instead. Raises ParameterError for more than `MAX_CELLS_OF_UNITS`
+    cells per unit.
     """
     table = data.table
     systems = len(table.systems)
@@ -558,14 +568,17 @@ def _with_units_in_memory_bound(data: Predictions) -> Predictions:
 
 
 def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
-    """What the first reading counts and adds up. Raises InputError for ids that do not pair,
-    ParameterError if classes of two systems come in too many combinations.
+    """The table after its first reading: confusion cells, scores by class and sums of losses.
+
+    Raises InputError for ids that do not pair, ParameterError if classes of two systems come in too
+    many combinations.
     """
     table = data.table
     reading = _class_first_reading(data, settings)
     summary = row_study.first_summary(table, reading)
     for cells in summary.cells.values():
-        if any(tally.merged.shift for tally in cells.cells.values()):  # some cells were pooled
+        # a grid with a shift has pooled neighbouring cells: other combinations of classes
+        if any(tally.merged.shift for tally in cells.cells.values()):
             ways = f"in more than {reading.counting.max_cells:,} ways"
             needs = "which needs all rows in memory; choose one system"
             raise ParameterError(
@@ -584,8 +597,8 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
     limits = settings.limits
     max_units = row_study.max_single_units(table, limits)
     primary = settings.metrics[0].base
-    losses = [chosen.base for chosen in settings.metrics]
-    losses = [chosen for chosen in losses if isinstance(chosen.metric.kind, TermsKind)]
+    metrics = [chosen.base for chosen in settings.metrics]
+    losses = [chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)]
     if data.scored:
         losses += _top_metrics(n_classes)
     unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
@@ -599,6 +612,7 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
             max_units=max_units,
         ),
         loss_adder=TermAdder.uncentred(unique_losses, len(table.systems), max_units, class_rows),
+        # slices have the primary metric alone: its losses, or its scores by class
         slices_losses=isinstance(primary.metric.kind, TermsKind),
         slices_scores=_averaged_metric(primary) is not None,
         limits=limits,
@@ -611,13 +625,16 @@ def _second_reading(
     data: Predictions, measured: SummedClasses, settings: Settings
 ) -> SecondReading | None:
     """What a second reading of the table adds up: the influence of rows on means over classes of
-    metrics of scores. None without such a mean, as all else follows from the first reading.
+    metrics of scores, such as macro AUC. None without such a metric: the first reading is enough
+    for all others.
     """
     means = {}
     for group in measured.groups:
         if group == ALL_ROWS_GROUP:
             metrics = _score_metrics(settings.metrics)
-            if data.scored and not measured.plain:  # limits of each class need sums over units
+            # `by_class` has two metrics of scores; of clustered or weighted rows their limits need
+            # the influence of rows, too, which the means over classes include
+            if data.scored and not measured.plain:
                 metrics = {metric.label: metric for metric in CLASS_METRICS} | metrics
         else:  # slices have the primary metric alone
             metrics = _score_metrics(settings.metrics[:1])
@@ -629,15 +646,15 @@ def _second_reading(
 
 
 def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
-    """How each row of a group (all rows, or a slice by number) influences the mean over the classes
-    of a metric of scores, for each system. metric: of a class against the rest.
+    """How each row of a group influences the mean over the classes of a metric of scores, for each
+    system. metric: of a class against the rest. group: all rows, or a slice by number.
     """
     tables = []  # of each system for each class
     for i in range(len(measured.systems)):
         scores = [measured.scores(group, i, c) for c in measured.problems]
         tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
     n_classes = len(measured.problems)
-    shares = np.full(n_classes, 1 / n_classes)
+    shares = np.full(n_classes, 1 / n_classes)  # a macro mean: each class counts the same
     return MeanInfluence(tables=tables, shares=shares, n_strata=n_classes)
 
 

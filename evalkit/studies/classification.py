@@ -67,14 +67,15 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         predicted = predicted.with_slices(columns, p.slices)
         p = replace(p, slices=columns)
     kind = KINDS[predicted.kind]
-    if predicted.scores_are_decisions and not p.metrics:  # metrics of scores would mean nothing
+    # scores that are 0 or 1 only: metrics of their order would mean nothing
+    if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.THRESHOLD_METRICS)
     for name, kinds in kind.inapplicable.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kinds} table")
     if not predicted.fits_in_memory(limits.reading):
         study = _study_of_blocks(kind, predicted, p, limits)
-        if study is not None:
+        if study is not None:  # None: the rows were counted, and fit into memory after all
             return study
     return kind.of_rows(predicted.read(), p, limits)
 

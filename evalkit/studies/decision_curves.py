@@ -55,7 +55,7 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.Data
 
     Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
     """
-    first = next(iter(tables.values()))
+    first = next(iter(tables.values()))  # all tables have the same rows, and so the base rate
     lines = {name: decision_curve(table, FINE_PROBABILITIES) for name, table in tables.items()}
     lines[ALL] = NetBenefitCurve(FINE_PROBABILITIES, treat_all(first, FINE_PROBABILITIES))
     lowest = LOWEST * counts.base_rate(first)
@@ -113,9 +113,10 @@ def first_differences(study: BinaryStudy) -> pd.DataFrame:
 
 
 def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
-    """For each pair, in order, the number of thresholds at which the interval of the difference
-    lies above 0 and below 0, and of all: first, second, above, below, all. differences: the rows of
-    `first_differences`.
+    """For each pair of systems, in order, three numbers of thresholds: where the interval of the
+    difference in net benefit lies above 0, where it lies below 0, and all.
+
+    Columns: first, second, above, below, all. differences: the frame of `first_differences`.
     """
     counted = differences.assign(
         above=differences["low"] > 0, below=differences["high"] < 0, all=True
@@ -184,6 +185,7 @@ def difference(
         value[i] = gain.sum() / total
         gain_of_unit = np.bincount(unit_of_row[row], gain, len(weight_of_unit))
         residual = gain_of_unit - value[i] * weight_of_unit
+        # in each class a further row of the mean weight, whose benefit is 1 or minus the cost
         added = ADDED_ROWS * (1 + cost**2) * mean_weight**2
         squares = np.sum(residual**2) + added
         variance_of_sum = squares * (freedom + 1) / freedom

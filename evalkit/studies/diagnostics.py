@@ -68,7 +68,7 @@ def usual(estimates: pd.DataFrame) -> Bools:
     """
     columns = ["metric", "method"]
     systems = estimates.groupby(columns, sort=False).size()
-    most_frequent = systems.groupby("metric").idxmax()
+    most_frequent = systems.groupby("metric").idxmax()  # a pair (metric, method) for each metric
     return np.asarray(pd.MultiIndex.from_frame(estimates[columns]).isin(most_frequent))
 
 
@@ -249,12 +249,14 @@ def contrary(study: Study) -> pd.DataFrame:
 
 @cached
 def skew(study: Study) -> Skew | None:
-    """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for
-    a normal mean; one of the headline comes before others.
+    """The most skewed comparison by sign flips (which assume symmetry) among those with too few
+    units for a normal mean; one of the headline comes before others. None if each has enough units.
     """
 
     def rank(skew: Skew) -> tuple[bool, float]:
-        """Whether it is of the headline, then how many times too few units it has."""
+        """Whether it is of the headline, then a number proportional to how many times as many units
+        it needs: `wanted` is a constant times skewness².
+        """
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
     skews = list[Skew]()
@@ -272,7 +274,9 @@ def in_headline(study: Study, skew: Skew) -> bool:
 
 
 def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
-    """Yield the skewness of the differences of every comparison by sign flips."""
+    """Yield the skewness of the units' differences for each pair of systems that is compared by
+    sign flips. chosen: the metric.
+    """
     # pairs with the same first system and as many units are computed together, which is faster:
     # of each such table the pairs, and the differences of each, a row per pair
     pairs_of_table: dict[tuple[str, int], list[SystemPair]] = {}
@@ -288,6 +292,7 @@ def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
     for (first, units), pairs in pairs_of_table.items():
         differences = np.array(rows_of_table[first, units])
         centred = differences - differences.mean(axis=1, keepdims=True)
+        # Σ d³ / (Σ d²)^1.5, times √n: the skewness is a ratio of means, not of sums
         skewness = standardised(centred, 3) * np.sqrt(units)
         for pair, value in zip(pairs, skewness.tolist(), strict=True):
             yield Skew(chosen.label, pair, value, units)
@@ -299,8 +304,8 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that no difference could be significant: the limits that a test
-    has are infinite.
+    """The slices with so few units that no difference could be significant: the limits of the
+    difference that correspond to its test are infinite.
     """
     if "difference" not in study.by_segment:
         return []
@@ -378,11 +383,12 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 
 def best_two(study: Study) -> pd.DataFrame:
-    """With a baseline, the comparison of the two best other systems, which is outside the family: a
-    row of `Study.comparisons`, with p times the number of pairs of other systems as the adjusted
-    p-value. Empty without two of them or without a headline.
+    """With a baseline, which all other systems are compared with, the comparison of the two best
+    other systems: one row with the columns of `Study.comparisons`.
 
-    The question is two-sided, as their values choose the first of these two.
+    The two were chosen by their values out of all pairs of other systems, so that the adjusted
+    p-value is p times the number of these pairs, and the question is two-sided. Empty without a
+    baseline, two other systems or a headline, or if the two share no unit.
     """
     challengers = [name for name in study.order if name != study.settings.baseline]
     has_baseline = study.settings.baseline in study.order
@@ -391,7 +397,7 @@ def best_two(study: Study) -> pd.DataFrame:
     pair = (challengers[0], challengers[1])
     try:
         comparison = study.two_sided.compare(study.primary, pair)
-    except InputError:
+    except InputError:  # no unit has a value of both
         return pd.DataFrame()
     n_pairs = math.comb(len(challengers), 2)
     comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
@@ -445,12 +451,16 @@ LIMITS_OF_LIFT = {1: "lift_low", -1: "lift_high"}  # that a lift of this sign ha
 
 
 def relative(study: Study, row: ComparisonRow) -> float:
-    """The first value of a comparison over the second, less 1; of arms their lift.
+    """How much larger the first value of a comparison is than the second, as a share of the second:
+    first / second − 1. For arms it is their lift. row: of `Study.comparisons`.
 
-    NaN if the metric can be negative, a constant reaches a value above 0 where higher is better
-    (AUC: 0.5), the second value is not above 0, the values are of different units, or a limit of
-    the lift that counts is infinite; and where two systems divide units between them, for there a
-    gain of the one is a loss of the other.
+    NaN where a ratio would mislead:
+
+    - the second value is not above 0, or the metric can be negative;
+    - a constant prediction reaches a value above 0 where higher is better, as AUC is then 0.5;
+    - the values are of different units;
+    - two systems divide each unit between them, so that a gain of one is a loss of the other;
+    - a limit of the lift that the question asks for is infinite.
     """
     statistic = study.measure(study.primary, row["first"])
     second = float(deciding(study, row["second"])["value"])
@@ -488,10 +498,12 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     """Rank intervals of three systems or more by the primary metric, best first: system, value,
     rank_low, rank_high, tier, needed.
 
-    needed: the units with which a paired t-test would tell the system from the next one with 80%
-    power, if the true difference is the observed one, at the level of the first step of all pairs;
-    NaN for the last and for equal ones. Empty if units are not shared, the metric has no better
-    direction or is a ratio of sums, or there are too many.
+    rank_low, rank_high, tier: see `multiplicity.ranks`. needed: the number of units with which a
+    paired t-test would tell the system from the next one with 80% power, if the true difference is
+    the observed one; NaN for the last system, and if the difference is 0.
+
+    Empty if units are not shared, the metric has no better direction or is a ratio of sums, or the
+    systems or differences are too many.
     """
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
     pairs = math.comb(len(study.order), 2)
@@ -503,6 +515,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     ranks = multiplicity.ranks(
         study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
     )
+    # of the smallest p, which Holm multiplies by the number of pairs
     level = 1 - (1 - study.settings.test_level) / pairs
     differences_to_next = values[:, :-1] - values[:, 1:]  # (units, systems − 1)
     needed = [_needed(differences, level) for differences in differences_to_next.T]
@@ -582,12 +595,13 @@ class TwoScales(NamedTuple):
 
 
 def other_scales(study: Study) -> list[TwoScales]:
-    """The metrics whose values could have two units of measurement, by factors of at least `SCALE`.
+    """The metrics in which two systems could have different units of measurement: the value of one
+    is at least `SCALE` times that of the other.
 
-    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter is the bound, as
-    the systems differ too. Both means and root mean squares must differ so much: means alone differ
-    by any factor where they are near 0, or where a system hits a few units alone. Where no values
-    are above 1, nothing is taken for per cent.
+    Per cent are 100 times shares, and minutes in seconds 60 times minutes. `SCALE` is half of 60,
+    since the systems themselves differ. The root mean squares of the units' values must differ by
+    the factor, too: means alone differ by any factor if they are near 0, or if a system hits only a
+    few units. If the larger root mean square is at most 1, nothing is taken for per cent.
     """
     scales = []
     z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
@@ -596,7 +610,8 @@ def other_scales(study: Study) -> list[TwoScales]:
         size = np.abs(rows["value"].to_numpy())
         half_width = (rows["high"] - rows["low"]).to_numpy() / 2
         n = rows["n"].to_numpy()
-        deviation = np.nan_to_num(half_width / z * np.sqrt(n))  # of the values of units
+        # the standard deviation of the values of units, 0 without limits
+        deviation = np.nan_to_num(half_width / z * np.sqrt(n))
         root_mean_square = np.hypot(size, deviation)
         large = int(size.argmax())
         small = int(size.argmin())

@@ -52,42 +52,49 @@ class StatedDistributions:
     roles: Sequence[str] = ()
 
     @cached_property
-    def _empty(self) -> Rows:
-        """No rows, with distributions of this kind."""
+    def _no_rows(self) -> Rows:
+        """A table of 0 rows with distributions of this kind, which tells what the table of the user
+        can compute: which quantiles there are depends on the roles alone.
+        """
         none = np.empty(0)
         return Rows(none, none, predictive=of_roles(dict.fromkeys(self.roles, none), none))
 
     @property
     def is_of_quantiles(self) -> bool:
         """True for quantiles, which are known at their levels alone."""
-        return isinstance(self._empty.predictive, Quantiles)
+        return isinstance(self._no_rows.predictive, Quantiles)
 
     def _has_quantile(self, percent: float) -> bool:
-        """True unless the distributions lack the quantile, as a few draws lack those of the
-        tails.
+        """True if the distributions have the quantile. Quantiles have their own levels alone; n
+        draws have none below 1 / (n + 1) or above n / (n + 1).
         """
-        assert self._empty.predictive is not None
+        assert self._no_rows.predictive is not None
         try:
-            self._empty.predictive.quantile(level_of(percent))
+            self._no_rows.predictive.quantile(level_of(percent))
         except MissingLevel:
             return False
         return True
 
     @property
     def percents(self) -> list[float]:
-        """The levels of the quantiles, in percent and ascending; of draws and moments the deciles,
-        of few draws only those that they tell.
+        """The levels of the quantiles that are shown, in percent and ascending: all levels of a
+        table of quantiles; the deciles of draws and moments, without those beyond the lowest or the
+        highest draw. Empty without distributions.
         """
         if not self.roles:
             return []
         if not self.is_of_quantiles:
             return [percent for percent in DRAWN_LEVELS if self._has_quantile(percent)]
         levels = [level_of_role(role) for role in self.roles]
+        # rounded, so that the two quantiles of an interval add up to 100 percent exactly
         return sorted(round(100 * level, EXACT) for level in levels)
 
     @property
     def intervals(self) -> list[float]:
-        """The levels of the central intervals, in percent and ascending."""
+        """The levels of the central intervals that are shown, in percent and ascending: of each two
+        quantiles of a table that lie symmetrically; of draws and moments 10, 20 … 90 percent, as
+        far as the draws have the bounds. Empty without distributions.
+        """
         if not self.roles:
             return []
         if not self.is_of_quantiles:
@@ -103,8 +110,10 @@ class StatedDistributions:
 
     @property
     def lacks(self) -> dict[str, str]:
-        """What metrics may need and the table lacks -> what it would have to have, as text."""
-        has = set[str]()
+        """What metrics may need and the table does not have -> the columns that it would need, as a
+        text for errors. The keys are the needs that metrics of the catalogue name.
+        """
+        has = set[str]()  # the needs that the table meets
         if self.roles:
             has.add("distributions")
         if self.roles and self.is_of_quantiles:
@@ -113,6 +122,7 @@ class StatedDistributions:
             has.add("draws or moments")
         if is_ensemble(self.roles):
             has.add("draws")
+        # quantiles come in pairs if each, but for the median, is the bound of an interval
         without_median = [percent for percent in self.percents if percent != 50]
         if self.is_of_quantiles and 2 * len(self.intervals) == len(without_median):
             has.add("pairs of quantiles")
@@ -167,7 +177,7 @@ class StatedDistributions:
         """
         assert rows.predictive is not None
         number = np.arange(1, len(rows) + 1)
-        step = max(1, math.ceil(len(self.intervals) / NESTED))
+        step = max(1, math.ceil(len(self.intervals) / NESTED))  # every how many intervals one
         nested = self.intervals[::-step]
         frames = []
         for percent in nested:
@@ -177,28 +187,32 @@ class StatedDistributions:
         return ExampleForecasts(pd.concat(frames, ignore_index=True), pd.DataFrame(points))
 
     def missed_share(self, chosen: MetricAtK) -> float:
-        """The share of the rows that make up most of a score, if intervals are right: those outside
-        of an interval, beyond a quantile, or on one side; infinite for metrics of all rows.
+        """The share of the rows that make up most of a metric, if the stated distributions are
+        right: the rows outside an interval, beyond a quantile, or on one side of the forecast.
+        Infinite for a metric to which all rows contribute much.
         """
         metric = chosen.metric
         if not self.roles:
             return np.inf
-        if metric.needs == "pairs of quantiles":
+        if metric.needs == "pairs of quantiles":  # over- and underprediction are of one side
             return 0.5
+        # of the metrics at a level k only losses rest on few rows; coverage has no best end
         if chosen.k is None or metric.best != "low":
             return np.inf
-        percent = 100 - chosen.k  # beyond an interval
-        if metric.needs == "":  # a metric of one quantile, beyond which one side lies
+        percent = 100 - chosen.k  # of the rows lie outside an interval of k percent
+        if metric.needs == "":  # pinball loss at one quantile: the rarer side weighs most
             percent = min(chosen.k, percent)
         return float(percent / 100)
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
-        """Raise ParameterError for a metric of a quantile that the table does not state."""
+        """Raise ParameterError for a metric of a quantile that the table does not state. Each
+        metric is tried on a table of 0 rows.
+        """
         for chosen in metrics:
             if chosen.k is None:
                 continue
             try:
-                chosen.value(self._empty)
+                chosen.value(self._no_rows)
             except MissingLevel as missing:
                 has = listed(f"{p:.{EXACT}g}%" for p in self.percents)
                 needed = f"{100 * missing.level:.{EXACT}g}%"

@@ -75,7 +75,11 @@ class GroupedMetric:
 
     @cached_property
     def values(self) -> GroupValues:
-        """The values of the groups, which give their gaps."""
+        """The values of the groups, from which gaps and their limits are computed.
+
+        Shares and areas under the ROC curve have limits of gaps that hold in small groups, too, and
+        need the counts of each group; gaps of other metrics follow from the interval of each group.
+        """
         shares = [share for share in map(_share_counts, self.statistics) if share is not None]
         if len(shares) == len(self.statistics):
             hits = np.array([share.hits for share in shares], float)
@@ -90,16 +94,17 @@ class GroupedMetric:
             areas=[area.value for area in areas],
             positives=[area.positives for area in areas],
             negatives=[area.negatives for area in areas],
-            slope=areas[0].slope,
+            slope=areas[0].slope,  # the same in all groups: a linear function has one slope
         )
 
     @property
     def _correlation(self) -> Floats:
-        """The correlation of the errors of each two groups, (groups, groups), which the units have
-        that are in both. Where these are fewer than FEW_CASES it may be chance: one above 0, which
-        would narrow the limits of a gap, is then taken for 0.
+        """The correlation of the errors of each two groups, (groups, groups), which comes from the
+        units with rows in both groups.
 
-        The identity if each row is a unit, or if the metric of a group has no influence of rows.
+        A correlation above 0 narrows the limits of a gap. With fewer than FEW_CASES common units it
+        may be due to chance, and is taken for 0. The identity if each row is a unit, or if the
+        metric of a group has no influence of rows.
         """
         n_groups = len(self.group_slices)
         independent: Floats = np.eye(n_groups)
@@ -108,14 +113,16 @@ class GroupedMetric:
         if unit is None or len(statistics) < n_groups:
             return independent
         unit_number, unit_names = codes(unit)
-        influence = np.zeros((len(unit_names), n_groups))  # of a unit on a group's metric
+        # the influence of a unit on a group's metric; 0 for a unit without rows in the group, and
+        # for a group without a value
+        influence = np.zeros((len(unit_names), n_groups))
         presence = np.zeros((len(unit_names), n_groups))  # 1 if a unit has rows in a group
         for group, statistic in enumerate(statistics):
             if not np.isnan(statistic.value):
                 units = unit_number[self.group_slices[group].member]
                 influence[:, group] = np.bincount(units, statistic.row_influence, len(unit_names))
                 presence[units, group] = 1
-        products = influence.T @ influence
+        products = influence.T @ influence  # the covariances of the groups, (groups, groups)
         error = np.sqrt(np.diag(products))
         correlation = np.nan_to_num(ratio(products, np.outer(error, error)))
         shared_units = presence.T @ presence
@@ -132,10 +139,11 @@ class GroupedMetric:
 
     def rows(self) -> Iterator[Row]:
         """A row for each group: column, metric, system, group, n, cases, its value with limits,
-        reference, its gap and its ratio to the reference with limits, verdict. Of the reference gap
-        and ratio are NaN.
+        reference, its gap and its ratio to the reference with limits, verdict. In the row of the
+        reference gap and ratio are NaN, and the verdict is "".
 
-        The limits of gaps and ratios hold for all groups together, those of values for one alone.
+        The limits of gaps and ratios hold for all groups together, those of values for one alone. A
+        verdict of equivalence is about one gap alone, too.
         """
         level = self.study.settings.level
         values = self.values.values
@@ -177,9 +185,12 @@ class GroupedMetric:
             }
 
     def largest_row(self) -> Row:
-        """The row of the largest gap: column, metric, system, highest and lowest (its groups), gap
-        with limits, the ratio of the lowest to the highest value, groups (how many have a value),
-        verdict. NaN if fewer than two groups have a value.
+        """The row of the largest gap: column, metric, system, highest and lowest (the groups with
+        these values), gap with limits, ratio of the lowest to the highest value, groups (how many
+        have a value), verdict.
+
+        Gap and ratio are NaN if fewer than two groups have a value; the ratio also if the metric
+        can be negative.
         """
         row: Row = {
             "column": self.group_slices[0].column,
@@ -195,7 +206,7 @@ class GroupedMetric:
         limits = Interval(estimate.low, estimate.high)
         equivalence = Interval(gap.equivalence.low, gap.equivalence.high)
         verdict = _verdict(limits, equivalence, self.margin)
-        if verdict == HIGHER:  # as the largest gap always is
+        if verdict == HIGHER:  # a largest gap is never negative: "higher" would say nothing
             verdict = DIFFERENT
         lowest_to_highest = np.nan
         if self.chosen.metric.low >= 0:
@@ -227,8 +238,8 @@ class _ShareCounts(NamedTuple):
 
 
 def _share_counts(statistic: Statistic) -> _ShareCounts | None:
-    """The counts of a share of independent rows, also of one that is 1 less another; None for any
-    other metric.
+    """The counts of a metric that is a share of independent, unweighted rows, or 1 less a share,
+    such as the error rate; None for any other metric.
     """
     if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
         return None
@@ -239,6 +250,7 @@ def _share_counts(statistic: Statistic) -> _ShareCounts | None:
     kind = statistic.kind
     if not isinstance(kind, Transformed):
         return _ShareCounts(counts.hits, counts.n)
+    # a complement turns 0 to 1 and 1 to 0; its hits are the rows that the share misses
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
     return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
 
@@ -255,8 +267,8 @@ class _Area(NamedTuple):
 
 
 def _area(statistic: Statistic) -> _Area | None:
-    """The area under the ROC curve of independent rows, also where the metric is Gini; None for any
-    other metric.
+    """The area under the ROC curve behind a metric of independent, unweighted rows: the area
+    itself, or Gini, 2 · area − 1, which has the slope 2. None for any other metric.
     """
     if not isinstance(statistic, ScoreStatistic) or statistic.layout is not Layout.PLAIN:
         return None
@@ -310,13 +322,16 @@ def not_stored(column: str) -> ParameterError:
 
 def reference_of(study: Study, column: str, group_slices: Sequence[Slice]) -> int:
     """The number of the group with which the others are compared: the one that the parameter
-    `reference` names, else the one value with most units. In a study of a slice that lacks the
-    named group it is that one too; otherwise raises ParameterError for an unknown group.
+    `reference` names, else the largest group of one value.
+
+    The study of a slice may lack the named group: then, too, it is the largest. Raises
+    ParameterError if the whole table lacks the named group.
     """
     reference = study.settings.groups.references.get(column)
     labels = [group.label for group in group_slices]
     is_left_out = bool(study.p.segment) and reference not in labels
     if reference is None or is_left_out:
+        # a remainder, which joins several rare values, is no reference
         units = [0 if group.is_remainder else int(np.sum(group.member)) for group in group_slices]
         return int(np.argmax(units))
     if reference not in labels:

@@ -6,7 +6,7 @@ reads the rows of a small input, so that it finds invalid values, but no row of 
 metric is computed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -97,10 +97,14 @@ BY_CLOSENESS = (*proposal.REPORTS, "significance")
 class ReportReading:
     """How a report reads files: the command, and what it makes of them, or why it refuses them.
 
-    choice: what the command must say because several columns, or both labels, fit equally. labels:
-    of two, which of them is positive must be said. systems: columns of which it must be said that
-    they are systems. neutral: the word of which it must be said that it is no team. is_of_value: a
-    value is refused, not a column.
+    choice: the parameters, as the command line takes them, that settle which of several equally
+    fitting columns or labels are read; empty if nothing had to be chosen. refusal: the error's
+    message, "" if the files are read.
+
+    A refused reading may tell what the user has to decide. labels: both labels, one of which is the
+    positive class. systems: columns that are systems if the user says so. neutral: a word that
+    means "no team" if the user says so. Each is empty if there is nothing to decide. is_of_value:
+    True if a value is refused, so that the columns fit.
     """
 
     report: str
@@ -131,8 +135,10 @@ class Inspected:
         return sources.parts(list(self.files))[0]
 
     def reading(self, report: str, choice: Mapping[str, str]) -> ReportReading:
-        """How a report reads the files, or why it refuses them. choice: parameters that were not
-        given, and name the columns to try.
+        """How a report reads the files, or why it refuses them.
+
+        choice: parameters to try, such as columns, that the user did not give; those that the user
+        gave prevail. A parameter that the report does not have is a reason to refuse, too.
         """
         parameters_class = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
@@ -142,10 +148,11 @@ class Inspected:
         refused = ReportReading(report, command, inspection=None, choice=choice)
         try:
             if len(applicable) < len(parameters):
-                parameters_class.from_raw(parameters)  # raises for those that it does not have
+                # the report does not have all of them: this raises and names the odd ones
+                parameters_class.from_raw(parameters)
             raw = {"preds": list(self.files)} | applicable
             inspection = inspect(parameters_class.from_raw(raw))
-        except outcomes.UnclearPositive as error:
+        except outcomes.UnclearPositive as error:  # raised only if the columns fit
             return replace(refused, refusal=str(error), labels=error.labels, is_of_value=True)
         except MissingColumn as error:
             return replace(refused, refusal=error.reasons)
@@ -164,11 +171,10 @@ def readings(
     parameters: Mapping[str, Any],
     text: Mapping[str, str],
 ) -> list[ReportReading]:
-    """How these reports read files: the closest first, those that refuse them last.
+    """How reports read files: the closest first, those that refuse them last. Where columns fit
+    equally, there is a reading for each choice among them.
 
-    Where columns fit equally, there is a reading for each choice among them; a table of values per
-    unit is what remains. If the columns fit a report and a value does not, no other report is what
-    is meant.
+    names: the reports to try. parameters, text: see `Inspected`.
     """
     inspected = Inspected(files, parameters, text)
     fitting_reports = set[str]()  # whose columns the input has, without a choice
@@ -181,23 +187,36 @@ def readings(
             if not choice:
                 fitting_reports.add(report)
     for report in BY_CLOSENESS:
-        if report in names and report not in fitting_reports:
+        if report in names and report not in fitting_reports:  # no way without a choice was found
             readings.append(inspected.reading(report, {}))
     readings += _with_undecided(inspected, readings)
+    return sorted(_plausible(readings, fitting_reports), key=_order)
+
+
+def _plausible(
+    readings: list[ReportReading], fitting_reports: Collection[str]
+) -> list[ReportReading]:
+    """The readings that the user may mean. readings: the closest report first. fitting_reports:
+    those whose columns the files have without a choice.
+
+    If the closest report fits and refuses a value, the user meant this report, and has to mend the
+    value: only its readings are left. A choice of columns that is refused is left out, unless a
+    choice is refused for a value: then the reading as values per unit is left out instead.
+    """
     for closest in readings[:1]:  # if there is one
         if closest.report in fitting_reports and closest.is_of_value:
             readings = [reading for reading in readings if reading.report == closest.report]
-    # columns that may be predictions, in which a value is refused, are no values per unit
+    # any numbers can be values per unit, so that the significance report would read a table of
+    # predictions with one bad value as such: this reading is left out
     if any(reading.choice and reading.is_of_value and not reading.labels for reading in readings):
-        readings = [reading for reading in readings if reading.report != "significance"]
-    else:
-        readings = [reading for reading in readings if reading.inspection or not reading.choice]
-    return sorted(readings, key=_order)
+        return [reading for reading in readings if reading.report != "significance"]
+    return [reading for reading in readings if reading.inspection or not reading.choice]
 
 
 def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> list[ReportReading]:
-    """Further readings with what others left undecided: either label as the positive one, the
-    likeliest first; columns that may be systems as systems; a word of no team as the neutral one.
+    """Further readings that decide what the given ones left open: one for each label as the
+    positive class, the likeliest first; one with the columns that may be systems as the systems;
+    one with the word that may mean "no team" as the neutral one.
     """
     further = []
     for reading in readings:
@@ -207,6 +226,8 @@ def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> 
             for label in labels:
                 decided = {**choice, "positive": written(label)}
                 further.append(inspected.reading(reading.report, decided))
+    # a reading with a label may be refused for the next open point, so that it is looked at too;
+    # systems and the neutral word are tried without other choices
     for reading in chain(readings, list(further)):
         if reading.systems:
             decided = {"systems": written(reading.systems)}
@@ -232,13 +253,13 @@ def small(parts: Sequence[InputPart]) -> bool:
 
 # Each report: its columns, and where all of a small input is opened its rows ----------------------
 
-# the parts of a parameter's value, with names for its columns: `sources.headers`, which gives none
-# where a header does not tell them, or `sources.parts`
+# value of a parameter and the parameter `header` -> its parts with the names of their columns:
+# `sources.headers` returns no parts where no header names the columns, `sources.parts` all parts
 Opener = Callable[[Any, str | None], list[InputPart]]
 
 
 def _opened(value: Any, header: str | None, opener: Opener) -> list[InputPart]:
-    """The parts of a parameter that names an input; none if it is not given."""
+    """The parts of an input; none if its parameter is not given. value: of this parameter."""
     return [] if value is None else opener(value, header)
 
 
@@ -247,7 +268,7 @@ def _reads_rows(opener: Opener, parts: Sequence[InputPart]) -> bool:
     return opener is sources.parts and small(parts)
 
 
-def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
+def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
     """How the ranking report reads its inputs: by their rows if these are read and few, else by
     their headers alone; an empty `Inspection` if an input could not be opened.
     """
@@ -268,13 +289,14 @@ def _ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
         lists_read = runs.rankings_of(ranked)
         queries_read = counted(len(lists_read.query), "query")
         return Inspection("ranked lists", first.printed_columns, lists_read.systems, queries_read)
+    # a system that is alone in a file has the name None, and is called after its file
     systems: Sequence[str] = [name for name in first.scores if name is not None]
     if not systems:
         systems = rows.names_of_systems(run)
     return Inspection("ranked lists", first.printed_columns, systems)
 
 
-def _classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
+def _inspect_classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
     """How the classification report reads its input: by its rows if these are read and few, else by
     its header alone; an empty `Inspection` if it could not be opened.
     """
@@ -292,11 +314,11 @@ def _classification(p: reports.ClassificationParameters, opener: Opener) -> Insp
     )
     what = f"{predicted.kind} outcomes"
     if _reads_rows(opener, parts):
-        return _of_rows(what, predicted.layouts[0], predicted.read().rows)
-    return _of_layout(what, predicted.layouts[0])
+        return _inspection_of_rows(what, predicted.layouts[0], predicted.read().rows)
+    return _inspection_of_header(what, predicted.layouts[0])
 
 
-def _rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
+def _inspect_rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     """How the rating report reads forecasts and actual values: by their rows if these are read and
     few, else by the header alone; an empty `Inspection` if the input could not be opened.
     """
@@ -314,21 +336,23 @@ def _rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     what = "actual values and forecasts"
     layout = forecasts.layouts[0]
     if _reads_rows(opener, parts):
-        return _of_rows(what, layout, outcomes.forecasts_of(forecasts.rows()).rows)
-    return _of_layout(what, layout)
+        return _inspection_of_rows(what, layout, outcomes.forecasts_of(forecasts.rows()).rows)
+    return _inspection_of_header(what, layout)
 
 
-def _of_rows(what: str, layout: aligned.ColumnLayout, table: aligned.Aligned) -> Inspection:
+def _inspection_of_rows(
+    what: str, layout: aligned.ColumnLayout, table: aligned.Aligned
+) -> Inspection:
     """The inspection of a table that was read. what: its content, in words for the user."""
     return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
 
 
-def _of_layout(what: str, layout: aligned.ColumnLayout) -> Inspection:
+def _inspection_of_header(what: str, layout: aligned.ColumnLayout) -> Inspection:
     """The inspection of a table of which only the header was read. what: its content."""
     return Inspection(what, layout.printed_columns, list(layout.systems))
 
 
-def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
+def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
     """How the significance report reads its inputs: by their rows if these are read and few, else
     by their headers alone; an empty `Inspection` if an input could not be opened.
     """
@@ -337,12 +361,13 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
     if not parts:
         return Inspection()
     is_trec_run = parts[0].layout is not None
-    is_output = unit_kinds.is_output(parts[0])
+    is_output = unit_kinds.is_output(parts[0])  # of trec_eval: values per query
     is_ranking = is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output)
+    # a run has no column of grades; other lists may have one in place of `qrels`
     has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
     if is_ranking and has_judgements:
         options = ListOptions.from_parameters(p)
-        # raises if a column is missing
+        # the property is read only because it raises if a column is missing
         _ = RankingInput(parts, judged or None, options=options).list_parts
     if not is_ranking and not is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
@@ -350,7 +375,7 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
         return Inspection("a table of results or of predictions")
     unit_input = unit_kinds.UnitInput.from_parts(parts, p)
     what = unit_input.kind.what
-    if is_trec_run and p.qrels is None:
+    if is_trec_run and p.qrels is None:  # without grades no values can be computed
         return Inspection(what)
     if unit_input.name == "ranking":
         from evalkit.studies import significance  # which nothing else here needs
@@ -363,14 +388,15 @@ def _significance(p: reports.SignificanceParameters, opener: Opener) -> Inspecti
     return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 
-def _validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
-    """How the validation report reads its input, a table to fit estimators on or out-of-fold
-    predictions; of these the rows if they are read and few, else the header alone.
+def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
+    """How the validation report reads its input: a table to fit estimators on, of which only the
+    columns are checked, or out-of-fold predictions. The rows of predictions are read if the opener
+    reads rows and they are few.
     """
     features = _opened(p.features, p.header, opener)
     predictions = _opened(p.preds, p.header, opener)
     if features:
-        folds.columns_of(features, p)  # raises if it lacks a column
+        folds.columns_of(features, p)  # raises for a column that the table lacks
     has_predictions_alone = p.features is None and bool(predictions)
     if not has_predictions_alone:
         return Inspection("a table to fit on")
@@ -384,10 +410,10 @@ def _validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
     return Inspection(what, examples.columns, list(examples.score), counted(len(examples), "row"))
 
 
-def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
-    """How the interleaving report reads its log, or else its table of users: by the rows if these
-    are read and few, else by the header alone; an empty `Inspection` if `preds` could not be
-    opened.
+def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
+    """How the interleaving report reads its log, or without one its table of users: by the rows if
+    these are read and few, else by the header alone; an empty `Inspection` if `preds` could not be
+    opened. If both inputs are given, both headers are checked and the log is described.
     """
     if p.preds is not None:
         parts = _opened(p.preds, p.header, opener)
@@ -396,6 +422,7 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
         p = logs.with_input_named(p, parts)
     sessions = _opened(p.log, p.header, opener)
     users = _opened(p.users, p.header, opener)
+    # a segment may be a column of either input, so that it is missing only if both are known
     has_all_headers = (sessions or p.log is None) and (users or p.users is None)
     if has_all_headers and (sessions or users):
         logs.check_segments(p.segments, logs.column_names(chain(sessions, users)))
@@ -405,8 +432,9 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
     user_segments = [name for name in p.segments if name in user_columns]
     numbers = logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before)
     logs.user_fields(users, p.columns, numbers, logs.distinct(user_segments, (p.strata,)))
+    # with headers alone, no sessions may also mean that the header of the log is unknown
     if opener is sources.parts and not sessions:
-        return _users(p, users)
+        return _inspect_users(p, users)
     what = "interleaved sessions"
     if not _reads_rows(opener, sessions):
         columns = {}
@@ -418,9 +446,11 @@ def _interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspecti
     return Inspection(what, log.columns, log.sessions.arms, items)
 
 
-def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
-    """How the interleaving report reads a table of users: by the rows if they are few. Its metrics
-    are those that are named, else the columns that look like some.
+def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
+    """How the interleaving report reads a table of users: by the rows if they are few.
+
+    Without the parameter `metrics`, the columns that look like metrics are read, and `what` of the
+    result names them. Raises ParameterError, also for many rows, if no column does.
     """
     from evalkit.studies import experiment
 
@@ -437,10 +467,10 @@ def _users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspect
 
 
 KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opener], Inspection]] = {
-    reports.ClassificationParameters: _classification,
-    reports.InterleavingParameters: _interleaving,
-    reports.RankingParameters: _ranking,
-    reports.RatingParameters: _rating,
-    reports.SignificanceParameters: _significance,
-    reports.ValidationParameters: _validation,
+    reports.ClassificationParameters: _inspect_classification,
+    reports.InterleavingParameters: _inspect_interleaving,
+    reports.RankingParameters: _inspect_ranking,
+    reports.RatingParameters: _inspect_rating,
+    reports.SignificanceParameters: _inspect_significance,
+    reports.ValidationParameters: _inspect_validation,
 }

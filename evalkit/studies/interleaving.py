@@ -153,17 +153,19 @@ class Interleaving(Study):
     @frame
     def by_position(self) -> Iterator[Row]:
         """Outcome per item shown, clustered by user, by the jackknife, a row for each position and
-        arm: system, position, shown (its items there) and the columns of the estimate.
+        arm: system, position (from 1), shown (its items there) and the columns of the estimate.
         """
         arms = len(self.systems)
         level = self.settings.level
+        # outcomes of 0 to 1 are shares; others have no known end
         highest = 1.0 if self.session_table.largest_outcome <= 1 else float("inf")
         for position in range(1, len(self.session_table.item_counts)):
             for arm, system in enumerate(self.systems):
-                e = self.session_table.outcomes.per_item(position * arms + arm, highest, level)
+                place = position * arms + arm  # how outcomes number positions and arms together
+                e = self.session_table.outcomes.per_item(place, highest, level)
                 shown = int(self.session_table.item_counts[position, arm])
-                place = {"system": system, "position": position, "shown": shown}
-                yield place | estimate_columns(e)
+                row = {"system": system, "position": position, "shown": shown}
+                yield row | estimate_columns(e)
 
     @cached_property
     def session_p(self) -> float:
@@ -228,8 +230,8 @@ class Interleaving(Study):
         return float(self.measure(lookup.find_metric(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
-        """One value per user, and the sessions with the credit of each arm, from which slices are
-        computed.
+        """The file's units: the sessions with the credit of each arm and their slices, from which
+        slices are computed, then one value per user.
         """
         table = self.session_table
         users = UnitNames(table.users)
@@ -251,7 +253,9 @@ class Interleaving(Study):
 
     @cached_property
     def heavy(self) -> float:
-        """The share of all credit that the 10 % of users with the most credit gave."""
+        """The share of all credit that the 10 % of users with the most credit gave; NaN without
+        any credit.
+        """
         credit = np.sort(self.session_table.arms_by_user[0].whole)[::-1]
         if not credit.sum():
             return float("nan")
@@ -356,8 +360,11 @@ class Online(Shown):
         return replace(self, **changed)
 
     def sliced(self, one_slice: Slice, p: reports.InterleavingParameters) -> "Online":
-        """The studies of a slice, of the log and of the table, each read again if it has this
-        slice, else None; without planning.
+        """The studies of a slice, without planning. The log and the table of users are read again,
+        each if it has this slice; the study of an input without the slice is None.
+
+        p: the parameters, with the inputs as the user gave them; without any, the bundled log is
+        read.
         """
         budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
         readers: dict[str, Callable[..., Study]] = {"log": _read_log, "users": experiment.read}
@@ -476,6 +483,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(of_log, of_users, plan, p)
     metrics = chain.from_iterable(each.settings.metrics for each in online.studies)
+    # raises for a baseline or question that neither study can answer: both share these settings
     replace(shared, metrics=tuple(metrics)).checked(tuple(online.system_names))
     return online
 
@@ -507,10 +515,11 @@ def _read_log(
     p: reports.InterleavingParameters,
     budget: Budget,
 ) -> Interleaving:
-    """The study of a log of sessions; of the bundled one if there is none. Raises InputError for a
-    log without credit for any arm.
+    """The study of a log of sessions. Raises InputError for a log without credit for any arm.
+
+    data: the parts of the log, None for the bundled one. shared: the settings of both studies.
     """
-    if data is None:
+    if data is None:  # the bundled log needs some parameters, unless the user gives them
         data = sources.parts(SAMPLE["log"])
         p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         segments = shared.segments or ("device",)

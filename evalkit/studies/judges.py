@@ -105,7 +105,9 @@ class JudgedOutputs(Significance):
         """The labelled units of a system."""
         statistic = self.measure(self.primary, system)
         has_label = statistic.labelled
-        unit = np.arange(len(has_label)) if self.unit is None else self.unit
+        unit = self.unit
+        if unit is None:  # each unit is independent: its number stands for it
+            unit = np.arange(len(has_label))
         return LabelledScores(
             statistic.score[has_label],
             statistic.labels[has_label],
@@ -152,9 +154,10 @@ class JudgedOutputs(Significance):
         Columns: system, units and labels (how many), judge, alone with _low and _high, value with
         low and high (corrected), and three more:
 
-        weight: λ, how much of the judge's scores it takes. worth: the number of labels that would
-        tell as much without a judge. unlike: p, adjusted over the systems, of the judge scoring the
-        labelled units as high as the others, as it would if these were chosen at random.
+        weight: λ, the weight of the judge's scores in the corrected mean, 0 to 1. worth: the number
+        of labels that would give the same standard error without a judge; NaN if the error is 0.
+        unlike: p, adjusted over the systems by Holm, of the hypothesis that the judge scores
+        labelled and unlabelled units alike, as it does if units to label were drawn at random.
         """
         rows = [self._correction(name) for name in self.order]
         adjusted = multiplicity.holm([row["unlike"] for row in rows])
@@ -162,7 +165,7 @@ class JudgedOutputs(Significance):
             yield row | {"unlike": float(p)}
 
     def _correction(self, system: str) -> Row:
-        """The row of a system in `corrections`, with the unadjusted p."""
+        """The row of a system in `corrections`, with the unadjusted p as `unlike`."""
         statistic = self.measure(self.primary, system)
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
@@ -170,6 +173,8 @@ class JudgedOutputs(Significance):
         n_labels = np.array([float(statistic.n)])
         error = float(np.sqrt(plan.variance(n_labels)[0]))
         error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))
+        # the variance of the labels alone falls as 1 / labels: so many labels without a judge have
+        # the error of the corrected mean
         worth = np.nan
         if error > 0:
             worth = statistic.n * (error_alone / error) ** 2
@@ -202,11 +207,13 @@ class JudgedOutputs(Significance):
         """The judge's agreement with the oracle on the labelled units, a row for each system and
         coefficient: system, coefficient, value with low and high, n, cut (NaN without one).
 
-        agreement, kappa, ac1 and alpha are of categories, or of scores and labels that reach `cut`;
-        weighted_kappa and alpha_interval of the numbers, where a disagreement counts as its square.
+        agreement, kappa, ac1 and alpha compare categories: the values as they are, or with a cut
+        whether score and label reach `cut`. weighted_kappa and alpha_interval compare the numbers:
+        a disagreement counts as its square.
         """
         for system in self.order:
             labelled = self.labelled(system)
+            # without clusters `labelled` numbers the units, which `Ratings` does not need
             unit = None if self.unit is None else labelled.unit
             ratings = Ratings(labelled.score, labelled.label, unit)
             for name, estimate in self._coefficients(ratings).items():
@@ -215,13 +222,14 @@ class JudgedOutputs(Significance):
                 yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
     def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
-        """The coefficients of agreement by name: those of categories where there are any, with a
-        cut the scores and labels that reach it; and those of numbers where scores and labels have
-        more than two.
+        """The coefficients of agreement of one system's scores and labels, by name.
+
+        Coefficients of categories are left out for many different numbers without a cut;
+        coefficients of numbers if there are only two, as these say the same as categories.
         """
         level = self.settings.level
         categories = ratings
-        if np.isfinite(self.cut):
+        if np.isfinite(self.cut):  # 1 for a score or label that reaches the cut, else 0
             categories = ratings.cut(self.cut)
         estimates = {}
         if np.isfinite(self.cut) or self._has_categories:
@@ -245,11 +253,12 @@ class JudgedOutputs(Significance):
 
     @frame
     def judge_bias(self) -> Iterator[Row]:
-        """How far the judge lies above the oracle on the labelled units: by system, and by the
-        judge's score over all systems, whose bands end at quantiles.
+        """How far the judge lies above the oracle on the labelled units: a row for each system, for
+        several systems one for all of them, and over all systems a row for each band of the judge's
+        score.
 
-        Columns: system, score_low and score_high (of the band), labels (how many), judge and oracle
-        (means), bias with _low and _high.
+        Columns: system, score_low and score_high (the lowest and the highest score of the band, NaN
+        in the other rows), labels (how many), judge and oracle (means), bias with _low and _high.
         """
         unbanded = Interval(np.nan, np.nan)
         for system in self.order:
@@ -257,6 +266,8 @@ class JudgedOutputs(Significance):
         labelled = self.all_labelled
         if len(self.order) > 1:
             yield self._bias(ALL, labelled, unbanded)
+        # the lowest score of each band: few different scores are a band each, more are cut at
+        # quantiles, of which equal ones make one band
         edges = np.unique(labelled.score)
         if len(edges) > BANDS:
             edges = np.unique(np.quantile(labelled.score, np.arange(BANDS) / BANDS))
@@ -267,8 +278,8 @@ class JudgedOutputs(Significance):
             yield self._bias(ALL, in_band, scores_of_band)
 
     def _bias(self, system: str, labelled: LabelledScores, band: Interval) -> Row:
-        """A row of `judge_bias`. band: the lowest and the highest of these scores, NaN if they are
-        no band.
+        """A row of `judge_bias` for some labelled units. band: their lowest and highest score, or
+        NaN if the units are not those of a band.
         """
         bias = judged.mean_by_t(labelled.bias, labelled.unit).interval(self.settings.level)
         return {
@@ -290,25 +301,26 @@ class JudgedOutputs(Significance):
         """
         favours = [self._favour(first, second) for first, second in self.pairs]
         adjusted = multiplicity.holm([favour.p_value for favour in favours])
+        judge_mean = self.corrections.set_index("system")["judge"]
         for pair, favour, p in zip(self.pairs, favours, adjusted, strict=True):
             first, second = pair
-            judge = self.corrections.set_index("system")["judge"]
             yield {
                 "first": first,
                 "second": second,
                 **_prefixed(favour.interval(self.settings.level), "bias_difference"),
                 "adjusted": float(p),
-                "judge_difference": float(judge[first] - judge[second]),
+                "judge_difference": float(judge_mean[first] - judge_mean[second]),
                 "difference": self.compare(self.primary, pair).difference.value,
             }
 
     def _favour(self, first: str, second: str) -> DifferenceByT:
-        """The judge's bias for the first system less that for the second, which may be labelled on
-        the same units; t on at most the fewer of their units less 1.
+        """The judge's bias for the first system less its bias for the second, by t with the fewer
+        of both numbers of labelled units, less 1, as the most degrees of freedom.
         """
         of_first = self.labelled(first)
         of_second = self.labelled(second)
         n = min(of_first.n_units, of_second.n_units)
+        # a unit labelled for both systems has the sum of both influences: its biases are paired
         return judged.by_t(
             float(of_first.bias.mean() - of_second.bias.mean()),
             np.concatenate([of_first.bias_influence, -of_second.bias_influence]),
@@ -319,8 +331,8 @@ class JudgedOutputs(Significance):
 
     @property
     def favoured(self) -> pd.DataFrame:
-        """The pairs of `favours` whose biases differ statistically significantly, the favoured
-        system first.
+        """The rows of `favours` whose biases differ statistically significantly, turned so that the
+        judge favours the first system.
         """
         table = self.favours
         if table.empty:
@@ -335,12 +347,12 @@ class JudgedOutputs(Significance):
 
     @frame
     def labels_needed(self) -> Iterator[Row]:
-        """The labels that give an interval of the wished width, of each system and of the
-        headline's difference, whose systems are labelled on the same units; NaN if labels of all
-        units are too few.
+        """How many labels give an interval of the wished width, for each system and for the
+        headline's difference if enough units are labelled for both systems.
 
-        Columns: what (the system or difference), units, labels (as they are), width_now, width;
-        needed: how many labels with the judge; alone: without it.
+        Columns: what (the system or difference), units, labels (as they are), width_now, width (as
+        wished); needed: how many labels with the judge; alone: without a judge. Both are NaN if
+        labels of all units are too few.
         """
         for name in self.order:
             plan = self.measure(self.primary, name).plan()
@@ -350,13 +362,15 @@ class JudgedOutputs(Significance):
         first, second = self.opponents
         statistic = self.measure(self.primary, first)
         plan_of_both = statistic.plan_of_difference(self.measure(self.primary, second))
-        if plan_of_both is not None:
+        if plan_of_both is not None:  # else too few units are labelled for both
             difference = self.compare(self.primary, self.opponents).difference
             yield from self._needed(f"{first} − {second}", plan_of_both, difference)
 
     def _needed(self, what: str, plan: judged.LabelPlan, estimate: Estimate) -> Iterator[Row]:
-        """The row of an estimate in `labels_needed`; none if it has no limits. The wished width is
-        half of what it has, unless the parameter `width` states it.
+        """The row of an estimate in `labels_needed`; none if the estimate has no limits. The wished
+        width is the parameter `width`, or without it half the width that the estimate has.
+
+        what: the system or the difference, as a text. plan: how the variance depends on the labels.
         """
         width_now = estimate.high - estimate.low
         if not np.isfinite(width_now):

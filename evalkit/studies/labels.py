@@ -288,11 +288,12 @@ def of_blocks(
     design = layout_of(units=table.schema.unit, weights=data.scale is not None)
     summary = row_study.first_summary(table, first)
     measured = SummedLabels(systems, first, summary, design)
-    # the second reading follows the leader along the threshold
+    # the second reading measures the leader at each step of the threshold
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     leader = study.leading(study.ranked(values, primary), settings.baseline)
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
+    # names and samples of rows are known from the first reading
     second_summary = row_study.nameless(table).total(second)
     measured = replace(measured, second=second, second_summary=second_summary)
     fields = row_study.arguments_from_blocks(
@@ -317,22 +318,23 @@ def _numbers_of_unit(labels: int, systems: int) -> int:
 def _is_of_sums(chosen: MetricAtK) -> bool:
     """True if a metric can be computed from sums over all rows, of the predictions alone."""
     metric = chosen.base.metric
-    if metric.columns:
+    if metric.columns:  # it needs further columns
         return False
+    # the rows that count are counted once for all systems, so that they must be the same for all
     if isinstance(metric.kind, Share):
         return not metric.kind.selects_rows
     return isinstance(metric.kind, (TermsKind, Combined))
 
 
 def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
-    """The first reading of a table: what it has to count and add up for the metrics. threshold:
-    common to all labels.
+    """The first reading of a table: what it has to count and add up for the metrics. Slices have
+    the primary metric alone. threshold: common to all labels.
     """
     systems = data.table.systems
     thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
     max_units = row_study.max_single_units(data.table, settings.limits)
     metrics = [chosen.base for chosen in settings.metrics]
-    losses = dict.fromkeys(
+    losses = dict.fromkeys(  # each once
         chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)
     )
     hits: dict[str, HitsOfRows] = {}
@@ -352,7 +354,6 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
         ),
         loss_adder=label_term_adder(tuple(losses), len(systems), max_units, thresholds),
         hits=hits | {TOP: top_hits},
-        # slices have the primary metric alone
         slice_hits={label: hit for label, hit in hits.items() if label == primary.label},
         slices_losses=isinstance(kind, TermsKind),
         slices_cells=isinstance(kind, Combined),

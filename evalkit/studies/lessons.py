@@ -30,8 +30,10 @@ FOLDS = 10
 
 @framed
 def coin(flips: int = FLIPS) -> Iterator[Row]:
-    """Heads of a fair coin, a row for each number of heads: heads, chance (its probability),
-    one_sided (p for "more heads") and two_sided (p for "not fair").
+    """Heads of a fair coin, as a frame with a row for each number of heads: heads, chance (its
+    probability), one_sided (p for "more heads") and two_sided (p for "not fair").
+
+    flips: the number of tosses.
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
     [0.0547, 0.0107]
@@ -40,19 +42,21 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
         test = proportions.binomial_test(heads, flips)
         assert test.tails is not None
         chance = float(np.exp(proportions.log_binomial(heads, flips, 0.5)))
+        # upper: the probability of at least so many heads
         tests = {"one_sided": test.tails.upper, "two_sided": test.p_value}
         yield {"heads": heads, "chance": chance} | tests
 
 
 @framed
 def hundred(n: int = FEW) -> Iterator[Row]:
-    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s, and which
-    of them hold the true mean: method, sample (its number), value, low, high, covers. n: the size
-    of a sample.
+    """95% intervals of the mean from `SAMPLES` normal samples, by t and by z with the standard
+    deviation s of the sample, as a frame: method, sample (its number, from 1), value, low, high,
+    covers (whether the interval holds the true mean). n: the size of a sample.
     """
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     for i, sample in enumerate(samples, start=1):
         error = float(sample.std(ddof=1) / np.sqrt(n))
+        # t with infinitely many degrees of freedom is z
         z = intervals.t_interval(
             sample.mean(), error, n=n, level=0.95, method="z with s", freedom=np.inf
         )
@@ -86,18 +90,20 @@ def replicate() -> float:
 
 @framed
 def looks() -> Iterator[Row]:
-    """Interim analyses (looks), a row for 1, 2, 5, 10 and 20 of them: looks, rate (of errors at
-    0.05 without correction); pocock, the constant p that corrects them, and obrien_fleming, that of
-    the last one by O'Brien and Fleming.
+    """Interim analyses (looks), as a frame with a row for 1, 2, 5, 10 and 20 looks.
+
+    Columns: looks; rate, how often a true null is rejected at one of the looks if each tests at
+    0.05; pocock, the level at which each look has to test instead; obrien_fleming, the level of the
+    last look by O'Brien and Fleming, whose earlier levels are lower.
     """
     for k in (1, 2, 5, 10, 20):
-        bound = 2 * ndtr(-multiplicity.pocock(k)[0])
-        last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
+        z_of_every_look = multiplicity.pocock(k)[0]
+        z_of_last_look = multiplicity.obrien_fleming(k)[-1]
         yield {
             "looks": k,
             "rate": multiplicity.false_positive_rate(k),
-            "pocock": bound,
-            "obrien_fleming": last,
+            "pocock": 2 * ndtr(-z_of_every_look),
+            "obrien_fleming": 2 * ndtr(-z_of_last_look),
         }
 
 
@@ -229,9 +235,12 @@ def fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
 
 
 def _signed_ranks() -> Mistake:
-    """Differences of mean 0: 70% zeros, many small losses, a few large gains."""
+    """Wilcoxon's signed-rank test beside t, on differences of mean 0: 70% zeros, many small losses,
+    a few large gains.
+    """
     n = 500
     samples = np.random.default_rng(SEED + 3).choice(SKEWED_VALUES, (RUNS, n), p=SKEWED_SHARES)
+    # Wilcoxon's test is slow, and rejects nearly always: a few samples show it
     by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     setting = f"mean difference 0, skewed, n = {n}: a difference is declared"
