@@ -87,7 +87,9 @@ def find_metric(name: Any, structure: str) -> MetricAtK:
     structure: the kind of input, a key of `TABLES` such as "rankings", whose metrics are looked
     through. An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that
     `own.mean` and its like declare. Raises ParameterError for an unknown name, a cut-off that the
-    metric lacks or needs, or one below 1, and SeveralMeanings for a name of several metrics.
+    metric lacks or needs, or one below 1, and SeveralMeanings for a name of several metrics. A name
+    that begins with neg_, as scikit-learn names its scorers, stands for the error behind the
+    prefix, of which lower values are better.
 
     >>> find_metric("map", "rankings").label, find_metric("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
@@ -141,9 +143,12 @@ def _letters(name: str) -> str:
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
-    """The ways to read a name, the likeliest first, each as its lower-case letters and digits and
-    the text of its cut-off: a number in it may be a cut-off or belong to the name. Letters end with
-    @ or ^ if a number must follow. What stands behind the @ may also be a false positive rate.
+    """The ways to read a name, the likeliest first; none for a name that cannot be read.
+
+    A way is the name's lower-case letters and digits, and the text of its cut-off. The letters end
+    with @ or ^ if the metric must have a cut-off. Behind an @ stands the cut-off, or a false
+    positive rate. Any other number is first taken for a part of the name, then for a cut-off that
+    the metric must have, then for one that it may have.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -194,9 +199,11 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The metrics, with the cut-off, that a name may stand for in a structure (kind of input, a key
-    of `TABLES`): those of the name's likeliest spelling that any metric has, several if it is an
-    alias of several; empty if none has it. Raises ParameterError for a wrong cut-off.
+    """The metrics, with the cut-off, that a name may stand for.
+
+    The likeliest spelling of the name that is known decides: as the name of a metric it means this
+    metric, as an alias all metrics that have it. Without a known spelling there is none. structure:
+    the kind of input, a key of `TABLES`. Raises ParameterError for a wrong cut-off.
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
@@ -454,9 +461,12 @@ def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
 
 
 def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
-    """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5. Raises
-    ParameterError if the metric needs a k, which is None, or if it does not take this k. name: as
-    the user wrote it, for errors.
+    """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5.
+
+    k: None without one; NaN for a number that cannot be read. A metric with `kind_at` has a number
+    above 0 in place of a cut-off, which may be a fraction. `most` is the greatest number. name: as
+    the user wrote it, for errors. Raises ParameterError if the metric needs a k and gets None, or
+    if it does not take this k.
     """
     takes_any_number = metric.kind_at is not None
     if takes_any_number and (k is None or not 0 < k <= metric.most):
@@ -649,10 +659,11 @@ BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
 def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
-    """The metrics with the directions that the parameter `lower_is_better` states. Lower values of
-    the metrics that it names are better. If the user set it, higher values are better of all others
-    whose direction is not known; the word none in place of names says so of all. Otherwise an
-    unknown direction stays unknown.
+    """The metrics with the directions that the parameter `lower_is_better` states.
+
+    Lower values are better of each metric that the parameter names. If the user sets the parameter,
+    higher values are better of every other metric whose direction is unknown; its value "none"
+    names no metric. If the user does not set it, an unknown direction stays unknown.
 
     parameters: of the report. Raises ParameterError for a name that none of the metrics has, and
     for a metric whose definition says that higher is better.
@@ -679,8 +690,8 @@ def _with_direction(
     metric_at_k: MetricAtK, lower_is_better: Collection[str], default_direction: str
 ) -> MetricAtK:
     """The metric with the direction that a user stated: "low" if its label is in `lower_is_better`,
-    else `default_direction` if its direction is unknown. Raises ParameterError for a metric of
-    `lower_is_better` whose definition says that higher is better.
+    else `default_direction` if its direction is unknown; any other metric as it is. Raises
+    ParameterError for a metric of `lower_is_better` whose definition states another direction.
     """
     metric = metric_at_k.metric
     # the direction is part of its definition, unlike that of a metric of which only the name is
