@@ -690,8 +690,11 @@ def _with_direction(
     metric_at_k: MetricAtK, lower_is_better: Collection[str], default_direction: str
 ) -> MetricAtK:
     """The metric with the direction that a user stated: "low" if its label is in `lower_is_better`,
-    else `default_direction` if its direction is unknown; any other metric as it is. Raises
-    ParameterError for a metric of `lower_is_better` whose definition states another direction.
+    else `default_direction` if its direction is unknown; any other metric as it is.
+
+    lower_is_better: labels of metrics. default_direction: "high", or "unknown" if the user states
+    nothing. Raises ParameterError for a metric of `lower_is_better` whose definition states another
+    direction.
     """
     metric = metric_at_k.metric
     # the direction is part of its definition, unlike that of a metric of which only the name is

@@ -118,8 +118,9 @@ class Inputs(NamedTuple):
 
 
 def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
-    """Open all tables of the report. That of the catalogue of items is read at once, as the reader
-    of the judgements counts the judged items that it lacks.
+    """Open all tables of the report. The catalogue of items is read at once, as the reader of the
+    judgements counts the judged items that the catalogue lacks. limits: how much of a table on a
+    cluster may be read.
     """
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = sources.optional_parts(p.qrels, p.header, limits.reading)

@@ -393,7 +393,8 @@ def _aligned(
 ) -> Aligned:
     """The values of the paired rows: those that systems share, and those of each system.
 
-    columns: the values of all rows, by their names in `layout.fields`.
+    layout: the columns of the first part. system_rows: system -> its rows. columns: the values of
+    all rows, by their names in `layout.fields`.
     """
     # paired rows agree in what systems share, so that those of the first system stand for all
     first = next(iter(system_rows.values())).paired_rows
@@ -531,7 +532,8 @@ class PredictionTable:
 
         The counts would have to be the weights, or each row be repeated. A table is refused if its
         only unused column has the name of a count and whole numbers of at least 0, no column names
-        rows or is the weight, and the first rows are distinct in their other columns.
+        rows or is the weight, and the first rows are distinct in their other columns. layout: the
+        columns of the first part.
         """
         part = self.parts[0]
         columns_in_use = [column.field.column for column in layout.columns]
@@ -620,7 +622,8 @@ class PredictionTable:
     ) -> ColumnLayout:
         """The columns of a table with one column of predictions per system.
 
-        predicted: the role of these columns. wide_columns: system -> its column.
+        roles: as in `layout_per_system`. predicted: the role of the columns of predictions.
+        wide_columns: system -> its column of predictions.
         """
         required = [role.name for role in roles if role.required and role is not predicted]
         columns = self.mappings[part].resolve(required, [role.name for role in roles])
@@ -726,7 +729,8 @@ def _rows_of_systems(
 
     In a wide table each row belongs to every system; the rows of a long table are paired by id.
     Without ids a long table can have only one system, whose rows stay in their order. requested:
-    empty for all systems. id: the ids of the rows; None without a column of ids.
+    empty for all systems. layout: the columns of the first part. id: the ids of the rows; None
+    without a column of ids.
     """
     if layout.systems:  # of a wide table, whose layout has only the requested ones
         all_rows = np.arange(len(rows))

@@ -350,10 +350,10 @@ class OutcomeTable(PredictionTable):
         return ColumnLayout(tuple(columns))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
-        """The layout, extended by each system's column of decisions.
+        """The layout of a binary table, extended by each system's column of decisions.
 
-        That is the column that the user names; else the column that is named as decisions, if every
-        system has exactly one. Without such columns the layout stays as it is.
+        The column of decisions is the one that the user names; else the one whose name says that it
+        holds decisions, if every system has exactly one. Otherwise the layout stays as it is.
         """
         chosen = self.columns.get("predicted")
         # only a column that the user names must have no empty cell

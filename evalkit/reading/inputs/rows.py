@@ -575,11 +575,14 @@ def _refuse_attributes(
     part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
 ) -> None:
     """Raise ParameterError for a segment or unit that has one value per row, not per query: the
-    column of the system, item, score, rank or grade. columns: role -> column of the run.
+    column of the system, item, score, rank or grade.
+
+    columns: role -> column of the run. attributes: the columns of segments and unit.
     """
     for role in ("system", "item", "score", "rank", "grade"):
         # other names of a system, such as model, may be those of segments
         usual: Sequence[str] = ("system",) if role == "system" else column_roles.SYNONYMS[role]
+        # a role without a column may have lost it to the segment, and is known by its usual names
         names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"

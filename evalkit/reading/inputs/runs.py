@@ -145,8 +145,8 @@ def rankings_of(ranked: RankingInput) -> Runs:
 def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
     """The rankings of all systems, from all rows, which are a single shard.
 
-    The shard is measured without asks: `Runs` keeps the rankings, from which each value is computed
-    when it is needed.
+    build: made from all rows of `ranked`. The shard is measured without asks: `Runs` keeps the
+    rankings, from which each value is computed when it is needed.
     """
     names = build.systems()
     systems = build.rankings(names)
@@ -255,7 +255,8 @@ def _refuse_other_queries(
     """Raise InputError for a system that returns no judged query, or no judged item, and for a
     table of queries without a judged one.
 
-    accounts: system -> the account of all shards. judged: a judged query, for the message.
+    accounts: system -> the account of all shards. judged: a judged query, for the message. ranked:
+    the input of the shards.
     """
     for name, account in accounts.items():
         if not account.used:  # none of its rows belongs to a judged query
@@ -535,12 +536,15 @@ class Build:
         )
 
     def _unjudged_queries(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
-        """System -> the first query that it returns, of the systems that return no judged one."""
+        """System -> the first query that it returns, of the systems that return no judged one.
+
+        accounts: system -> how its rows were used.
+        """
         queries = {}
         for name, account in accounts.items():
             if account.rows and not account.used:
                 code = np.flatnonzero(self._systems.names == name)[0]
-                row = int((self._systems.code == code).argmax())
+                row = int((self._systems.code == code).argmax())  # the first one of the system
                 queries[name] = self._queries.names[self._queries.run[row]]
         return queries
 
@@ -751,7 +755,10 @@ class Build:
         return is_judged
 
     def _lists_of(self, name: str, lists: Lists) -> Lists:
-        """One system's list of every query, from the lists of all systems in sequence."""
+        """One system's list of every query, from the lists of all systems in sequence.
+
+        name: of the system. lists: system by system the list of every query, also empty ones.
+        """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)
         if len(codes):

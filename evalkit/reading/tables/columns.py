@@ -372,8 +372,10 @@ def listed(
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
-    """The requested ones of these systems, all if none is requested. Raises ParameterError for one
-    that does not exist.
+    """The requested systems in the order of `names`; all if none is requested. Raises
+    ParameterError for one that does not exist.
+
+    names: the systems of the input.
     """
     unknown = [name for name in requested if name not in names]
     if unknown:
@@ -391,7 +393,8 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
     """Raise InputError for names of systems that mean "no name", or that differ only in case or
     blanks.
 
-    named: the parameter by which the user can name the systems instead, for the message.
+    column: the column of systems, for the message. named: the parameter by which the user can name
+    the systems instead, for the message.
     """
     first_name = dict[str, str]()  # a name in small letters -> the first name that is written so
     for name in names:
