@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Made = TypeVar("Made")
-ATTRIBUTES = ("segments", "groups", "slices")  # they name columns, or are these themselves
+# they name columns of the table; beside labels and predictions in memory they may be the columns
+ATTRIBUTES = ("segments", "groups", "slices")
 POSITIONAL = 2  # tables that `read` takes without their name
 BY_POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 BY_NAME = inspect.Parameter.KEYWORD_ONLY
@@ -153,8 +154,9 @@ class Parameters:
         """Return the parameters, read from raw values.
 
         raw: name -> value, as the user gives it; parameters that are not in it have their default.
-        Raises ParameterError for unknown names, or one for all invalid values; None is invalid
-        unless it is the default.
+        A value that equals the default counts as not given. Raises ParameterError for unknown
+        names, for segments, groups or slices that are values beside a table, which must be its
+        columns, or one error for all invalid values; None is invalid unless it is the default.
         """
         entries = cls.declared()
         if not raw.keys() <= entries.keys():
@@ -180,7 +182,7 @@ class Parameters:
 
         changed: the raw values that are not the default; `unit`, `segments`, `groups` and `slices`
         may be arrays too, and are replaced by their names. Raises ParameterError if there is a
-        table too, as `Arrays.from_arguments`, and for invalid values.
+        table too, if labels or all predictions are missing, and for invalid values.
         """
         arrays = {name: changed[name] for name in cls.arguments() if name in changed}
         if "preds" in changed:
@@ -191,7 +193,7 @@ class Parameters:
                 changed[name] = list(columns)
                 further_columns |= columns
         unit = changed.get("unit")
-        if hasattr(unit, "__len__") and not isinstance(unit, str):
+        if hasattr(unit, "__len__") and not isinstance(unit, str):  # one value per row, no name
             unit_name = str(getattr(unit, "name", None) or "unit")
             changed["unit"] = unit_name
             further_columns[unit_name] = unit
@@ -302,7 +304,8 @@ class Arrays:
 
 def _columns_of_attribute(parameter: str, values: Columns) -> dict[str, Columns]:
     """Name -> values of segments, groups or slices that are given as a series, an array, a frame or
-    a dict of these; empty for names of columns.
+    a dict of these; empty for names of columns. parameter: which of the three it is; an array
+    without a name is called after it, such as segment.
     """
     if isinstance(values, Mapping):
         return dict(with_text_keys(parameter, values))
@@ -362,8 +365,8 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
 
 
 def _study(study_of: Callable[[Any], Made], p: Any) -> Made:
-    """The study of the parameters `p`. Raises InputError or ParameterError alone, and none of their
-    subclasses: who catches errors of input knows these two names.
+    """The study of the parameters `p`, which `study_of` makes. Raises InputError or ParameterError
+    alone, and none of their subclasses: who catches errors of input knows these two names.
     """
     try:
         return study_of(p)
@@ -384,21 +387,23 @@ def _arguments_by_parameter(
     data: tuple[object, ...],
     keywords: dict[str, object],
 ) -> dict[str, object]:
-    """The arguments of a call of `read` by the names of the parameters.
+    """The arguments of a call of `read` by the names of the parameters; only those that are given.
 
-    data: the arguments by position: tables, or labels and predictions as the metrics of
-    scikit-learn take them. keywords: those by name, which may be a name of another library. Raises
-    ArgumentError for an unknown name, and for too many arguments by position.
+    report, signature: the parameters of the report, and the signature of its `read`. data: the
+    arguments by position: tables, or labels and predictions as the metrics of scikit-learn take
+    them. keywords: the arguments by name; the names may be those of another library, such as y_prob
+    for y_score. Raises ArgumentError for an unknown name, and for too many arguments by position.
     """
     arguments = signature.parameters
-    # as other libraries call an argument, such as y_prob for y_score
     spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
-    # two spellings of one parameter stay, so that one of them is refused as unknown
+    # The names stay as the user wrote them if they end in an error, which names them: if two are
+    # spellings of one parameter, or if a name is unknown even so
     if len(spelled) == len(keywords) and spelled.keys() <= arguments.keys():
         keywords = spelled
     for name in keywords:
         if name not in arguments:
             raise _unknown_argument(report, name)
+    # the names of the first two arguments for arrays; none in a report that takes only tables
     labels_and_predictions = list(report.arguments())[:2]
     # two arrays by position are labels and predictions; if the first is a path, they are tables
     is_of_arrays = len(data) == len(labels_and_predictions) == 2
@@ -908,15 +913,19 @@ class InterleavingParameters(Compared, Resources):
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, object]) -> Self:
-        """As of every report; the values of the arms of an A/B test, two arrays or lists (control
-        and treatment) or a dict of them by arm, become a table of users.
+        """Return the parameters, read from raw values as those of every report.
+
+        The values of the users of an A/B test may be given without a table: as two arrays or lists
+        by position, of control and treatment, or as a dict of them by arm. A table of users is made
+        of them.
         """
         preds = raw.get("preds")
         arms = preds if isinstance(preds, Mapping) else {}
         if _is_array(preds) and _is_array(raw.get("users")):
             arms = {"control": preds, "treatment": raw["users"]}
-        if not (len(arms) > 1 and all(map(_is_array, arms.values()))):
+        if not (len(arms) > 1 and all(map(_is_array, arms.values()))):  # tables, or the sample
             return super().from_raw(raw)
+        # a dict of columns is a table: its keys are names of columns, and all are equally long
         sizes = {len(values) for values in arms.values()}
         has_columns = not COLUMNS_OF_USERS.isdisjoint(arms)
         if arms is preds and has_columns and len(sizes) == 1:

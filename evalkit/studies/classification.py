@@ -101,7 +101,7 @@ def _study_of_blocks(
 
 def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
     """The input as a table of predictions that is not read yet, with the parameters about its
-    columns.
+    columns; its slices are not among them. limits: how much of a table on a cluster may be read.
     """
     return OutcomeTable(
         sources.parts(p.preds, p.header, limits.reading),

@@ -118,8 +118,9 @@ class Inputs(NamedTuple):
 
 
 def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
-    """Open all tables of the report. That of the catalogue of items is read at once, as the reader
-    of the judgements counts the judged items that it lacks.
+    """Open all tables of the report. The catalogue of items is read at once, as the reader of the
+    judgements counts the judged items that the catalogue lacks. limits: how much of a table on a
+    cluster may be read.
     """
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = sources.optional_parts(p.qrels, p.header, limits.reading)
@@ -136,8 +137,12 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
-    """The questions about the rankings whose answers the page needs; they are asked while the input
-    is read, as the lists do not all stay in memory.
+    """The questions about the rankings whose answers the page needs, each once. They are asked
+    while the input is read, as its lists may not all stay in memory.
+
+    Each answer is one value per query: facts of the list, the ceiling and the value of each metric,
+    its value in the worst and the best order of ties where that changes it, and the points of the
+    curves: the primary metric by cut-off, also at 1, and precision by recall.
 
     cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
     """

@@ -76,8 +76,11 @@ def budget(
     spill: Path | None = None,
     reading: Reading = USUAL.reading,
 ) -> Budget:
-    """The budget with these resources; None means half of the machine's memory, all its processors,
-    its temporary folder.
+    """The budget with these resources.
+
+    memory: in bytes; None for half of the machine's memory, or `LEAST_MEMORY` if that is more.
+    threads: None for all processors. spill: the folder for what does not fit into memory; None for
+    the temporary folder. reading: how many rows are read into memory.
     """
     return Budget(
         memory=memory or max(LEAST_MEMORY, available() // 2),

@@ -343,10 +343,10 @@ def read(
     """Read all parts and pair the rows of the systems by their ids.
 
     layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
-    the column of clusters, None without one. optional: attributes that are left out if systems have
-    different values of them. Raises InputError, naming file, column, row and value,
-    for empty or non-finite values, an id that a system has twice, several systems without an id,
-    shared values that differ between systems, and rows without a unit.
+    the column of clusters, which is one of the attributes; None without one. optional: attributes
+    that are left out if systems have different values of them. Raises InputError, naming file,
+    column, row and value, for empty or non-finite values, an id that a system has twice, several
+    systems without an id, shared values that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]  # all parts have the same roles
@@ -361,6 +361,7 @@ def read(
         refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
+        # an empty cell has become the text NONE; all of these rows would be one cluster
         empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
@@ -392,7 +393,8 @@ def _aligned(
 ) -> Aligned:
     """The values of the paired rows: those that systems share, and those of each system.
 
-    columns: the values of all rows, by their names in `layout.fields`.
+    layout: the columns of the first part. system_rows: system -> its rows. columns: the values of
+    all rows, by their names in `layout.fields`.
     """
     # paired rows agree in what systems share, so that those of the first system stand for all
     first = next(iter(system_rows.values())).paired_rows
@@ -437,8 +439,9 @@ class PredictionTable:
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
-        """Part -> the columns that could have each role; columns of segments, units and metrics
-        have no role. Raises ParameterError if the user names a column for an unknown role.
+        """Part -> the columns that could have each role. Columns of segments, groups, units and
+        metrics have no role, unless the user names one for it. Raises ParameterError if the user
+        names a column for an unknown role.
         """
         names = [role.name for role in self.roles]
         if self.columns:
@@ -454,7 +457,7 @@ class PredictionTable:
                 self.columns,
                 part.name,
                 other_uses=other_uses,
-                required_columns=other_uses,
+                required_columns=other_uses,  # every one of them must be in the part
             )
         return mappings
 
@@ -471,7 +474,7 @@ class PredictionTable:
         mapping = self.mappings[part]
         predicted = next(role.name for role in self.roles if role.per_system)
         has_predictions = predicted in mapping.columns
-        if not has_predictions:  # a wide table has a column for each system
+        if not has_predictions:  # it may be a wide table, which has a column for each system
             systems = columns_of_systems(part.columns, predicted, self.systems, part.name)
             has_predictions = bool(systems)
         truth = {role.name for role in self.roles if role.required and not role.per_system}
@@ -508,8 +511,11 @@ class PredictionTable:
 
     @cached_property
     def layouts(self) -> list[ColumnLayout]:
-        """The columns of each part that are read. Raises one InputError for all columns of a part
-        that are missing or could have the same role.
+        """The columns of each part that are read: those that the cells of a part propose if the
+        names do not suffice (`proposal`), else those that the names say (`layout`).
+
+        Raises one InputError for all columns of a part that are missing or could have the same
+        role, and InputError for parts with other columns than the first and for counted rows.
         """
         proposal = self.proposal
         if proposal is None:
@@ -522,8 +528,12 @@ class PredictionTable:
         return layouts
 
     def _refuse_counted_rows(self, layout: ColumnLayout) -> None:
-        """Raise InputError for a table of distinct rows with their counts, which would have to be
-        the weights: its only unused column is a count by name, and no column names rows.
+        """Raise InputError for a table that holds each distinct row once, beside a count of it.
+
+        The counts would have to be the weights, or each row be repeated. A table is refused if its
+        only unused column has the name of a count and whole numbers of at least 0, no column names
+        rows or is the weight, and the first rows are distinct in their other columns. layout: the
+        columns of the first part.
         """
         part = self.parts[0]
         columns_in_use = [column.field.column for column in layout.columns]
@@ -573,8 +583,11 @@ class PredictionTable:
         return self.layout_per_system(part, self.roles)
 
     def layout_per_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
-        """The columns of a part in which each system has one prediction per row: of a long table,
-        with one column of predictions, or of a wide table, with one such column per system.
+        """The columns of a part in which each system has one prediction per row.
+
+        A table is long if a column could be that of the predictions by its name. Else it is wide if
+        columns are called ROLE_SYSTEM, such as score_a, or are those that the user names as
+        systems. Else the layout of a long table says in an error what is missing.
 
         roles: those that the report declares. Of the roles that each system has, the first must
         have a column; a further one is read if every system has it. Raises one InputError for all
@@ -609,7 +622,8 @@ class PredictionTable:
     ) -> ColumnLayout:
         """The columns of a table with one column of predictions per system.
 
-        predicted: the role of these columns. wide_columns: system -> its column.
+        roles: as in `layout_per_system`. predicted: the role of the columns of predictions.
+        wide_columns: system -> its column of predictions.
         """
         required = [role.name for role in roles if role.required and role is not predicted]
         columns = self.mappings[part].resolve(required, [role.name for role in roles])
@@ -711,10 +725,12 @@ DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of
 def _rows_of_systems(
     rows: CheckedTable, layout: ColumnLayout, requested: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
-    """System -> its rows, of each requested system. requested: empty for all systems. id: None
-    without a column of ids.
+    """System -> its rows, of each requested system.
 
     In a wide table each row belongs to every system; the rows of a long table are paired by id.
+    Without ids a long table can have only one system, whose rows stay in their order. requested:
+    empty for all systems. layout: the columns of the first part. id: the ids of the rows; None
+    without a column of ids.
     """
     if layout.systems:  # of a wide table, whose layout has only the requested ones
         all_rows = np.arange(len(rows))
@@ -728,6 +744,7 @@ def _rows_of_systems(
     paired_rows = list(rows_of_system.values())
     if id is not None:
         paired_rows = _paired_by_id(rows, layout, id, rows_of_system)
+    # number 0: all systems of a long table have the same column
     return {
         name: SystemRows(0, rows_of_system[name], pairs)
         for name, pairs in zip(chosen, paired_rows, strict=True)

@@ -99,22 +99,24 @@ class ListedItems:
         return table.encode_sorted(items_of_rows(self.runs.item, rows))[0]
 
     def refuse_collisions(
-        self, rows: ListRows, numbers: Ints, other_listed: ListRows, other_numbers: Ints
+        self, listed: ListRows, numbers: Ints, other_listed: ListRows, other_numbers: Ints
     ) -> None:
-        """Raise `Collision` if rows with equal hashes have different items.
+        """Raise `Collision` if rows with equal hashes have different items; never if items are
+        compared by their ids.
 
-        numbers: those of some rows. other_numbers: for each of them, that of a row of
-        `other_listed` with the same hash.
+        listed: runs or judgements. numbers: the numbers of some of their rows. other_listed: the
+        runs or judgements that these rows were found in. other_numbers: for each of `numbers`, the
+        number of a row of `other_listed` with the same hash.
         """
         if self.exact:
             return
-        if rows is other_listed:  # a row has the same item as itself
+        if listed is other_listed:  # a row has the same item as itself
             is_other = numbers != other_numbers
             numbers = numbers[is_other]
             other_numbers = other_numbers[is_other]
         if not len(numbers):
             return
-        items = items_of_rows(rows.item, numbers)
+        items = items_of_rows(listed.item, numbers)
         if not items.equals(items_of_rows(other_listed.item, other_numbers)):
             raise Collision
 
@@ -230,13 +232,15 @@ class RankGaps(NamedTuple):
 
 
 def rank_gaps(lists: Lists) -> RankGaps:
-    """Count the lists that lack ranks."""
+    """Count the lists that lack ranks: the first one (late), or one between their first and last
+    (gaps).
+    """
     if lists.position is None:  # the rank of a row is its number in the list
         return RankGaps(0, 0)
     has_rows = lists.length > 0
     first_rank = lists.position[lists.offset[:-1][has_rows]]
-    ranks = lists.depth[has_rows] - first_rank + 1  # from the first to the last one
-    has_gap = ranks > lists.length[has_rows]
+    last_rank = lists.depth[has_rows]
+    has_gap = last_rank - first_rank + 1 > lists.length[has_rows]  # more ranks than rows
     return RankGaps(late=int((first_rank > 1).sum()), gaps=int(has_gap.sum()))
 
 

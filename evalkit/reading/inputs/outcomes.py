@@ -66,7 +66,7 @@ ROLES = (
 NAMES = tuple(role.name for role in ROLES)
 WORDS_OF_DECISIONS = usual("decisions")["columns"]  # such as predicted
 # the roles of two classes; their decisions are found beside the scores, if there are any
-BINARY = tuple(role for role in ROLES if role.name != "predicted")
+BINARY_ROLES = tuple(role for role in ROLES if role.name != "predicted")
 
 
 # What rows are, and what systems say of them ------------------------------------------------------
@@ -214,7 +214,8 @@ class OutcomeTable(PredictionTable):
     @cached_property
     def kind(self) -> str:
         """The kind of outcomes in the columns: binary, multi-class or multi-label. The user's
-        choice comes first, then what the cells of the columns say, then their names.
+        choice comes first, then what the cells of the columns say, then their names, of the first
+        part. Raises InputError if several columns could have a role.
         """
         if self.requested_kind is not None:
             return self.requested_kind
@@ -222,14 +223,15 @@ class OutcomeTable(PredictionTable):
             return self.proposal.kind
         part = self.parts[0]
         roles = self.mappings[part].resolve()
-        # y_true has the role of the label, unless p_true makes a label called "true" of it
+        # Columns y_<label> and p_<label> make a table of several labels. But y_true beside p_true
+        # is no label called "true" if it has the role of the label
         if label_columns(part) - set(roles.values()):
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
         if "predicted" in roles or len(class_score_columns(part)) > 1:
             return "multi-class"
-        return "binary"
+        return "binary"  # its layout then says which columns are missing
 
     @property
     def names_suffice(self) -> bool:
@@ -238,12 +240,13 @@ class OutcomeTable(PredictionTable):
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        if self.requested_kind == "multi-label" or label_columns(part):
+        if self.requested_kind == "multi-label" or label_columns(part):  # only y_ and p_ count
             return True
         may_be_several_classes = self.requested_kind != "binary"
         if may_be_several_classes and len(class_score_columns(part)) > 1:
             return bool(mapping.missing_columns) or "label" in mapping.columns
-        # columns of predicted classes are not scores, whatever they are called
+        # the columns that the user names as systems seem to be scores by their names; if their
+        # cells hold classes, the proposal, which looks at cells, must say what they are
         if self.systems and may_be_several_classes and self._systems_are_classes:
             return False
         return super().names_suffice or "predicted" in self.columns
@@ -286,23 +289,25 @@ class OutcomeTable(PredictionTable):
     def layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of a part that are read, which depend on the kind of outcomes."""
         if self.kind == "binary":
+            # a table whose columns of classes are not recognised counts as binary
             self._refuse_unnamed_classes(part)
-            return self.layout_per_system(part, BINARY)
+            return self.layout_per_system(part, BINARY_ROLES)
         if self.kind == "multi-label":
             return self._label_layout(part)
         return self._class_layout(part)
 
     def _refuse_unnamed_classes(self, part: parts.InputPart) -> None:
-        """Raise InputError for columns that hold probabilities of classes, but are not called after
-        the labels.
+        """Raise InputError for columns that hold probabilities of classes, as they sum to 1, but
+        are not called after the labels, so that each could be taken for the scores of a system.
         """
         predictions = [name for name in part.columns if says_prediction(snake_case(name))]
-        if len(predictions) < LEAST_CLASSES:  # so that no cell need be looked at
+        # two such columns could be those of two systems; no cell need be looked at
+        if len(predictions) < LEAST_CLASSES:
             return
         sample = self.sample_of(part)
         probabilities = probabilities_of_classes(sample)
         labels = sample.named("label")
-        if not probabilities or len(labels) != 1:
+        if not probabilities or len(labels) != 1:  # the error names one column of labels
             return
         names = [column.name for column in probabilities]
         classes = _in_order(set(labels[0].labels))
@@ -345,10 +350,10 @@ class OutcomeTable(PredictionTable):
         return ColumnLayout(tuple(columns))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
-        """The layout, extended by each system's column of decisions.
+        """The layout of a binary table, extended by each system's column of decisions.
 
-        That is the column that the user names; else the column that is named as decisions, if every
-        system has exactly one. Without such columns the layout stays as it is.
+        The column of decisions is the one that the user names; else the one whose name says that it
+        holds decisions, if every system has exactly one. Otherwise the layout stays as it is.
         """
         chosen = self.columns.get("predicted")
         # only a column that the user names must have no empty cell
@@ -524,9 +529,9 @@ def _binary(
     part: parts.InputPart,
     decision_column: str | None = None,
 ) -> Outcomes:
-    """The outcomes of two classes.
+    """The outcomes of two classes, with the decisions beside the scores if all can be read.
 
-    positive: the positive label as the user names it, None if it is not named. part: the first
+    positive: the positive label, None if neither the user nor the cells say it. part: the first
     part, for errors. decision_column: the column of decisions that the user names. Raises
     InputError for a third label, for scores that are the confidence in predicted classes, and for
     decisions that are none of the two labels; ParameterError if it is unclear which label is
@@ -547,7 +552,7 @@ def _binary(
     outcomes = Outcomes(rows, "binary", classes, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
         return replace(outcomes, unused_decisions=named_as_decisions(rows.unused_columns))
-    if decision_column:  # the user wants it, so that no text in it is left aside
+    if decision_column:  # the user names it: it must be readable, and is not left out in silence
         _refuse_decisions_for_no_label(outcomes, decision_column)
     return _with_decisions_if_readable(outcomes)
 
@@ -703,17 +708,19 @@ def _positive_label(names: Sequence[str], requested: str | None, where: str, col
     """The positive one of at most two labels.
 
     That is the one that the user requests; if none is requested, the usual one of labels that are
-    0 and 1, -1 and 1, false and true, or no and yes. where, column: the file or table and the
-    column, for errors. Raises ParameterError if there is no such label, or if either label could be
-    the positive one.
+    0 and 1, -1 and 1, false and true, or no and yes. names: the labels of the table, in the order
+    of texts. where, column: the file or table and the column, for errors. Raises ParameterError if
+    neither of two labels is the requested one, UnclearPositive if none is requested and either
+    label could be the positive one.
     """
     if requested is not None:
         label = canonical_label(requested)
-        # of a single label, it may be that no row is positive
+        # a single label may be the negative one, of a table without positive rows
         if label not in names and len(names) == 2:
             has = ", ".join(map(repr, names))
             message = f"positive: {column} has no label {requested!r}, it has {has}"
-            if label in [name.lstrip("0") for name in names]:  # 7 of the label 007
+            # the user wrote 007, of which papermill makes the number 7 if it comes by -p
+            if label in [name.lstrip("0") for name in names]:
                 message += "; papermill keeps the zeros of a text given by -r"
             raise ParameterError(message)
         return label

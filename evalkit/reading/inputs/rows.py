@@ -81,13 +81,16 @@ class ListPart(NamedTuple):
 
     @property
     def printed_columns(self) -> dict[str, str]:
-        """Role -> column as the page prints it; TREC files have no columns to choose from."""
+        """Role -> column as the page prints it. None is printed of a TREC run, which has no columns
+        to choose from; of other TREC text the number of each field.
+        """
         if self.part.layout is trec.RUN:
             return {}
         if self.part.layout:
             return {name: f"field {i}" for i, name in enumerate(self.part.columns, start=1)}
+        # roles of several words, such as "score a" and "attribute country", are printed elsewhere
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
-        if None not in self.scores:
+        if None not in self.scores:  # a wide table: all its columns of scores have one role here
             columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
         if "score" in self.fields and "rank" in self.part.columns:
             columns["not used"] = "rank"
@@ -106,8 +109,8 @@ class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
 
     A block has the rows of a part; of a wide table those of one system. Each list has one element
-    per block: Arrow text, or an array of doubles. system: the column of systems, or an
-    `OnlySystem`. score: the negated rank if rows have no score.
+    per block: Arrow text, or an array of doubles; None for a column that the block lacks. system:
+    the column of systems, or an `OnlySystem`. score: the negated rank if rows have no score.
     rank_is_position: True for each row whose rank is its place in the list. attributes: name of a
     column -> its texts. stretches: the part of each block, and its number of rows. columns: role ->
     column, as the page prints it.
@@ -141,7 +144,7 @@ class ListRows:
             is_rank = role == "rank"
             if is_rank:  # the lowest rank is the best one
                 score = -columns[role]
-            name = piece.system_name if system is None else system
+            name = piece.system_name if system is None else system  # None: not a wide table
             self.system.append(OnlySystem(name, rows) if systems is None else systems)
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
@@ -338,7 +341,9 @@ class RankingInput:
 
     def _run_part(self, part: InputPart, name: str) -> ListPart:
         """A run with its columns by role; with those of segments and unit if there is no table of
-        queries to hold them. name: what its system is called if no column says it.
+        queries to hold them. Raises InputError for a part of judgements.
+
+        name: what the system of the run is called if no column says it.
         """
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
@@ -365,13 +370,18 @@ class RankingInput:
         return ListPart(RUN, part, fields, scores, name)
 
     def _columns_of_run(self, part: InputPart) -> "RunColumns":
-        """The columns of a run by their names, or by their cells if names do not say it."""
+        """The columns of a run by their names, or by their cells if names do not say it.
+
+        Raises InputError for roles without a column, for a second column that could be the query or
+        the grade, and for distances in place of scores.
+        """
         mapping = self._mapping(part)
         proposal = self._proposal(part, mapping)
         if proposal is None:
             scores = _score_columns(part, mapping.columns, self.options.systems)
             by_role = self._resolve(part, mapping, [] if scores else [ORDER])
         else:
+            # system -> role -> column; the key None has the columns of a long table
             predictions = proposal.predictions
             scores = {system: columns["score"] for system, columns in predictions.items() if system}
             by_role = {**proposal.columns, **predictions.get(None, {})}
@@ -380,8 +390,8 @@ class RankingInput:
         return RunColumns(by_role, scores)
 
     def _refuse_two_roles(self, part: InputPart, columns: Mapping[str, str]) -> None:
-        """Raise InputError if an unused column could as well be the query, or the grade, and would
-        give other lists, or other grades. columns: role -> column.
+        """Raise InputError if an unused column could be the query or the grade as well as the
+        column that has the role, and would give other lists or grades. columns: role -> column.
         """
         if part.layout:  # TREC text has no further columns
             return
@@ -417,9 +427,10 @@ class RankingInput:
             )
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
-        """How a run is read by the cells of its columns; None if names alone say it, or if no
-        column or several could have a role.
+        """How a run is read by the cells of its columns; None if the names alone say it, or if the
+        cells leave a role without a column or with several. mapping: the columns by their names.
         """
+        # TREC text needs no names; a column that the user names and that is missing is an error
         if part.layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
@@ -435,14 +446,18 @@ class RankingInput:
         return proposal if proposal.is_complete else None
 
     def _mapping(self, part: InputPart) -> RoleMapping:
-        """The columns of a run by role; one may be the query and the unit or a segment at once."""
+        """The columns of a run by role, according to their names. A column may be the query and
+        also the unit or a segment; any other column of an attribute has no role.
+        """
         roles = [role for role in RULES if self.has_grades or role != "grade"]
         chosen = self._chosen_columns(part, roles)
         attributes = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
+        # a column called query is the query, also if it is the unit
         other_uses = [name for name in attributes if name not in SURELY_QUERIES]
         free = [name for name in part.columns if name not in other_uses]
         if not column_roles.columns_called("query", free):
-            # such as user_id, if users are both the queries and the units
+            # no column is left to be the query: it may be one of the attributes, such as user_id if
+            # users are both the queries and the units
             queries = column_roles.SYNONYMS["query"]
             other_uses = [name for name in other_uses if name not in queries]
         return column_roles.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
@@ -450,8 +465,10 @@ class RankingInput:
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
-        """Role -> column. Raises InputError for roles without a column. order: the roles of which
-        one must be there, as the lists of a long table have no other order.
+        """Role -> column of a run. Raises InputError for roles without a column.
+
+        mapping: the columns by their names. order: the roles of which one must have a column, as it
+        orders the lists of a long table; empty for a wide table, whose columns of scores do so.
         """
         needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
         lacks_grade = mapping.missing_roles(needed) == [("grade",)]
@@ -463,6 +480,7 @@ class RankingInput:
         try:
             return mapping.resolve(needed, per_system_role="score")
         except column_roles.MissingColumn:
+            # a list in a cell is a likelier cause than a missing column
             if of_lists := columns_of_lists(part):
                 listed = column_roles.listed(map(repr, of_lists))
                 raise refused(part.name, "lists_in_cells", columns=listed) from None
@@ -473,6 +491,7 @@ class RankingInput:
         none.
         """
         pieces = [self._judgements_part(part) for part in self.judged or ()]
+        # `_judgements_part` gives a part without grades a column of that name
         graded = [piece for piece in pieces if piece.fields["grade"].column != ALL_RELEVANT]
         ungraded = [piece for piece in pieces if piece not in graded]
         if graded and ungraded:
@@ -556,11 +575,14 @@ def _refuse_attributes(
     part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
 ) -> None:
     """Raise ParameterError for a segment or unit that has one value per row, not per query: the
-    column of the system, item, score, rank or grade. columns: role -> column of the run.
+    column of the system, item, score, rank or grade.
+
+    columns: role -> column of the run. attributes: the columns of segments and unit.
     """
     for role in ("system", "item", "score", "rank", "grade"):
         # other names of a system, such as model, may be those of segments
         usual: Sequence[str] = ("system",) if role == "system" else column_roles.SYNONYMS[role]
+        # a role without a column may have lost it to the segment, and is known by its usual names
         names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
         for name in names.intersection(attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
@@ -624,7 +646,11 @@ def is_of_whole_scores(part: InputPart) -> bool:
 
 
 def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
-    """Raise InputError for a score that is called a distance, or that rises with the rank."""
+    """Raise InputError for a score that is called a distance, or that rises with the rank, as only
+    a score that is lower for better items does.
+
+    columns: role -> column; a table without a column of scores is not refused.
+    """
     score = columns.get("score", "")
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
@@ -635,7 +661,7 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     ranks = [column.numbers for column in sampled.named("rank")]
     samples = {column.name: column for column in sampled.columns}
     scores = samples[score].numbers
-    if scores is None or len(ranks) != 1 or ranks[0] is None:
+    if scores is None or len(ranks) != 1 or ranks[0] is None:  # not one column of numbers each
         return
     lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
     number_of_list = np.unique(list(map(str, zip(*lists, strict=True))), return_inverse=True)[1]
@@ -656,16 +682,17 @@ def _rises_with_rank(scores: Floats, ranks: Floats, number_of_list: Ints) -> boo
 def _score_columns(
     part: InputPart, roles: Mapping[str, str], systems: Sequence[str]
 ) -> dict[str, str]:
-    """System -> its column of scores, in a wide table; empty for a long one.
+    """System -> its column of scores, in a wide table; empty for a long one, and for TREC text.
 
     roles: role -> column, of the roles that names of columns say. systems: those that the user
-    names; empty for all.
+    names; empty for all. Raises InputError for a table that is long and wide at once.
     """
     if part.layout:
         return {}
     _refuse_two_forms(part, roles, systems)
     are_columns = bool(systems) and set(systems) <= set(part.columns)
-    # a single column of scores makes the table long, unless the user names columns as systems
+    # A column called score makes the table long, unless the user names columns as systems; with
+    # a column of systems it is long in any case
     if "score" in roles and ("system" in roles or not are_columns):
         return {}
     return columns_of_systems(part.columns, "score", systems, part.name)

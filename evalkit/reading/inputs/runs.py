@@ -143,7 +143,11 @@ def rankings_of(ranked: RankingInput) -> Runs:
 
 
 def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
-    """The rankings of all systems, from all rows, which are a single shard."""
+    """The rankings of all systems, from all rows, which are a single shard.
+
+    build: made from all rows of `ranked`. The shard is measured without asks: `Runs` keeps the
+    rankings, from which each value is computed when it is needed.
+    """
     names = build.systems()
     systems = build.rankings(names)
     rankings = {name: system.rankings for name, system in systems.items()}
@@ -151,7 +155,8 @@ def _runs_of_all_rows(build: "Build", ranked: RankingInput) -> Runs:
     for rows in build.parts:
         sources += rows.sources
     top = max(of_system.top_grade for of_system in rankings.values())
-    runs = combine_shards([build.measured(systems)], ranked, (), build.run.columns, sources, top)
+    only_shard = build.measured(systems)
+    runs = combine_shards([only_shard], ranked, (), build.run.columns, sources, top)
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
 
 
@@ -163,17 +168,20 @@ def combine_shards(
     sources: Sequence[Source],
     top: float,
 ) -> Runs:
-    """Combine the measured lists of shards, in the order of the queries' ids.
+    """Combine the measured lists of shards, each of which has other queries, in the order of the
+    queries' ids.
 
-    asks: what was measured. columns: role -> column of the runs, as the page prints it. sources:
-    the parts with their rows. top: the best grade of the scale. Raises InputError for what only all
-    shards show: no judgement, or a system without a judged query.
+    ranked: the input that was measured. asks: what was measured; a shard knows each ask by its
+    number here. columns: role -> column of the runs, as the page prints it. sources: the parts with
+    their rows. top: the best grade of the scale. Raises InputError for what only all shards show:
+    no judgement, a system without a judged query or a judged item, and a table of queries without a
+    judged query.
     """
     query, order = _sorted_queries(shards)
     if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
     accounts = {}
-    for name in shards[0].accounts:
+    for name in shards[0].accounts:  # every shard counts every system
         accounts[name] = sum((shard.accounts[name] for shard in shards), NO_ROWS)
     _refuse_other_queries(accounts, shards, query[0], ranked)
     return Runs(
@@ -220,13 +228,16 @@ def _concatenated_attributes(
 def _concatenated_values(
     shards: Sequence[Measured], asks: Sequence[Ask], order: Ints
 ) -> dict[tuple[str, Ask], Sums]:
-    """(System, ask) -> its values in all shards, from which they are removed, because two copies of
-    all may not fit into memory. order: as `_sorted_queries` returns it.
+    """(System, ask) -> its value for each query of all shards.
+
+    The values are removed from the shards, because two copies of all may not fit into memory. asks:
+    those of the numbers in the shards. order: as `_sorted_queries` returns it.
     """
     values = {}
     for system, number in list(shards[0].values):
         sums = [shard.values.pop((system, number)) for shard in shards]
         numerator = np.concatenate([of_shard.numerator for of_shard in sums])[order]
+        # an ask has a denominator in every shard, or in none: then each query counts once
         denominators = [
             of_shard.denominator for of_shard in sums if of_shard.denominator is not None
         ]
@@ -242,10 +253,13 @@ def _refuse_other_queries(
     ranked: RankingInput,
 ) -> None:
     """Raise InputError for a system that returns no judged query, or no judged item, and for a
-    table of queries without a judged one. judged: a judged query, for the message.
+    table of queries without a judged one.
+
+    accounts: system -> the account of all shards. judged: a judged query, for the message. ranked:
+    the input of the shards.
     """
     for name, account in accounts.items():
-        if not account.used:
+        if not account.used:  # none of its rows belongs to a judged query
             queries = [
                 shard.unjudged_queries[name] for shard in shards if name in shard.unjudged_queries
             ]
@@ -254,6 +268,8 @@ def _refuse_other_queries(
             raise InputError(
                 column_roles.sentence("other_queries", system=name, query=queries[0], judged=judged)
             )
+        # ids of items that are spelled differently in runs and judgements match nowhere; if the
+        # runs hold the grades, there is only one spelling
         if account.unjudged == account.used and not ranked.has_grades:
             reason = "own_judged_alone" if ranked.options.leave_out else "unjudged_items"
             raise InputError(column_roles.sentence(reason, system=name))
@@ -336,6 +352,7 @@ class Build:
     @cached_property
     def _queries(self) -> QueryCodes:
         """The queries of all rows, as numbers."""
+        # the runs may stand for the judgements or the table of queries, and then give their codes
         parts = self.parts
         names, codes = ids.sorted_codes(*(rows.query for rows in parts))
         return QueryCodes(
@@ -367,8 +384,11 @@ class Build:
 
     @cached_property
     def _judgements(self) -> Judgements:
-        """The judgements that count, each pair of a query and an item once. Raises InputError for
-        pairs that have several, as `_refuse_contradictions` does.
+        """The judgements that count, each pair of a query and an item once.
+
+        A row with an empty grade is no judgement. A grade below 0 counts as not judged, and is only
+        counted. A query's own document is left out of its judgements if it is left out of its list.
+        Raises InputError for pairs that have several, as `_refuse_contradictions` does.
         """
         grades = ids.concatenated(self.judged.grade)
         graded = np.flatnonzero(~np.isnan(grades))
@@ -388,7 +408,11 @@ class Build:
 
     def _refuse_contradictions(self, rows: Ints, grade: Floats, repeated: Ints) -> None:
         """Raise InputError for an item that a query has twice in a file of judgements, or with two
-        grades; without grades, as of interactions, it is relevant however often it comes.
+        grades.
+
+        Runs with a column of grades repeat a judgement, once for each system: it must only have the
+        same grade in all of their rows. Without grades, as of interactions, an item is relevant
+        however often it comes. Raises Collision for two items with the same hash.
 
         rows, grade: of the judgements, ordered by query and item. repeated: the places among them
         whose query and item are those of the place before.
@@ -400,7 +424,7 @@ class Build:
         if not is_refused.any():
             return
         first = repeated[is_refused.argmax()]
-        row = int(max(rows[first - 1], rows[first]))
+        row = int(max(rows[first - 1], rows[first]))  # the later one in the file repeats the other
         pair = self._pair_of_row(self.judged, self._queries.judged, row)
         fault = "must appear once, got them again"
         if not must_be_once:
@@ -419,7 +443,7 @@ class Build:
         return np.unique(self._judgements.grade)
 
     @cached_property
-    def _population(self) -> Ints:
+    def _judged_queries(self) -> Ints:
         """The codes of the judged queries, ascending: every query of the judgements, also with
         nothing relevant.
         """
@@ -447,13 +471,14 @@ class Build:
         by_list_and_item = ids.SortedKeys.sort(key)
         if by_list_and_item.equals_previous.any():
             self._refuse_twice(by_list_and_item)
-        # each judgement is looked up in the list of its query of the first system, then of the next
+        # Each judgement is looked up in the list of its query of the first system, then all are
+        # looked up again for the next system: place = system · number of judgements + judgement
         judgements = self._judgements
         first_lists = np.arange(systems) * queries
         judged_lists = np.add.outer(first_lists, self._queries.judged[judgements.rows]).ravel()
         judged_items = np.tile(self._items.judged[judgements.rows], systems)
         matches = by_list_and_item.find(ids.row_keys(judged_lists, lists, judged_items))
-        judgement = matches.place % max(len(judgements.rows), 1)  # the number of that of each match
+        judgement = matches.place % max(len(judgements.rows), 1)
         judged_rows = judgements.rows[judgement]
         self._items.refuse_collisions(self.run, matches.row, self.judged, judged_rows)
         return JudgedRows(matches.row, judgements.grade[judgement])
@@ -486,7 +511,10 @@ class Build:
         return column_roles.requested_systems(names, self.options.systems)
 
     def measured(self, systems: Mapping[str, SystemRankings], asks: Sequence[Ask] = ()) -> Measured:
-        """The measured lists of each system. systems: the result of `rankings`."""
+        """The measured lists of each system: the value of each ask on each judged query.
+
+        systems: the result of `rankings`. asks: empty if the rankings themselves are kept.
+        """
         import pyarrow as pa
 
         accounts = {name: system.account for name, system in systems.items()}
@@ -495,12 +523,12 @@ class Build:
             for number, ask in enumerate(asks):
                 values[name, number] = ask(system.rankings)
         return Measured(
-            query=pa.array(self._queries.names[self._population], pa.large_string()),
+            query=pa.array(self._queries.names[self._judged_queries], pa.large_string()),
             unjudged_queries=self._unjudged_queries(accounts),
             first_id_of_query_table=self.query_table.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
-            has_query_of_table=bool(self._is_judged[self._queries.query_table].any()),
+            has_query_of_table=bool(self._is_judged_query[self._queries.query_table].any()),
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
             accounts=accounts,
@@ -508,29 +536,32 @@ class Build:
         )
 
     def _unjudged_queries(self, accounts: Mapping[str, ListAccount]) -> dict[str, str]:
-        """System -> the first query that it returns, of the systems that return no judged one."""
+        """System -> the first query that it returns, of the systems that return no judged one.
+
+        accounts: system -> how its rows were used.
+        """
         queries = {}
         for name, account in accounts.items():
             if account.rows and not account.used:
                 code = np.flatnonzero(self._systems.names == name)[0]
-                row = int((self._systems.code == code).argmax())
+                row = int((self._systems.code == code).argmax())  # the first one of the system
                 queries[name] = self._queries.names[self._queries.run[row]]
         return queries
 
     def retrieved(self, names: Sequence[str]) -> Retrieved | None:
-        """The items of the first rows of each list of these systems; None if there are too many
-        lists.
+        """The items of the first rows of each list of these systems, for judged queries; None if
+        there are so many lists that too few rows of each would fit into memory.
         """
-        depth = listing.retrieved_depth(len(names) * len(self._population))
+        depth = listing.retrieved_depth(len(names) * len(self._judged_queries))
         if not depth:
             return None
         codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
         first_lists = codes * len(self._queries.names)  # of each system
-        lists = np.add.outer(first_lists, self._population).ravel()
+        lists = np.add.outer(first_lists, self._judged_queries).ravel()
         starts = self._offsets[lists]
         length = np.minimum(self._offsets[lists + 1] - starts, depth)
         rows = self._rank_order.rows[listing.numbers_of_stretches(starts, length)]
-        items = partial(listing.items_of_rows, self.run.item, rows)
+        items = partial(listing.items_of_rows, self.run.item, rows)  # read when they are needed
         return Retrieved(items, length, names, depth)
 
     @cached_property
@@ -569,7 +600,9 @@ class Build:
         if isinstance(self._kept_places, slice):
             return self._whole_order
         tied = self._whole_order.tied
-        # a row behind a left-out one is tied with the row before that one only if both are tied
+        # A row is tied if it has the list and score of the row before. Behind a left-out row it is
+        # compared with the row before that one, so that both must be tied. Two left-out rows of a
+        # list do not follow each other: an item that a list has twice is refused.
         is_after_left_out = np.append(False, ~self._kept_places[:-1])
         is_previous_tied = np.append(False, tied[:-1])
         tied = tied & (~is_after_left_out | is_previous_tied)
@@ -601,7 +634,7 @@ class Build:
         """
         documents = self._own_documents
         system, query = np.divmod(documents.lists, len(self._queries.names))
-        is_counted = np.isin(system, codes) & self._is_judged[query]
+        is_counted = np.isin(system, codes) & self._is_judged_query[query]
         return OwnDocuments(documents.lists[is_counted], documents.is_early[is_counted])
 
     @cached_property
@@ -619,8 +652,9 @@ class Build:
         return self._respelled_of_queries(np.ones(queries, np.bool_))
 
     def _respelled_of_queries(self, is_compared: Bools) -> Ints:
-        """The lists of some queries as `_respelled` finds them. is_compared: True for each query
-        that is compared.
+        """The numbers of the lists of some queries, as `_respelled` finds them, ascending.
+
+        is_compared: True for each query that is compared.
         """
         rows = self._unjudged_rows_on_top(is_compared)
         judged = self._judgements.rows
@@ -630,7 +664,7 @@ class Build:
         lists = self._list_of_row[rows]
         is_near = listing.is_respelled(
             listing.items_of_rows(self.run.item, rows),
-            lists % len(self._queries.names),
+            lists % len(self._queries.names),  # the query of each list
             listing.items_of_rows(self.judged.item, judged),
             self._queries.judged[judged],
         )
@@ -640,6 +674,7 @@ class Build:
         """The rows without a judgement among the first rows of each list of some queries.
         is_compared: True for these queries.
         """
+        # the lists of a system follow each other, one for each query
         is_list_compared = np.tile(is_compared, len(self._systems.names))
         depth = np.minimum(np.diff(self._offsets), TOP) * is_list_compared  # 0 for other lists
         rows = self._rank_order.rows[listing.numbers_of_stretches(self._offsets[:-1], depth)]
@@ -650,30 +685,33 @@ class Build:
     def rankings(self, names: Sequence[str], top: float | None = None) -> dict[str, SystemRankings]:
         """System -> its rankings of the judged queries, with the account of its rows.
 
-        top: the best grade of the scale; None if these rows are all, so that it is their best one.
+        A system without a row here has empty lists. names: the requested systems. top: the best
+        grade of the scale; None if these rows are all, so that the best grade is one of theirs.
         """
         position = self._positions()
         judged_rows = self._judged_rows
+        # of all rows of the run, also of those that are left out of the lists
         grades = listing.grades_in_order(
             judged_rows.rows, judged_rows.grade, self._whole_order.rows, self._levels
         )
         lists = Lists(grades[self._kept_places], self._rank_order.tied, self._offsets, position)
         ideal = self._ideal_lists()
         best = float(ideal.grade.max(initial=0)) if top is None else top
-        query = self._queries.names[self._population]
+        query = self._queries.names[self._judged_queries]
         systems = {}
         for name in names:
             of_system = self._lists_of(name, lists)
             judged = of_system
-            if len(query) < len(self._is_judged):  # without a copy if all queries are judged
-                judged = of_system.take(self._is_judged)
+            if len(query) < len(self._is_judged_query):  # without a copy if all queries are judged
+                judged = of_system.take(self._is_judged_query)
             account = self._list_account(name, of_system, judged)
             systems[name] = SystemRankings(Rankings(query, judged, ideal, best), account)
         return systems
 
     def _positions(self) -> Ints | None:
-        """The rank of each row, in the order of ranks, if the input states ranks that have gaps;
-        else None.
+        """The rank of each row, in the order of ranks. None if each row's rank is its number in its
+        list: no row states a rank that counts, or no stated rank differs from the row's number.
+        Raises InputError for a list of scores and ranks.
         """
         if not any(block.any() for block in self.run.rank_is_position):
             return None
@@ -703,21 +741,24 @@ class Build:
             )
 
     def _ideal_lists(self) -> Lists:
-        """All grades of each query of the population, best first."""
+        """All grades of each judged query, best first."""
         query = self._queries.judged[self._judgements.rows]
-        count = np.bincount(query, minlength=len(self._queries.names))[self._population]
+        count = np.bincount(query, minlength=len(self._queries.names))[self._judged_queries]
         grade = listing.grades_best_first(query, self._judgements.grade, self._levels)
         return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     @cached_property
-    def _is_judged(self) -> Bools:
-        """True for the queries of the population."""
+    def _is_judged_query(self) -> Bools:
+        """True for each query that is judged."""
         is_judged = np.zeros(len(self._queries.names), bool)
-        is_judged[self._population] = True
+        is_judged[self._judged_queries] = True
         return is_judged
 
     def _lists_of(self, name: str, lists: Lists) -> Lists:
-        """One system's list of every query, from the lists of all systems in sequence."""
+        """One system's list of every query, from the lists of all systems in sequence.
+
+        name: of the system. lists: system by system the list of every query, also empty ones.
+        """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)
         if len(codes):
@@ -730,7 +771,7 @@ class Build:
         return Lists(lists.grade[rows], lists.tied[rows], ends - ends[0], position)
 
     def _list_account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
-        """Count how the rows of a system were used.
+        """Count how the rows of a system were used; each count is explained in `ListAccount`.
 
         name: of the system. lists: its list of every query, also those without a row. judged: its
         lists of the judged queries.
@@ -739,20 +780,21 @@ class Build:
         codes = np.flatnonzero(self._systems.names == name)  # empty without a row in this shard
         rows = lists.length
         ranks = listing.rank_gaps(judged)
-        own_is_early = self._own_documents_of(codes).is_early
+        own_is_early = self._own_documents_of(codes).is_early  # of each list that returns its query
+        system_of_respelled = self._respelled // queries  # a list is system · queries + query
         return ListAccount(
             rows=len(lists.grade),
             used=len(judged.grade),
             unjudged_query=len(lists.grade) - len(judged.grade),
-            missing=int((rows[self._is_judged] == 0).sum()),
-            extra=int((rows[~self._is_judged] > 0).sum()),
+            missing=int((rows[self._is_judged_query] == 0).sum()),
+            extra=int((rows[~self._is_judged_query] > 0).sum()),
             tied=int(judged.tied.sum()),
             unjudged=int(np.isnan(judged.grade).sum()),
             late=ranks.late,
             gaps=ranks.gaps,
             own=len(own_is_early),
             own_early=int(own_is_early.sum()),
-            respelled=int(np.isin(self._respelled // queries, codes).sum()),
+            respelled=int(np.isin(system_of_respelled, codes).sum()),
         )
 
     def attribute(self, name: str) -> np.ndarray:
@@ -774,7 +816,8 @@ class Build:
                 second=high,
                 query=self._queries.names[query[row]],
             )
-        return np.array([_text_or_none(texts, i) for i in first[self._population]], dtype=object)
+        codes_of_judged = first[self._judged_queries]
+        return np.array([_text_or_none(texts, i) for i in codes_of_judged], dtype=object)
 
 
 def _text_or_none(texts: np.ndarray, code: int) -> str:

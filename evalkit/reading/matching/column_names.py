@@ -52,8 +52,10 @@ def comparable(name: str) -> str:
 def uses_of(name: str) -> frozenset[str]:
     """All uses that the name of a column suggests, by the names in unit_names.toml.
 
-    Among them are "unit", "id", "system" and "value"; "aside" is a column that describes a unit, or
-    is computed from the values of the others.
+    Among them are "system" and "value". "unit" is a name of what rows may be about, such as
+    question. "id" is a name that ends as ids do, or that a tool gives to a column without a name;
+    question_id has both uses. "aside" is a column that describes a unit, or is computed from the
+    values of the others.
 
     >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
     [['id', 'unit'], ['id'], ['aside'], ['aside'], []]

@@ -94,10 +94,15 @@ def advising(make: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(make)
     def make_or_advise(p: Parameters, *arguments: object) -> Result:
-        """What `make` returns for the parameters of a report, or the error as the user sees it."""
+        """The result of `make` for the parameters of a report.
+
+        An InputError that `make` raises is raised anew: for a missing column with a command that
+        reads the input, if there is one, and with the names of the files it is about. A
+        ParameterError stays as it is, also for a name of several metrics.
+        """
         try:
             return make(p, *arguments)
-        except ParameterError:  # which is about no file
+        except ParameterError:  # a kind of InputError that is about no file
             raise
         except InputError as error:
             refusal = _with_command(error, p) if isinstance(error, MissingColumn) else error

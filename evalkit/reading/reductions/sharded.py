@@ -272,7 +272,9 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
     """The rankings of an input, as from `runs.read`, if its rows fit into memory; otherwise the
     values of `asks` alone, which an engine computes shard by shard.
 
-    Raises InputError as `runs.read` does, and for a query without a unit if queries are clustered.
+    asks: the questions about the rankings that may be put to the result by `Runs.measure`. budget:
+    the memory and rows that may be used. Raises InputError as `runs.read` does, and for a query
+    without a unit if queries are clustered.
     """
     lists = [*ranked.run, *(ranked.judged or ())]
     parts = [*lists, *(ranked.queries or ())]

@@ -161,14 +161,16 @@ class RoleMapping:
         not be ambiguous, None for all. per_system_role: the role for which the error suggests one
         column per system, if it has no column.
 
-        Raises one error for all roles: InputError if a role is ambiguous or a needed role has no
-        column, ParameterError if no column is missing but one that a parameter names.
+        Raises ParameterError if a needed role has no column because a parameter gives its column
+        another use. Else raises one InputError for all roles that are ambiguous, or needed and
+        without a column. Else raises ParameterError if the table lacks a column that a parameter
+        names.
         """
         missing = self.missing_roles(needed)
         ambiguous = self.ambiguous_columns
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
-        for role in itertools.chain.from_iterable(missing):
+        for role in itertools.chain.from_iterable(missing):  # also each role of a choice
             used_otherwise = columns_called(role, self.other_uses)
             if used_otherwise:  # such as a label that is named as a segment too
                 column = used_otherwise[0]
@@ -238,10 +240,12 @@ def match(
     """Find the columns that could have each role: the one that the user names for it, else the one
     whose name is that of the role, else those with a usual name of the role.
 
-    names: all columns of the table. roles: those to find a column for. chosen: role -> the column
-    that the user names for it. where: the name of the table, for errors. other_uses: columns that
-    have another use, such as a segment, and so no role. required_columns: further columns that must
-    exist -> the parameter that names each.
+    A role that no column could have is in neither `columns` nor `ambiguous_columns`. names: all
+    columns of the table. roles: those to find a column for. chosen: role -> the column that the
+    user names for it. where: the name of the table, for errors. other_uses: columns that have
+    another use, such as a segment, and so no role; they must exist. required_columns: columns that
+    must exist, also some of `other_uses` -> the parameter that names each; for a column of
+    `other_uses` that is not among them, errors name the parameters segments or unit.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
@@ -368,8 +372,10 @@ def listed(
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
-    """The requested ones of these systems, all if none is requested. Raises ParameterError for one
-    that does not exist.
+    """The requested systems in the order of `names`; all if none is requested. Raises
+    ParameterError for one that does not exist.
+
+    names: the systems of the input.
     """
     unknown = [name for name in requested if name not in names]
     if unknown:
@@ -387,7 +393,8 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
     """Raise InputError for names of systems that mean "no name", or that differ only in case or
     blanks.
 
-    named: the parameter by which the user can name the systems instead, for the message.
+    column: the column of systems, for the message. named: the parameter by which the user can name
+    the systems instead, for the message.
     """
     first_name = dict[str, str]()  # a name in small letters -> the first name that is written so
     for name in names:
@@ -402,8 +409,8 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
-    """Raise ParameterError for a role that does not exist, and for a column of measurements that
-    has two roles.
+    """Raise ParameterError for a role that does not exist, and for a column that has a role of
+    `MEASURED` and a second role.
 
     chosen: role -> the column that the user names for it. roles: those that exist.
     """
@@ -415,7 +422,7 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             )
     measured = [name for role, name in chosen.items() if role in MEASURED]
     for name in measured:
-        # the grade may be the column of this name in another file
+        # the grade may stand in the file of judgements, in another column of the same name
         roles_of_column = [
             role for role, column in chosen.items() if column == name and role != "grade"
         ]

@@ -333,22 +333,26 @@ class ConvertedFrame(NamedTuple):
 
 
 def _arrow_table(data: Any) -> ConvertedFrame:
-    """Convert a frame to an Arrow table. Raises what Arrow raises if it cannot be converted."""
+    """Convert a frame to an Arrow table. Raises what Arrow raises if it cannot be converted.
+
+    data: a frame of pandas, or any object with Arrow's interface.
+    """
     import pyarrow as pa
 
-    mixed: list[str] = []
+    mixed: list[str] = []  # columns of texts and numbers, which only frames of pandas have
     is_pandas = hasattr(data, "iloc")
     # to start threads takes longer than they save in a small frame
     threads = 1 if is_pandas and len(data) <= SMALL else None
     try:
         table = pa.table(data, nthreads=threads)
-    except pa.ArrowException:  # which texts and numbers in one column raise
+    except pa.ArrowException:  # a column of texts and numbers raises it, and is read as texts
         mixed = _columns_of_texts_and_numbers(data)
         if not mixed:
             raise
         data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
         table = pa.table(data)
-    # DuckDB, which may read the table, does not survive the intervals of pandas
+    # DuckDB, which may read the table, does not survive the intervals of pandas; the word is that
+    # of their type, and if it is a column's name, the table stays as it is
     if "interval" in table.schema.to_string(show_schema_metadata=False):
         table = pa.table(_without_intervals(data))
     return ConvertedFrame(table, mixed)

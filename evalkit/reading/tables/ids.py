@@ -25,8 +25,9 @@ Keys = NDArray[np.uint64]
 def row_keys(group: Ints, groups: int, number: Keys) -> Keys:
     """A key of 64 bits for each pair of a group and a number; equal pairs have equal keys.
 
-    group: the group of each row, from 0, one of so many `groups`. Its bits stand first, the leading
-    bits of the number behind them.
+    The bits of the group stand first, the leading bits of the number behind them. Different pairs
+    of one group may have equal keys too, as the last bits of the number are lost. group: the group
+    of each row, from 0. groups: how many groups there are. number: of each row.
 
     >>> keys = row_keys(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64))
     >>> keys.tolist() == [3 * 2**62, 2**63]
@@ -64,7 +65,9 @@ class SortedKeys:
         """
         order, equals_previous = sort_keys(key.copy())
         places = np.flatnonzero(equal_to_neighbour(equals_previous))
-        if len(places):  # keys that are equal in their leading bits may differ in the others
+        # keys that are equal in their leading bits may differ in the others, and are sorted by all
+        # bits; where one such stretch ends and another begins, the keys differ
+        if len(places):
             rows = order[places]
             rows = rows[np.argsort(key[rows])]
             order[places] = rows
@@ -72,7 +75,8 @@ class SortedKeys:
         return cls(key, order, equals_previous)
 
     def find(self, keys: Keys) -> "KeyMatches":
-        """The keys that a row has, each with a row that has it.
+        """Look keys up among those of the rows. A key that no row has is left out of the result;
+        for a key of several rows the result has one of these rows.
 
         >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
         KeyMatches(place=array([0, 2]), row=array([1, 0]))
@@ -86,7 +90,9 @@ class SortedKeys:
 
 
 class KeyMatches(NamedTuple):
-    """The places of the keys that some row has, and for each of them the number of such a row."""
+    """The places, among the keys that were looked up, of those that some row has, and for each of
+    them the number of such a row.
+    """
 
     place: Ints
     row: Ints
@@ -174,12 +180,18 @@ def text_hashes(text: "pa.Array") -> Keys:
 
 
 def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: Keys) -> None:
-    """Write the hash of each text into `numbers`: eight bytes after eight are mixed into it.
+    """Write the hash of each text into `numbers`.
 
-    content: the bytes of all texts. start, length: where each begins in them, and its bytes.
+    The first word that is mixed holds the first four bytes and the length, the second one the next
+    eight bytes. So two steps without a loop do for texts of up to `SHORT` bytes. Each further eight
+    bytes of a longer text are mixed in after them.
+
+    content: the bytes of all texts. start: where each text begins in them. length: its number of
+    bytes.
     """
     padded = np.append(content, np.zeros(16, np.uint8))
-    words = np.ndarray(len(padded) - 7, "<u8", padded.data, strides=(1,))  # one begins at each byte
+    # a view: for each byte the number that it and the seven bytes behind it make
+    words = np.ndarray(len(padded) - 7, "<u8", padded.data, strides=(1,))
 
     def word(start: Ints, left: Ints) -> Keys:
         """The next eight bytes of each text, of which `left` are left; zeros behind its end."""
@@ -277,12 +289,13 @@ class RankOrder(NamedTuple):
 
 
 def rank_order(list_of_row: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]) -> RankOrder:
-    """Sort rows by list, then score descending, then item descending.
+    """Sort rows by list, then score descending, then item descending, as trec_eval does.
 
-    list_of_row: the number of each row's list. item_ranks: a function that ranks the items of some
-    rows; it is called for those that tie, as comparing items takes long. Lists that come in one
-    piece, best score first, are only put in order. Others are sorted by a packed key, the list
-    above the leading bits of the score; then the few rows whose keys are equal are sorted exactly.
+    list_of_row: the number of each row's list. score: of each row. item_ranks: a function that
+    returns for some rows the ranks of their items, ascending; it is called only for the rows that
+    tie, as comparing items takes long. Lists that come in one piece, best score first, are only put
+    in order. Others are sorted by a packed key, the list above the leading bits of the score; then
+    the few rows whose keys are equal are sorted exactly.
 
     >>> order, tied = rank_order(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
@@ -303,7 +316,9 @@ def _order_by_score(list_of_row: Ints, score: Floats) -> RankOrder:
     """The order and the ties of `rank_order`, but with rows that tie in any order."""
     order, tied = sort_keys(rank_keys(list_of_row, score))
     places = np.flatnonzero(equal_to_neighbour(tied))
-    if len(places):  # rows whose keys are equal may have different scores
+    # rows whose keys are equal may have different scores, and are sorted by the scores themselves;
+    # where one stretch of equal keys ends and another begins, the list or the score differs
+    if len(places):
         rows = order[places]
         rows = rows[np.lexsort((-score[rows], list_of_row[rows]))]
         order[places] = rows

@@ -175,7 +175,8 @@ def parts(
     data: a path, folder or pattern, "spark:table", a frame, record batches, a dict, or a list of
     these or of parts. A dict of columns is one table; any other dict has one table per system.
     header: "none" if text tables have no header. reading: how many rows may be collected from
-    Spark. Raises InputError for a path without a file, an empty list, and what cannot be read.
+    Spark. If all parts are evaluation logs, they get common columns. Raises InputError for a path
+    without a file, an empty list, and what cannot be read.
     """
     in_memory = frames.part_of(data)
     if in_memory is not None:
@@ -183,7 +184,7 @@ def parts(
     items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    # only the names of folders below it become columns
+    # a folder below it whose name is COLUMN=VALUE gives its files this column; those above do not
     common_folder = innermost_common_folder(
         item.named_folder for item in items if isinstance(item, Located)
     )
