@@ -50,8 +50,9 @@ def single_features(
 
     Both directions are checked, and missingness too; text is coded by the label mean in the other
     half of the rows. With more than 20 classes only the 20 most common are used. If labels have
-    more than 20 distinct numbers, |rank correlation| replaces the AUC. It is never severe if so few
-    rows could be separated by chance.
+    more than 20 distinct numbers, |rank correlation| replaces the AUC. A finding is never severe if
+    there are so few rows that an uninformative column could separate them by chance. rng: draws
+    the halves.
     """
     target = np.asarray(label)
     half = rng.permutation(len(features)) % 2
@@ -202,12 +203,14 @@ def _rank_correlation(x: Floats, y: Floats) -> float:
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Yield columns of whole numbers or text that are almost unique (99 %): a model can memorise
-    the rows by them. Tables of fewer than 50 rows have none.
+    """Yield a warning for each column of whole numbers or text that is almost unique (99 %): a
+    model can memorise the rows by it. Tables of fewer than 50 rows have none.
+
+    The form "growing" is that of a column whose values grow from row to row.
     """
     for name in features:
         column = features[name]
-        values = numeric(column)
+        values = numeric(column)  # whole numbers for a text, by its place among the sorted texts
         is_whole = bool((values == np.round(values)).all())
         distinct = int(column.nunique())
         if is_whole and len(features) >= 50 and distinct >= 0.99 * len(features):
@@ -273,9 +276,10 @@ def duplicates(
 
     Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number
     assumes independent columns; it is raised to the share that near misses explain, because rows of
-    dependent columns repeat more often. Also severe, however coarse the columns, if every row with
-    its `label` occurs a multiple of times: the whole table was copied. If the columns are too
-    coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
+    dependent columns repeat more often. Also severe, however coarse the columns, if the whole table
+    was copied: the number of times that a row with its `label` occurs is for every row a multiple
+    of the same number, 2 or more. If coincidence gives the share `BLIND` of the test rows an equal
+    one, so that some copies could not be noticed, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
     rows = np.unique(rows_in_training(folds, row_key(columns)))
@@ -317,8 +321,10 @@ def _coincidence(
     """How many of some rows equal one of other rows by coincidence, such as test rows one of the
     training rows.
 
-    columns: codes of the values of the whole table. rows: the numbers of the rows in question.
-    n_other: how many other rows there are, on average. n_equal: how many rows do equal one.
+    The number expected of independent columns, or, if larger, the share of the equal rows that near
+    misses explain (`_explained_share`). columns: codes of the values of the whole table. rows: the
+    numbers of the rows in question. n_other: how many other rows there are, on average. n_equal:
+    how many rows do equal one.
     """
     # the share of all rows that has the row's value, multiplied over columns
     shares = [np.bincount(column)[column] / column.size for column in columns]
@@ -326,6 +332,7 @@ def _coincidence(
     # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
     p_none_equal = np.exp(-n_other * p_equal[rows])
     expected = float((1 - p_none_equal).sum())
+    # no more equal rows than expected of independent columns: coincidence explains all of them
     explained = _explained_share(columns) if n_equal > expected else 1.0
     return Coincidence(max(expected, n_equal * explained), explained)
 
@@ -343,7 +350,8 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     each distinct row occurs.
 
     1 if it was not copied: also if the copies of a row stay together in a fold, as those of a group
-    do, or if too few rows differ. key: of each row, equal for equal rows. fold: of each row.
+    do, or if fewer than `LEAST` rows are distinct. key: of each row, equal for equal rows. fold:
+    the fold that tests each row.
 
     >>> row = np.repeat(np.arange(30), 2)
     >>> _times_copied(row, np.arange(60) % 2)  # the copies are in different folds
@@ -355,8 +363,9 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     if count.size < LEAST:
         return 1
     times = int(np.gcd.reduce(count))
-    cell = key * (fold.max() + 1) + fold
+    cell = key * (fold.max() + 1) + fold  # a number for each distinct row in each fold
     count_in_fold = np.unique(cell, return_counts=True)[1]
+    # all copies of a row in the same fold: each count in a fold is a multiple of `times` as well
     is_together = np.gcd.reduce(count_in_fold) % times == 0
     return 1 if is_together else times
 
@@ -368,8 +377,8 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     independently, then by coincidence
     pairs that agree in both / pairs that differ in a alone
     = pairs that differ in b alone / pairs that differ in both.
-    The two columns that explain most count. Only rare rows are used: common rows have more equal
-    rows by coincidence than copies could add.
+    The two columns that explain most count, among `TRIED` pairs of neighbouring columns. Only rare
+    rows are used: common rows have more equal rows by coincidence than copies could add.
     """
     key = row_key(columns)
     is_rare = np.bincount(key)[key] <= RARE
@@ -378,7 +387,7 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     columns = [column[is_rare] for column in columns]
     shares = [0.0]
     for i in range(min(len(columns), TRIED)):
-        a = columns[i - 1]
+        a = columns[i - 1]  # the last column before the first: neighbours in a circle
         b = columns[i]
         all_but_two = [column for column in columns if column is not a and column is not b]
         rest = row_key(all_but_two or [np.zeros_like(a)])
@@ -406,9 +415,10 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     """Rows with equal features and different labels, and the largest accuracy and AUC possible with
     these columns.
 
-    The limits hold for these rows, even for a model that has memorised them. It is a warning from a
-    tenth of the rows on, unless the columns are so coarse that as many rows are equal by
-    coincidence: then labels are expected to differ.
+    The limits hold for these rows, even for a model that has memorised them. The finding is a
+    warning from a tenth of the rows on, unless at least half as many equal rows are expected by
+    coincidence: then labels are expected to differ. None if no labels conflict, and for a label
+    that is a number.
     """
     if not is_class(label):
         return None
@@ -436,7 +446,8 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
         equal_rows = int((rows_of_key[key] > 1).sum())
         all_rows = np.arange(key.size)
         chance = _coincidence(columns, all_rows, n_other=key.size, n_equal=equal_rows)
-        if chance.expected >= 0.5 * equal_rows:
+        expected_equal_rows = chance.expected
+        if expected_equal_rows >= 0.5 * equal_rows:
             text += "; the columns are so coarse that many rows are equal by coincidence"
         else:
             severity = WARNING
@@ -460,8 +471,10 @@ def audit(
 ) -> tuple[Finding, ...]:
     """The findings of every check for which there are columns, severe ones first.
 
-    Each column has one value per row. features: what models predict from. group: such as the user,
-    whose rows must not be on both sides. ids: of what a row is about.
+    Each column has one value per row of the table. features: what models predict from. label: what
+    they predict. group: such as the user of a row; a group must not have both training and test
+    rows, and so must not an id. time: larger for newer rows. rng: draws the rows of checks that
+    look at some rows only.
     """
     findings = [retested(folds)]
     if ids is not None:
@@ -518,8 +531,8 @@ def near_duplicates(
     nearest row.
 
     Much closer: less than a hundredth of the median distance to the nearest row, with numeric
-    columns standardised. At most 2,000 rows are checked. None if the median is 0, because equal
-    rows are then common.
+    columns standardised. At most 2,000 rows, drawn by `rng`, are checked. None if the median is 0,
+    because equal rows are then common, and for a table of fewer than 10 rows or without numbers.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -566,9 +579,11 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
     """Out-of-bag AUC of a random forest that separates test rows from training rows of the last
-    fold.
+    fold, which is the newest one if folds go forward in time.
 
-    Drift, not leakage: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
+    Drift, not leakage: a warning from 0.75, a note from 0.65; the finding's `count` is the number
+    of test rows. At most `SAMPLE` rows of either kind, drawn by `rng`, are used; None for fewer
+    than 20.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -590,7 +605,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     if value >= 0.65:
         severity = WARNING if value >= 0.75 else NOTE
         return finding(kinds.DRIFT, severity, test, folds.rows, auc=value)
-    return None
+    return None  # no drift, or too little to note
 
 
 # The folds themselves

@@ -66,16 +66,17 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
     """`assignment` of a long table, of which only some rows may belong to users with several rows.
 
-    arm: of each row. repeated_rows: the numbers of those rows, ascending; other users' rows may be
-    among them. user: the ids of their users. Raises RowError for an unknown arm and for a user with
-    several rows in one arm, InputError for an arm without a user of its own.
+    A user with rows in several arms is left out, and counted as crossed. arm: of each row.
+    repeated_rows: the numbers of the rows that may belong to users with several, ascending; it has
+    all rows of such a user. user: the ids of their users. Raises RowError for an unknown arm and
+    for a user with several rows in one arm, InputError for an arm without a user of its own.
     """
     arm_index = _arm_indices(arm, arms)  # of each row
     user_index, names = codes(user)
     # the pairs of a user and an arm that occur, as one number each
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
     arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
-    # of each of `repeated_rows`, as the next two
+    # `has_one_arm`, `is_first` and `is_repeated` have one value for each of `repeated_rows`
     has_one_arm = arms_of_user[user_index] == 1
     is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
     _, first_of_user = np.unique(user_index, return_index=True)

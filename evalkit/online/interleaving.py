@@ -86,9 +86,11 @@ def probabilistic(
 
 def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     """Draft the lists: at each position the ranker whose turn it is picks its best item not yet in
-    the list; one without such an item passes its turn to the next.
+    the list; one without such an item passes its turn to the next. If no ranker has one, item and
+    team are −1.
 
-    turns: the index of a ranker, shape (users, positions).
+    rankings: shape (rankers, users, items), best first, −1 after the end of a short list. turns:
+    the index of a ranker, shape (users, positions).
 
     >>> draft([[[1, 2, 3]], [[2, 3, 1]]], [[1, 0, 0]]).item
     array([[2, 1, 3]])
@@ -98,7 +100,7 @@ def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     _, users, _ = stack.shape
     item = np.empty(pickers.shape, dtype=np.int64)
     team = np.empty(pickers.shape, dtype=np.int64)
-    for start in range(0, users, BLOCK):
+    for start in range(0, users, BLOCK):  # in blocks that stay in the cache
         block = slice(start, start + BLOCK)
         # transposed, so that all users at one position lie together
         _draft_block(stack[:, block], pickers[block].T, item[block].T, team[block].T)

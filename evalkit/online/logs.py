@@ -125,7 +125,7 @@ def read_log(
     teams = {count.team for count in counts if count.team}
     if any(len(team.encode()) > LONGEST for team in teams):
         _check_values(engine, selections, fields)  # raises, with the row of such a name
-        raise _changed(selections)
+        raise _changed(selections)  # the second reading found no such name
     try:
         arms = arms_of(teams, p.arms, p.neutral)
         # an unknown team is refused later, with its row: here only arms that are missing
@@ -216,11 +216,12 @@ class LogBlock:
     neutral: str | None
 
     def __call__(self, rows: pa.Table, before: int = 0) -> list[Sessions | pa.Array]:
-        """A list of the `Sessions` of the block, which the engine concatenates with those of other
-        blocks; if a row breaks a rule of the log, of the names of such sessions, an Arrow array.
+        """A list with the `Sessions` of the block as its single element; the engine adds the lists
+        of all blocks up. If a row breaks a rule of the log, the element is an Arrow array instead:
+        the names of the sessions with such a row.
 
-        before: ignored, since Spark's blocks have no order. Raises BrokenRule
-        for a value that breaks a rule of its column.
+        before: ignored, since Spark's blocks have no order. Raises BrokenRule for a value that
+        breaks a rule of its column.
         """
         columns = {}
         for i, (role, field) in enumerate(self.fields.items()):
@@ -241,8 +242,8 @@ def _summarise(
     block: LogBlock,
     rows: Sequence[int],
 ) -> Sessions:
-    """The sessions of a log, read in blocks that hold all rows of a user. rows: of each part, for
-    the progress bar.
+    """The sessions of a log, read in blocks that hold all rows of a user, or of a session if the
+    log has no users. block: summarises a block. rows: of each part, for the progress bar.
     """
     roles = list(fields[0])
     cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
@@ -256,6 +257,7 @@ def _summarise(
         results = engine.total(query, block)
     except InputError as error:
         _check_values(engine, selections, fields)  # raises, with the row of a value that is wrong
+        # no wrong value at the second reading: if there was one at the first, the log has changed
         if isinstance(error, BrokenRule):
             raise _changed(selections) from None
         raise error from None
@@ -269,7 +271,7 @@ def _summarise(
     if len(repeated):
         raise _fault(engine, selections, fields, block, repeated)
     for selection in selections:
-        if selection.source:
+        if selection.source:  # a part that was loaded first has been checked
             selection.part.check(selection)
     return sessions
 
@@ -324,18 +326,19 @@ def _fault(
 ) -> InputError:
     """The error for the first row of a log that breaks a rule, with its file and number.
 
-    The rows of the sessions with such a row are read again, in the order of the log, which blocks
-    do not keep. faulty_sessions: their names.
+    Blocks do not keep the order of the log: all rows of the faulty sessions are read again in this
+    order. faulty_sessions: the names of the sessions that have a row that breaks a rule. If the
+    rows break no rule when read again, the log has changed meanwhile, which the error then says.
     """
     names_of_sessions = [str(name) for name in faulty_sessions]
     log = _reread(engine, selections, fields, names_of_sessions)
     try:
         _log_of(log.columns, block.arms, block.neutral).check()
     except RowError as error:
-        rows, place = table.locate(log.stretches, error.row)  # from 1
-        number = 0
+        rows, place = table.locate(log.stretches, error.row)  # place: from 1
+        number = 0  # for `located`: not known
         if rows.numbers is not None:
-            number = int(rows.numbers[place - 1]) + 1
+            number = int(rows.numbers[place - 1]) + 1  # in the file, from 1
         file = rows.input_part.name
         # `located` asks for the place of one row, that of the error
         return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
@@ -349,7 +352,10 @@ def _reread(
     sessions: Sequence[str],
 ) -> RereadLog:
     """The rows of some sessions, read again; of many sessions those of the first `MOST_REREAD`.
-    sessions: their names.
+
+    selections, fields: of each part of the log. sessions: their names. A stretch is the rows that
+    one piece of a part has of these sessions; its row numbers are None if the engine keeps no
+    order.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -431,7 +437,7 @@ def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
     """
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
-        arms = input_part.head[arm]
+        arms = input_part.head[arm]  # of the first rows: a table of totals is short
         has_one_row_each = len(set(arms)) == len(arms)
         rows = "one" if has_one_row_each else "several totals"
         raise totals_error(input_part, arm, rows)
@@ -445,8 +451,8 @@ def read_users(
     attributes: list[str],
     max_rows: int,
 ) -> Users:
-    """The users of a table, with their arms. numbers, attributes: further columns to read. engine:
-    as in `read_log`.
+    """The users of a table, with their arms. numbers, attributes: further columns to read: of
+    metrics and the covariate, and of segments and strata. engine: as in `read_log`.
 
     Raises InputError where a column is missing, an arm is empty or unknown, a number is none, a
     user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or
@@ -470,7 +476,9 @@ def read_users(
         for name in numbers:
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
-            if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
+            # Only a column with negative numbers is searched for marks of missing values, such as
+            # -999: a price of 99 beside zeros is no mark.
+            if values.min(initial=0) < 0:
                 refuse_marks(number_columns[name], rows=None, column=name, where=parts[0].name)
         attribute_columns = {}
         for name in attributes:
@@ -596,10 +604,11 @@ def _file_and_row(sources_read: Sequence[Source], row: int, *, numbered: bool) -
 def log_fields(
     parts: Sequence[InputPart], columns: Mapping[str, str], segments: Sequence[str]
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a log by role, with those for segments that a part of it has.
+    """The columns of each part of a log by role, with the columns of segments as further roles.
 
-    columns: role -> the column that the user names. segments: columns of this table or of another.
-    Raises InputError if a column is missing, or the parts do not have the same columns.
+    columns: role -> the column that the user names. segments: columns of the log or of another
+    table; one that no part of the log has is left to the other table. Raises InputError if a column
+    is missing, or the parts do not have the same columns.
     """
     names_of_log = column_names(parts)
     attributes = [name for name in segments if name in names_of_log]
@@ -647,7 +656,9 @@ def columns_of_metric(name: str) -> list[str]:
 
 
 def number_columns(metrics: Iterable[str], before: str | None) -> list[str]:
-    """The columns of numbers that the metrics and the covariate `before` need, each once."""
+    """The columns of numbers that the metrics and the covariate `before` need, each once. Raises
+    ParameterError if the first metric, which decides, is the mean of the column `before`.
+    """
     columns = [columns_of_metric(name) for name in metrics]
     if columns and columns[0] == [before]:
         raise ParameterError(
@@ -692,7 +703,9 @@ def _fields(
 ) -> dict[str, Field]:
     """The columns of one part by role, with those of attributes and of numbers.
 
-    chosen: role -> the column that the user names; other roles are ignored. Raises InputError if a
+    roles: of a log (`LOG`) or of a table of users (`USERS`). chosen: role -> the column that the
+    user names; roles that are not in `roles` are ignored. attributes: columns for segments or
+    strata. numbers: columns that metrics or the covariate are computed from. Raises InputError if a
     role that is required has no column.
     """
     # column that must exist -> the parameter that names it, for errors
@@ -712,7 +725,8 @@ def _fields(
     )
     mapping = match(chosen=chosen)
     if required == ["arm"] and mapping.missing_roles(required):
-        # no column is called like an arm: take the one that holds arms by its content
+        # a table of users with no column called like an arm: take the one that holds arms by its
+        # content
         columns_in_use = (*attributes, *numbers)
         sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
         proposal = proposal_of_users(sampled)
@@ -723,6 +737,7 @@ def _fields(
     except InputError as error:
         is_log = "team" in required
         lacks_role = is_log and mapping.missing_roles(required)
+        # a table with arms that lacks a role of a log may be one of users, given as `log`
         if not (lacks_role and _has_column_of("arm", input_part, {})):
             raise
         users = "a table with one row per user is given as users=FILE"
@@ -755,8 +770,10 @@ def columns_by_role(fields: Fields) -> dict[str, str]:
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
     """The arms of a log: those that the user names, else the two teams that it has, sorted.
 
-    Raises InputError for more teams, since one of them could be a word for items of no team: the
-    user must name the arms then. neutral: the team of items that belong to no arm.
+    Raises InputError for fewer teams, and UnclearNeutral for more, since one of them could be a
+    word for items of no team: the user must then name the arms, or `neutral`, the team of items
+    that belong to no arm. The error proposes such a word if it is clear: two of three teams are
+    then the arms.
     """
     teams = sorted(set(teams) - {neutral})
     if arms:
