@@ -48,7 +48,11 @@ def check(p: float, warning: float, broken: float, words: str, reason: str) -> C
 
 
 def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | None) -> Check:
-    """Check the users by arm against the planned share of each arm, equal ones if there is no plan.
+    """Check the users by arm against the planned share of each arm.
+
+    plan: arm -> its planned share. None: no shares were stated, so that equal ones are tested, at a
+    stricter level, since unequal ones may have been planned. `UNKNOWN`: unequal shares that nobody
+    knows; the check is not made.
 
     >>> found = sample_ratio({"a": 300, "b": 100}, None)
     >>> found.words, found.severity.value

@@ -141,7 +141,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
 
     cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
     """
-    primary = settings.metrics[0]
+    primary = settings.metrics[0]  # it decides
     asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
     for chosen in settings.metrics:
         if _has_ceiling(chosen):
@@ -151,6 +151,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
         if chosen.metric.tie_range:
             asks += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
+    # 1 also without a cut-off of 1: what curves have if all lists end before the first cut-off
     asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
     asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asks))
@@ -284,7 +285,8 @@ class Ranking(Shown, Study):
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The columns p_t (the p-value of the t-test beside the sign flips), wins, ties and losses
-        (units), and detectable.
+        (numbers of units, for the first system), and detectable, the difference that the t-test
+        would find. NaN and 0 if no query has a value of both systems.
         """
         first, second = self.compared(chosen, pair)
         if not first.overlaps(second):
@@ -472,7 +474,7 @@ class Ranking(Shown, Study):
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
         """
-        chosen = MetricAtK(lookup.TABLE["precision"])
+        chosen = MetricAtK(lookup.TABLE["precision"])  # has the range and the intervals
         for name in self.order:
             for recall in RECALLS:
                 ask = InterpolatedPrecision(float(recall), self.relevance_level)
@@ -526,9 +528,12 @@ class TiedEstimates(NamedTuple):
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
-    """By system the number of lists that return the query itself. Empty unless for one system these
-    are a tenth of the queries, and half of them return it near their top: else the id of an item
-    that equals that of a query may mean something else.
+    """System -> the number of its lists that return the query itself, as an item with the id of the
+    query; without zeros.
+
+    Empty unless one system or more has such a list for a tenth of the queries, and half of its
+    lists return the query in their first fifth. Otherwise equal ids may be a coincidence, where
+    items and queries are numbered independently.
     """
     noticed = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts
@@ -611,7 +616,7 @@ def undefined(study: Ranking) -> list[UndefinedMetric]:
         lacking = estimates[estimates["undefined"] > 0]
         if len(lacking):
             queries = dict(zip(lacking["system"], lacking["undefined"].astype(int), strict=True))
-            is_shared = estimates["undefined"].nunique() == 1
+            is_shared = estimates["undefined"].nunique() == 1  # the same number for every system
             metrics.append(UndefinedMetric(str(label), queries, is_shared))
     return metrics
 
@@ -642,8 +647,9 @@ def beyond(study: Ranking) -> BeyondLists:
 
 
 def ties(study: Ranking) -> TiedEstimates:
-    """The estimates of the primary metric that the order of tied items visibly changes, and whether
-    it matters.
+    """The estimates of the primary metric that the order of tied items visibly changes, so that
+    three digits show it (`diagnostics.VISIBLE`). The order matters if it changes one of them by
+    more than half of its interval's width.
     """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])

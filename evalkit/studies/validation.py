@@ -54,6 +54,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
+    # this report holds all rows: of a Spark table so many may be collected
     reading = replace(limits.reading, collected=limits.reading.held)
     if p.features is None:
         p = p.with_defaults(SAMPLE)
@@ -119,8 +120,8 @@ def _settings(
 def _of_predictions(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of predictions: the folds are the column, a baseline is made from the other folds'
-    labels.
+    """The study of predictions. The folds are those that a column names, which may each have been
+    drawn anew from the same ids. A baseline is made from the labels of the other folds.
     """
     assert examples.fold is not None
     if examples.has_resampled_folds and examples.id is not None:
@@ -132,10 +133,10 @@ def _of_predictions(
         threshold = rules.rounded(p.threshold, examples.precision[name])
         systems[name] = Rows(examples.label, score, threshold)
     systems[_baseline_name(examples, systems)] = _baseline(examples, split)
-    scored = systems
+    scored = systems  # the rows that a fold tests
     if len(split.tested) < len(examples):
         scored = {name: rows.take(split.tested) for name, rows in systems.items()}
-    trained = {}
+    trained = {}  # of a holdout the table has the predictions for its training rows too
     if split.holdout:
         train, _ = split.pairs[0]
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
@@ -191,8 +192,9 @@ def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study
 def _of_fits(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline;
-    the study fits it on other splits when these are first needed.
+    """The study of an estimator, which is fitted on the chosen folds, as are a second one, if the
+    user names one, and the baseline. The study fits the estimator on other splits when these are
+    first needed.
     """
     assert examples.features is not None
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -204,17 +206,18 @@ def _of_fits(
     models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
     shared = replace(shared, metrics=_possible(shared, models, are_named="metrics" in p.given))
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
-    first = next(iter(models))
+    first = next(iter(models))  # the estimator in question
     start = time.monotonic()
     fits = resplits.fit_folds(setting, learner, list(models))
     seconds_left = p.seconds - (time.monotonic() - start)
     fits_by_name = dict(fits)
-    if examples.candidates is not None:
+    if examples.candidates is not None:  # columns were selected, here among these candidates anew
         model = fitting.prepared(estimators[first], examples.candidates, p.seed)
         reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
         reselected = resplits.reselected(setting, reselecting, first)
         fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
-    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
+    # test rows come fold by fold: the order brings them into that of the table
+    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")
     scored = {}
     for name, fits_of_folds in fits_by_name.items():
         rows = Rows.join([fit.test for fit in fits_of_folds])
@@ -230,7 +233,7 @@ def _of_fits(
         p=p,
         sources=examples.sources,
         described=tuple(f"{name}: {text}" for name, text in steps.items()),
-        threshold=None,
+        threshold=None,  # estimators make their own decisions
         examples=examples,
         split=setting.folds,
         scored=scored,

@@ -119,7 +119,9 @@ def against_rest(study: Study) -> Iterator[Row]:
             continue
         values = rows["value"].to_numpy(float)
         weights = rows["n"].to_numpy(float)
-        # Wilson's interval of a share of one half is narrower than normal limits by this factor
+        # The errors come from the width of intervals. Wilson's interval of a share of one half is
+        # narrower than normal limits by this factor; all metrics get it, which matters for few rows
+        # only.
         square_quantile = normal_quantile(level) ** 2
         wilson_factor = np.sqrt(1 + square_quantile / weights)
         errors = family.errors(level) * wilson_factor
