@@ -99,7 +99,8 @@ def is_class(label: ArrayLike) -> bool:
 
 def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
     """True if it is almost impossible that one of so many uninformative columns has the order of
-    the label. class_index: of each row.
+    the label. class_index: of each row. columns: their number. measure: "AUC" or "rank
+    correlation", that of `single_features`.
     """
     rows = class_index.size
     smaller_side = rows // 2  # a correlation is treated as an AUC of two halves
@@ -112,9 +113,10 @@ def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
 
 def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
     """The largest AUC with which the column separates the rows of one class from the others: by its
-    missing values or its numbers, in either direction, or by the label means of its values.
+    missing values or its numbers, in either direction, or, if it is text or has at most `MANY`
+    distinct values, by the label means of its values.
 
-    half: 0 or 1 for each row, as in `_label_means`.
+    positive: True for the rows of the class. half: 0 or 1 for each row, as in `_label_means`.
     """
     is_number = _is_number(column)
     aucs = [auc(column.isna().to_numpy(np.float64), positive)]
@@ -127,10 +129,10 @@ def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
 
 
 def _label_means(column: pd.Series, label: Floats | Bools, half: Ints) -> Floats:
-    """For each row the mean label of the rows of the other half that have its value; the mean of
-    all rows if there are none. half: 0 or 1 for each row.
+    """For each row the mean label of the rows of the other half that have the row's value in the
+    column; the mean label of all rows if there are none. half: 0 or 1 for each row.
 
-    So a row's own label does not predict it.
+    Because of the halves, a row's own label is not in the number that is to predict it.
     """
     value = levels(column)
     values = value.max() + 1
@@ -221,7 +223,8 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
 
 def gives_away(c: counts.Counts) -> Finding | None:
     """A finding if a score separates two classes without error: severe if it has only two values,
-    so that it is a copy of the label, else a warning.
+    so that it is a copy of the label, else a warning. c: the counts of the score; in the wrong
+    direction, with an AUC of 0, it separates the classes as well.
     """
     has_both_classes = (c.positive > 0) & (c.negative > 0)  # at each distinct score
     if has_both_classes.any() or counts.auc(c) not in (0.0, 1.0):
@@ -678,8 +681,9 @@ def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
     of Kruskal and Wallis is far above its mean, and so is the H of the values in place of ranks.
 
     Ranks alone mislead: the leaves of a small tree have nearly the same value in each fold, and the
-    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones.
-    tests: the test rows of each fold.
+    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones,
+    and are cut off at the percentiles `TAILS`. tests: the test rows of each fold. score: of each
+    row of the table.
     """
     folds = len(tests)
     if folds < 2:

@@ -282,7 +282,7 @@ def group_k_fold(
     """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row
     is a cold start.
 
-    label: classes by which the folds are stratified as far as the groups allow
+    group: of each row. label: classes by which the folds are stratified as far as the groups allow
     (StratifiedGroupKFold).
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold

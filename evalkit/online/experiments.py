@@ -169,9 +169,10 @@ def cuped(
     experiment.
 
     One slope for both arms, estimated within arms: a difference between the arms, by chance or by
-    the treatment, does not change it. treatment_before, control_before: the covariate of the same
-    users. The covariate must not be affected by the
-    experiment. Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
+    the treatment, does not change it. treatment, control: one value per user.
+    treatment_before, control_before: the covariate of the same users, in the same order. The
+    covariate must not be affected by the experiment. unit: the noun for a user. Deng, Xu, Kohavi,
+    Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
@@ -193,7 +194,7 @@ def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> AdjustedArms:
     """The values of both arms minus the slope of `cuped` times the covariate, so that their means
-    differ as in `cuped`.
+    differ as in `cuped`. The parameters are those of `cuped`.
 
     Raises InputError for a covariate that determines the values.
 
@@ -259,7 +260,7 @@ def stratified(
     (post-stratification).
 
     values, strata: one value and one stratum per user; both mappings have the keys `treatment` and
-    `control`. Raises InputError for a stratum without users in an arm.
+    `control`. unit: the noun for a user. Raises InputError for a stratum without users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value

@@ -145,7 +145,9 @@ def read_log(
 def _selections(
     parts: Sequence[InputPart], fields: Sequence[Fields], engine: Engine
 ) -> list[Selection]:
-    """The columns of each part, which the engine may store, since they are queried repeatedly."""
+    """The columns of each part, which the engine may store, since they are queried repeatedly.
+    fields: of each part, by role.
+    """
     frames = [f"frame{i}" for i in range(len(parts))]
     selections = []
     for input_part, part_fields, frame in zip(parts, fields, frames, strict=True):
@@ -175,7 +177,7 @@ def _count_teams(engine: Engine, selection: Selection) -> list[TeamCount]:
 
 def _log_of(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log from its columns; each session is a user of its own without a column of
-    users.
+    users. arms: their names. neutral: the team of items of no arm, None if there is none.
     """
     session, names = table.encode_sorted(columns["session"])
     user = session

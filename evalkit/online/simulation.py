@@ -468,7 +468,7 @@ def tournament(
 
 def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     """The relative lift that an A/B test would measure, plain ("measured") and with CUPED
-    ("cuped"). outcome: of a `duel`.
+    ("cuped"). outcome: of a `duel`. metric: such as "plays".
 
     The arms of the test have different users, the two halves of them, while the true lift has every
     user in both.
@@ -482,7 +482,7 @@ def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     difference_before = treatment_before.mean() - control_before.mean()
     slope_control, _ = np.polyfit(control_before, control, 1)
     slope_treatment, _ = np.polyfit(treatment_before, treatment, 1)
-    slope = np.mean([slope_control, slope_treatment])
+    slope = np.mean([slope_control, slope_treatment])  # one for both arms
     return {
         "measured": difference / control.mean(),
         "cuped": (difference - slope * difference_before) / control.mean(),

@@ -38,7 +38,9 @@ LEAST_USERS = 1000
 
 
 def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None":
-    """The planning study of a named world; None if none is asked for."""
+    """The planning study of a named world; None if none is asked for. users: how many are
+    simulated. rankers: how many candidates the two-stage design has.
+    """
     return None if world == NONE else Planning(world, users, rankers, seed)
 
 
@@ -165,8 +167,8 @@ class Planning:
         return max(self.users // 4, LEAST_USERS)
 
     def correlation(self, how: str) -> float:
-        """Pearson's r of the interleaving preference with the lift in plays: true, measured or
-        cuped.
+        """Pearson's r over the candidates of the interleaving preference with the lift in plays.
+        how: which lift, "true", "measured" or "cuped", as in `simulation.tournament`.
         """
         return float(self.candidates["share"].corr(self.candidates[f"plays_{how}"]))
 

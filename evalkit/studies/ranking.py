@@ -86,7 +86,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks = _asks(settings, cuts, relevance_level)
     runs = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
-    settings.checked(runs.systems)
+    settings.checked(runs.systems)  # raises if, for example, the baseline is none of them
     files = runs.sources
     if catalogue is not None:
         files = files + catalogue.sources
@@ -268,7 +268,7 @@ class Ranking(Shown, Study):
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The columns undefined, the number of queries without a value, and worst_ties and
         best_ties, the metric with the worst and with the best order of tied items: NaN if the
-        metric is not defined for such an order.
+        metric is not defined for such an order. estimate: of the metric; both if no items are tied.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         worst = np.nan
@@ -343,17 +343,18 @@ class Ranking(Shown, Study):
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The n queries that the headline's first system wins and loses by most: query, difference,
-        first, second (the values of both systems). With one system its n worst ones: query, value.
+        first, second (the values of both systems). Without a pair in the headline the n worst
+        queries of the leader: query, value.
         """
         values = self.values()
-        if not len(self.headline):
+        if not len(self.headline):  # one system, or a metric without a better direction
             is_low_best = self.primary.metric.best == "low"
             ordered = (
                 values[self.leader].dropna().sort_values(kind="stable", ascending=not is_low_best)
             )
             worst = ordered[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        differences = self.differences()
+        differences = self.differences()  # of the queries, ascending
         first, second = self.opponents
         gains = differences[::-1][:n]
         losses = differences[:n]
@@ -474,7 +475,7 @@ class Ranking(Shown, Study):
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
         """
-        chosen = MetricAtK(lookup.TABLE["precision"])  # has the range and the intervals
+        chosen = MetricAtK(lookup.TABLE["precision"])  # says how the intervals are made
         for name in self.order:
             for recall in RECALLS:
                 ask = InterpolatedPrecision(float(recall), self.relevance_level)
@@ -548,6 +549,7 @@ def without_own_document(study: Ranking) -> dict[str, float]:
     """The metric that decides by system, with the query itself left out of its lists; empty if that
     leaves nothing to measure, as if only the query itself is judged.
     """
+    # only what the estimates of one metric need: no segments, and no policy that could fail
     parameters = replace(
         study.p,
         leave_out=reports.OWN_DOCUMENT,

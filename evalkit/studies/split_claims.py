@@ -163,9 +163,11 @@ def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> F
 
 def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
     """The folds without which a system is chosen; of a holdout five random parts of its units."""
+    # the number of each row's unit; without units each row is one
     unit = np.arange(len(study.rows)) if study.unit is None else study.unit
     if study.holdout:
         units = int(unit.max()) + 1
+        # whole units are divided at random into parts of about equal size
         part_of_row = (study.rng(11).permutation(units) % PARTS)[unit]
         tests = [np.flatnonzero(part_of_row == number) for number in range(PARTS)]
     else:

@@ -171,8 +171,8 @@ class ClosedFormIntervals:
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
         """The metrics at one threshold by name, `METRICS` and cost, with their limits, NaN without
-        a level. table: the counts of a system at this threshold. name: of the system, not used
-        here; `OwnIntervals` needs it.
+        a level. table: the counts of a system at this threshold. costs: of a false positive and a
+        false negative. name: of the system, not used here; `OwnIntervals` needs it.
 
         F1 is 2 TP / (2 TP + FN + FP), an `overlap` with times 2 and weight 1.
         """
@@ -199,7 +199,9 @@ class ClosedFormIntervals:
         return {"z": normal_quantile(self.level)}
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
-        """What the page needs of a system beside the quantiles: nothing."""
+        """What the page needs of a system beside the quantiles: nothing. name, places: not used
+        here; `OwnIntervals` needs them.
+        """
         return {}
 
 
@@ -222,9 +224,11 @@ class OwnIntervals:
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
         """The metrics at one threshold by name, `METRICS` and cost, with their limits. name: of the
-        system. table: its counts at this threshold, which must be one of the slider.
+        system. table: its counts at this threshold, which must be one of the slider. costs: of a
+        false positive and a false negative.
         """
         place = self.slider.place(float(table.threshold))
+        # the cost per row is a FP / n + b FN / n, whose variance `error_variance` gives
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
         cost = closed_forms.ranged_t(
@@ -277,7 +281,9 @@ class OwnIntervals:
 
 
 def _limits(estimate: Estimate, places: int) -> list[float]:
-    """The low and the high limit, rounded to so many decimals; `UNDEFINED_LIMIT` for NaN."""
+    """The low and the high limit of an estimate, rounded to `places` decimals; `UNDEFINED_LIMIT`
+    for NaN.
+    """
     limits: list[float] = []
     for limit in (estimate.low, estimate.high):
         if math.isnan(limit):

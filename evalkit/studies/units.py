@@ -210,7 +210,9 @@ def units_with_terms(study: Study, names: UnitNames) -> Units:
 
 
 def blocks_of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[FileBlock]:
-    """The terms of each unit, by system and metric; NaN for a unit without a value."""
+    """The terms of each unit, by system and metric; NaN for a unit without a value. names: of the
+    units, in the order of the terms.
+    """
     for piece in names.pieces(len(terms)):
         for system, chosen, sums in terms:
             yield _block_of_terms(system, chosen, sums.take(piece.units), piece.names)
@@ -265,7 +267,9 @@ def blocks_of_lists(
 def block_of_total(
     system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0
 ) -> FileBlock:
-    """A share or a number that is known of all units together only: one row without a unit."""
+    """A share or a number that is known of all units together only: one row without a unit. A share
+    is numerator / denominator; a number has the denominator 1.
+    """
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
     return FileBlock(system, chosen.label, 1, {}, terms)
 

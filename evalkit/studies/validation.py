@@ -157,9 +157,9 @@ def _of_predictions(
 
 
 def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
-    """The predictions of the baseline, which uses no feature: for the rows of each fold, and of a
-    holdout also for its training rows, the share of class 1 among the training rows; of numbers
-    their median.
+    """The predictions of the baseline, which uses no feature: the share of class 1 among the
+    training rows of a fold, or the median of numbers, for each row that the fold tests, and of a
+    holdout also for its training rows.
     """
     score = np.zeros(len(examples))
     for train, test in split.pairs:
@@ -169,7 +169,7 @@ def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
         score[test] = constant
         if split.holdout:
             score[train] = constant
-    return Rows(examples.label, score, HALF)
+    return Rows(examples.label, score, HALF)  # predicts class 1 for a share above one half
 
 
 def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:

@@ -170,7 +170,8 @@ def _negated(estimate: Estimate) -> Estimate:
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
     """The highest or the lowest slice of a column, corrected for having been picked; undefined if
-    fewer than two slices have a value.
+    fewer than two slices have a value. system: or "first − second" of a difference. place:
+    "highest" or "lowest".
     """
     frame = study.picked_slices
     if len(frame):
