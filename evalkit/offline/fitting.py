@@ -152,7 +152,7 @@ def prepared(estimator: Estimator, features: pd.DataFrame, seed: int) -> Estimat
 
 
 def _preprocessing(features: pd.DataFrame) -> Estimator:
-    """The transformer of `prepared`; that of numbers alone if no column is text."""
+    """The preprocessing of `prepared`, not fitted; without a part for text if no column is text."""
     from sklearn import compose, impute, pipeline, preprocessing
 
     imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
@@ -353,8 +353,8 @@ class TimeBudget:
 def steps(estimator: Estimator) -> list[str]:
     """The steps of an estimator as text; preprocessing of `prepared` in words.
 
-    The first step of a pipeline is that preprocessing, whose class says which of the two it is, or
-    a step of the user's own.
+    The first step of a pipeline is this preprocessing, with text (a `ColumnTransformer`) or without
+    (a `Pipeline`), or a step of the user's own.
     """
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]

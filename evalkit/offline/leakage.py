@@ -100,7 +100,7 @@ def is_class(label: ArrayLike) -> bool:
 def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
     """True if it is almost impossible that one of so many uninformative columns has the order of
     the label. class_index: of each row. columns: their number. measure: "AUC" or "rank
-    correlation", that of `single_features`.
+    correlation", by which `single_features` judges columns.
     """
     rows = class_index.size
     smaller_side = rows // 2  # a correlation is treated as an AUC of two halves
@@ -208,7 +208,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
     """Yield a warning for each column of whole numbers or text that is almost unique (99 %): a
     model can memorise the rows by it. Tables of fewer than 50 rows have none.
 
-    The form "growing" is that of a column whose values grow from row to row.
+    The warning has the form "growing" if the values grow from row to row.
     """
     for name in features:
         column = features[name]
@@ -368,7 +368,7 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     times = int(np.gcd.reduce(count))
     cell = key * (fold.max() + 1) + fold  # a number for each distinct row in each fold
     count_in_fold = np.unique(cell, return_counts=True)[1]
-    # all copies of a row in the same fold: each count in a fold is a multiple of `times` as well
+    # if copies always stay together in a fold, each count in a fold is a multiple of `times` too
     is_together = np.gcd.reduce(count_in_fold) % times == 0
     return 1 if is_together else times
 
@@ -475,9 +475,9 @@ def audit(
     """The findings of every check for which there are columns, severe ones first.
 
     Each column has one value per row of the table. features: what models predict from. label: what
-    they predict. group: such as the user of a row; a group must not have both training and test
-    rows, and so must not an id. time: larger for newer rows. rng: draws the rows of checks that
-    look at some rows only.
+    they predict. group: such as the user of a row. ids: what a row is about, such as a document. In
+    no fold may a group or an id have both training and test rows. time: larger for newer rows. rng:
+    draws the rows of checks that look at some rows only.
     """
     findings = [retested(folds)]
     if ids is not None:

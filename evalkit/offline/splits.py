@@ -255,7 +255,7 @@ def k_fold(
     """k folds of rows, drawn `repeats` times (RepeatedKFold).
 
     label: classes by which the folds are stratified (RepeatedStratifiedKFold). Raises
-    ParameterError if k exceeds the number of rows, or of those of the smallest class.
+    ParameterError if k exceeds the number of rows, or of the rows of the smallest class.
 
     >>> [test.size for _, test in k_fold(10, seed=0, k=5, label=[0, 1] * 5).pairs]
     [2, 2, 2, 2, 2]
@@ -460,7 +460,7 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
         )
     number = np.arange(k)  # of the block
     older_rows = np.searchsorted(np.sort(time), moments)  # than each moment
-    # the first moment of each block: that with its share of the rows before it
+    # the first moment of each block: before it lies the block's share of the rows
     start = np.searchsorted(older_rows, number * time.size / k)
     # Each block needs a moment of its own, so that starts must increase, and leave one for each
     # block that follows. `start - number` must then not fall, and be at most the number of moments
@@ -502,7 +502,7 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
 
     A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`,
     the validation rows are in neither set. Raises InputError if the names do not identify exactly
-    one test set, as those of a flag (yes and no) do not.
+    one test set; the names of a flag, yes and no, do not.
 
     >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
     >>> folds.names, folds.pairs

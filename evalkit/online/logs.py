@@ -342,7 +342,7 @@ def _fault(
         if rows.numbers is not None:
             number = int(rows.numbers[place - 1]) + 1  # in the file, from 1
         file = rows.input_part.name
-        # `located` asks for the place of one row, that of the error
+        # `located` asks for the place of a single row, the row of the error
         return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
     return _changed(selections)
 
@@ -537,8 +537,8 @@ def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assign
 
 def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -> None:
     """Raise InputError for the first cell that is no number in a column that looks like numbers,
-    such as revenue with "5 €", which is why the column is not taken as a metric. columns_in_use:
-    those with another use, which are not checked.
+    such as revenue with "5 €". Such a column would silently not be taken as a metric.
+    columns_in_use: the columns with another use, which are not checked.
     """
     sampled = SampledTable.from_part(input_part, {}, columns_in_use=columns_in_use)
     for column in sampled.columns:
@@ -560,7 +560,8 @@ def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -
 
 def several_arms(arms: Sequence[str], arms_of_table: Iterable[str], column: str) -> list[str]:
     """The arms that the user names, else all that a table has, sorted. Raises InputError unless
-    there are two or more. arms: empty if the user names none. column: that of the arms, for errors.
+    there are two or more. arms: empty if the user names none. column: the name of the column of
+    arms, for errors.
     """
     if not arms:
         arms = sorted(arms_of_table)
@@ -626,7 +627,8 @@ def user_fields(
     numbers: Sequence[str],
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a table of users by role, with those of numbers and attributes.
+    """The columns of each part of a table of users by role, with the columns `numbers` (of metrics
+    and the covariate) and `attributes` (of segments and strata) as further roles.
 
     columns: role -> the column that the user names. Raises InputError as `log_fields`, and for a
     table with totals of arms in place of users.
@@ -703,7 +705,8 @@ def _fields(
     attributes: Sequence[str],
     numbers: Sequence[str] = (),
 ) -> dict[str, Field]:
-    """The columns of one part by role, with those of attributes and of numbers.
+    """The columns of one part by role, with the columns `attributes` and `numbers` as further
+    roles.
 
     roles: of a log (`LOG`) or of a table of users (`USERS`). chosen: role -> the column that the
     user names; roles that are not in `roles` are ignored. attributes: columns for segments or

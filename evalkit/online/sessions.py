@@ -321,7 +321,7 @@ class Sessions:
         for name in vars(first):
             columns[name] = [getattr(block, name) for block in blocks]
         blocks.clear()
-        # the users of a block come after those of the blocks before it
+        # the users of a block come after the users of the blocks before it
         users = [len(users_of_block) for users_of_block in columns["users"]]
         users_before = np.cumsum(users) - users
         user = np.concatenate(

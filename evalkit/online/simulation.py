@@ -163,7 +163,7 @@ def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     if world.leave != 1:
         # up to its first play, a session is like one that a play ends
         first_plays = _plays_per_session(world, who, lists, leave=1.0)
-    # the number of sessions is Poisson, and so is that of sessions with a play
+    # the number of sessions is Poisson, and so is the number of sessions with a play
     sessions_with_play = who.sessions * first_plays.sum(axis=1)
     any_play = 1 - np.exp(-sessions_with_play)
     plays = who.sessions[:, None] * plays_per_session
@@ -508,8 +508,8 @@ def two_stage(
     rng: np.random.Generator,
     repeats: int = 10_000,
 ) -> pd.DataFrame:
-    """Interleave every candidate, keep the best n, then A/B test those: one row for each n in
-    `keep`.
+    """Interleave every candidate, keep the best n, then A/B test the ones kept: one row for each n
+    in `keep`.
 
     rankers: from `tournament`; its effects are taken as true. `users_interleaved` see the list of
     each candidate; the second stage has n + 1 arms of `users_arm`. The last row tests all

@@ -130,7 +130,7 @@ class Planning:
         """The users with whom 95% of experiments have the correct sign, in each set of assumptions.
 
         Columns: world; interleaving, the users that it needs by the user's win; raw and raw_metric,
-        those of the A/B test that needs the fewest without CUPED, and its metric; cuped and
+        the users of the A/B test that needs the fewest without CUPED, and its metric; cuped and
         cuped_metric, the same with or without CUPED; raw_times and cuped_times, the ratios of raw
         and cuped to interleaving.
         """

@@ -141,7 +141,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
 
     cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
     """
-    primary = settings.metrics[0]  # it decides
+    primary = settings.metrics[0]  # the metric that decides
     asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
     for chosen in settings.metrics:
         if _has_ceiling(chosen):
@@ -151,7 +151,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
         if chosen.metric.tie_range:
             asks += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
-    # 1 also without a cut-off of 1: what curves have if all lists end before the first cut-off
+    # rank 1 is always asked for: curves have it alone if all lists end before the first cut-off
     asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
     asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asks))
@@ -368,8 +368,8 @@ class Ranking(Shown, Study):
         return pd.DataFrame(columns)
 
     def most_different(self, max_queries: int) -> pd.DataFrame:
-        """At most `max_queries` queries: those on which the headline's two systems differ most, or
-        with one system its worst, in this order. Columns: number (of the query), query (its name),
+        """At most `max_queries` queries, on which the headline's two systems differ most, or with
+        one system its worst, in this order. Columns: number (of the query), query (its name),
         difference (0 with one system).
         """
         values = self.values()

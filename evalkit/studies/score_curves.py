@@ -78,7 +78,7 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.D
 
 def _crossing(pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[str, float]) -> Row:
     """The row of a pair in `crossings`, without the kind of curve. curve_of, area_of: by system.
-    The share above is that of the points of `FINE_GRID`.
+    The share above is counted on the points of `FINE_GRID`.
     """
     first, second = sorted(pair, key=lambda name: area_of[name], reverse=True)
     larger = curve_of[first]
@@ -175,7 +175,8 @@ def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.Data
     Columns: system, x (the score, ascending), positive, negative. name: of the system. table: its
     counts at each distinct score. cells: the resolution of the figure, as in `curves.drawn`.
     """
-    # rows above a score are those at the next higher one and above; thresholds descend
+    # `table.tp` counts rows at or above a threshold, and thresholds descend: the number above a
+    # score stands one place before
     positives_above = np.append(0, table.tp[:-1])
     negatives_above = np.append(0, table.fp[:-1])
     columns = {

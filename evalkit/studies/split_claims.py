@@ -62,7 +62,7 @@ def _claim(study: Validation, claim: str) -> Iterator[Row]:
 def _test(study: Validation, system: str, claim: str) -> Comparison:
     """The subject against another system. Against the baseline the test has the study's question,
     which may be one-sided. Against the others it is two-sided: the subject was chosen because its
-    value was better than theirs, so that a one-sided test would find too much.
+    value was better than theirs, so that a one-sided test would reject too often.
     """
     if system != study.baseline:
         study = study.two_sided

@@ -78,8 +78,8 @@ def slider_counts(study: BinaryStudy) -> SliderCounts:
     """The counts of the systems of the slider at its thresholds, about a hundred.
 
     Among the thresholds are those in use, those that a rule would choose (`study.choices`), and all
-    that are cheapest for any costs of the two errors. Each system gives its part of them, and has
-    counts at all.
+    that are cheapest for any costs of the two errors. Each system gives about an equal part of the
+    others, and has counts at all thresholds.
     """
     tables = {name: study.table(name) for name in systems(study)}
     max_thresholds = MOST_THRESHOLDS
@@ -144,8 +144,9 @@ def shortest(low: float, high: float) -> float:
     """
     if high == 0:
         return 0.0
-    exponent = math.floor(math.log10(abs(high)))
-    most_places = min(17 - exponent, 309)  # 10.0**309 is infinite: tiny numbers keep all digits
+    exponent = math.floor(math.log10(abs(high)))  # the first digit stands for 10**exponent
+    # 17 digits tell all doubles apart; 10.0**309 is infinite, so that tiny numbers keep all digits
+    most_places = min(17 - exponent, 309)
     for places in range(-exponent, most_places):
         rounded_down = math.floor(high * 10.0**places) / 10.0**places
         number = float(f"{rounded_down:.{max(places, 0)}f}")  # without an error in the last bit
@@ -244,7 +245,7 @@ class OwnIntervals:
 
     def quantiles(self) -> dict[str, float | str]:
         """What the page computes the intervals of costs from: z, the quantile of the normal
-        distribution; q, that of t times the unit of each `spread`; units, their number.
+        distribution; q, the quantile of t times the unit of each `spread`; units, their number.
         """
         from scipy.special import stdtrit
 
@@ -257,9 +258,9 @@ class OwnIntervals:
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
         """What the page computes the intervals of a system from, each with an entry per threshold:
-        limits, those of each of `METRICS`, and spread, which gives the variance of a mean cost: the
-        three numbers of `DecisionsByThreshold.error_variance`, as whole numbers of so many parts,
-        `SPREAD_UNITS`, of the largest absolute number of any system.
+        limits, the low and the high one of each of `METRICS`, and spread, which gives the variance
+        of a mean cost. spread has the three numbers of `DecisionsByThreshold.error_variance`, as
+        whole numbers; `SPREAD_UNITS` is the largest absolute one of all systems.
 
         places: for each of `METRICS`, then for the cost, the number of decimals; limits of the cost
         are computed on the page, so that its decimals are not used.

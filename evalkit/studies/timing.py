@@ -123,7 +123,8 @@ class TimedOutcomes(NamedTuple):
 
     def _refuse_ids_as_reference(self) -> None:
         """Raise ParameterError for a column `reference` that metrics need and that holds no
-        forecasts: numbers in a row, as those of orders, or numbers out of the actual ones' range.
+        forecasts: consecutive numbers, such as ids of orders, or numbers whose median lies outside
+        the range of the actual values.
         """
         actual = self.data.actual
         forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")

@@ -54,7 +54,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
-    # this report holds all rows: of a Spark table so many may be collected
+    # this report holds all rows: as many of a Spark table may be collected as it may hold
     reading = replace(limits.reading, collected=limits.reading.held)
     if p.features is None:
         p = p.with_defaults(SAMPLE)
@@ -93,7 +93,7 @@ def _refuse_idle(names: Collection[str]) -> None:
 def _settings(
     examples: folds.Examples, p: reports.ValidationParameters, limits: Limits
 ) -> study.Settings:
-    """The settings; the metrics are those that were asked for or the usual ones of such labels.
+    """The settings; the metrics are those that the user names, else the usual ones of the labels.
     Raises ParameterError for a metric that these examples do not allow.
     """
     structure = examples.structure
@@ -211,12 +211,13 @@ def _of_fits(
     fits = resplits.fit_folds(setting, learner, list(models))
     seconds_left = p.seconds - (time.monotonic() - start)
     fits_by_name = dict(fits)
-    if examples.candidates is not None:  # columns were selected, here among these candidates anew
+    # the user selected columns among candidates: select as many anew, to see what that hides
+    if examples.candidates is not None:
         model = fitting.prepared(estimators[first], examples.candidates, p.seed)
         reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
         reselected = resplits.reselected(setting, reselecting, first)
         fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
-    # test rows come fold by fold: the order brings them into that of the table
+    # test rows come fold by fold, and are brought into the order of the table
     order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")
     scored = {}
     for name, fits_of_folds in fits_by_name.items():

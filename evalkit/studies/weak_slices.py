@@ -110,8 +110,8 @@ class SearchedMetric:
         """The value in a slice and in the rest, and their difference with its interval: the columns
         n (units of the slice), value, rest, difference, low, high.
 
-        mask: True for the rows of the slice. rest_mask: for those it is compared with. Rows in
-        neither do not count, such as those on which the slice was found.
+        mask: True for the rows of the slice. rest_mask: True for the rows that it is compared with.
+        Rows in neither do not count, such as the rows on which the slice was found.
         """
         level = self.study.settings.level
         if len(self.systems) == 1:
@@ -124,11 +124,11 @@ class SearchedMetric:
             values = grouped.values
             n = grouped.statistics[0].n
         else:
-            # both estimates are made once, at the level of the study, with errors that are taken as
-            # independent
+            # Both estimates are made once, at the level of the study. Their errors are taken as
+            # independent.
             estimates = [self._difference(mask), self._difference(rest_mask)]
-            independent = np.eye(2)
-            values = GroupEstimates(lambda group, _: estimates[group], independent)
+            correlation = np.eye(2)
+            values = GroupEstimates(lambda group, _: estimates[group], correlation)
             n = estimates[0].n
         value, rest = values.values.tolist()
         limits = values.differences(level)
@@ -179,7 +179,7 @@ class WeakSlices:
 
     def _row(self, find: Find) -> Row:
         """The row of a find, with the columns `COLUMNS`: its conditions after they are refined, and
-        its effect. share: of all rows, those in the slice.
+        its effect. share: the share of all rows that lie in the slice.
 
         The conditions, their adjusted p and the verdict are from the rows that find slices; the
         effect is from the other rows, so that it is not too large for having been found.
