@@ -460,7 +460,7 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
         )
     number = np.arange(k)  # of the block
     older_rows = np.searchsorted(np.sort(time), moments)  # than each moment
-    # the first moment of each block: before it lies the block's share of the rows
+    # where each block starts: the first moment with at least number · rows / k older rows
     start = np.searchsorted(older_rows, number * time.size / k)
     # Each block needs a moment of its own, so that starts must increase, and leave one for each
     # block that follows. `start - number` must then not fall, and be at most the number of moments

@@ -87,7 +87,9 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
 
 
 def _error_of_value(plan: Plan) -> ErrorOf:
-    """The standard error of a share by the true share, or of a mean."""
+    """The standard error of a system's value: of a share, as a function of the true share, or of a
+    mean, the same for each.
+    """
 
     def of_share(share: float) -> float:
         """The standard error of the share of hits among independent units."""

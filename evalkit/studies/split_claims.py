@@ -152,7 +152,9 @@ class FoldChoice(NamedTuple):
 
 
 def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> FoldChoice:
-    """The system chosen without a fold; the winner where no system has a value without it."""
+    """The system chosen without a fold; the winner if no system has a value without it. systems:
+    to choose from.
+    """
     primary = study.primary
     values = {name: study.measure(primary, name, fold.remaining).value for name in systems}
     defined = [name for name in systems if np.isfinite(values[name])]

@@ -219,7 +219,9 @@ def blocks_of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[
 
 
 def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames) -> FileBlock:
-    """The terms of units as rows of the file; without a value their denominator is empty too."""
+    """The terms of units by a metric of a system, as rows of the file; numerator and denominator
+    are empty for a unit without a value.
+    """
     denominator = np.where(sums.defined, sums.size, np.nan)
     numbers = {"numerator": sums.numerator, "denominator": denominator}
     return FileBlock(system, chosen.label, len(denominator), names.columns, numbers)
@@ -307,7 +309,9 @@ def blocks_of_rows(
 
 
 def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: bool) -> FileBlock:
-    """Actual value, score, weight and, with decisions, prediction of each row."""
+    """Actual value, score, weight and, with decisions, prediction of each row of a system; what
+    rows do not have is left out. names: of the rows.
+    """
     columns = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
     if with_decisions:
         columns["predicted"] = rows.predicted

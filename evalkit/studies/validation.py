@@ -121,7 +121,8 @@ def _of_predictions(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
     """The study of predictions. The folds are those that a column names, which may each have been
-    drawn anew from the same ids. A baseline is made from the labels of the other folds.
+    drawn anew from the same ids. A baseline is made from the labels of the other folds. shared: the
+    settings, as `_settings` makes them.
     """
     assert examples.fold is not None
     if examples.has_resampled_folds and examples.id is not None:
@@ -181,8 +182,8 @@ def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:
 
 
 def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study.Settings:
-    """The settings; for a one-sided question every system is compared with the last, which uses no
-    feature.
+    """The settings; for a one-sided question with the last system as baseline, which uses no
+    feature: every other system is compared with it. shared: the settings without a baseline.
     """
     if shared.alternative.one_sided:
         return replace(shared, baseline=systems[-1])
@@ -194,7 +195,7 @@ def _of_fits(
 ) -> Validation:
     """The study of an estimator, which is fitted on the chosen folds, as are a second one, if the
     user names one, and the baseline. The study fits the estimator on other splits when these are
-    first needed.
+    first needed. shared: the settings, as `_settings` makes them.
     """
     assert examples.features is not None
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -282,8 +283,9 @@ def _class_name(path: str) -> str:
 def _possible(
     shared: study.Settings, models: Mapping[str, fitting.Estimator], *, are_named: bool
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics that every estimator makes the predictions for. are_named: True if the user named
-    the metrics; then raises InputError for one that is not possible, in place of leaving it out.
+    """The metrics of the settings `shared` that every estimator makes the predictions for.
+    are_named: True if the user named the metrics; then raises InputError for one that is not
+    possible, in place of leaving it out.
     """
     possible = []
     for chosen in shared.metrics:
