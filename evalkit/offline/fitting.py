@@ -101,7 +101,9 @@ def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) ->
 
 
 def _instance(estimator: type, path: str, name: str) -> Estimator:
-    """An instance of the class. Raises ParameterError if it needs arguments."""
+    """An instance of the class. path, name: as in `load`. Raises ParameterError if the class needs
+    arguments.
+    """
     try:
         return estimator()
     except Exception as error:
@@ -111,8 +113,8 @@ def _instance(estimator: type, path: str, name: str) -> Estimator:
 
 
 def usual(kind: str) -> Estimator:
-    """Return the default estimator: logistic regression for classes, ridge regression for
-    numbers.
+    """Return the default estimator for a kind of target: logistic regression for classes, ridge
+    regression for numbers.
     """
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -120,8 +122,8 @@ def usual(kind: str) -> Estimator:
 
 
 def dummy(kind: str) -> Estimator:
-    """Return the no-skill estimator: the most frequent class and the class shares, or the training
-    median.
+    """Return the no-skill estimator for a kind of target: the most frequent class with the class
+    shares as probabilities, or the training median.
     """
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
@@ -150,7 +152,7 @@ def prepared(estimator: Estimator, features: pd.DataFrame, seed: int) -> Estimat
 
 
 def _preprocessing(features: pd.DataFrame) -> Estimator:
-    """The transformer of `prepared`; that of numbers alone if no column is text."""
+    """The preprocessing of `prepared`, not fitted; without a part for text if no column is text."""
     from sklearn import compose, impute, pipeline, preprocessing
 
     imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
@@ -349,7 +351,11 @@ class TimeBudget:
 
 
 def steps(estimator: Estimator) -> list[str]:
-    """The steps of an estimator as text; preprocessing of `prepared` in words."""
+    """The steps of an estimator as text; preprocessing of `prepared` in words.
+
+    The first step of a pipeline is this preprocessing, with text (a `ColumnTransformer`) or without
+    (a `Pipeline`), or a step of the user's own.
+    """
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
     transformer = estimator.steps[0][1]
@@ -381,13 +387,14 @@ def error_632_plus(apparent: float, out_of_bag: float, no_information: float) ->
     """The .632+ bootstrap estimate of the error: the larger the rate of overfitting, the larger
     the weight of the error out of bag.
 
-    apparent: the error of the model fitted to *all* rows, on these rows. no_information: from the
-    predictions of this model. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
+    apparent: the error of the model fitted to *all* rows, on these rows. out_of_bag: the mean error
+    of bootstrap samples on the rows that they did not draw. no_information: from the predictions of
+    the model fitted to all rows. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
 
     >>> error_632_plus(0.0, 0.5, 0.5)
     0.5
     """
-    capped = min(out_of_bag, no_information)
+    capped = min(out_of_bag, no_information)  # no worse than without information
     overfitting = 0.0  # 0 for none, 1 if the model predicts no better than without information
     if capped > apparent:
         overfitting = (capped - apparent) / (no_information - apparent)

@@ -50,8 +50,9 @@ def single_features(
 
     Both directions are checked, and missingness too; text is coded by the label mean in the other
     half of the rows. With more than 20 classes only the 20 most common are used. If labels have
-    more than 20 distinct numbers, |rank correlation| replaces the AUC. It is never severe if so few
-    rows could be separated by chance.
+    more than 20 distinct numbers, |rank correlation| replaces the AUC. A finding is never severe if
+    there are so few rows that an uninformative column could separate them by chance. rng: draws
+    the halves.
     """
     target = np.asarray(label)
     half = rng.permutation(len(features)) % 2
@@ -98,7 +99,8 @@ def is_class(label: ArrayLike) -> bool:
 
 def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
     """True if it is almost impossible that one of so many uninformative columns has the order of
-    the label. class_index: of each row.
+    the label. class_index: of each row. columns: their number. measure: "AUC" or "rank
+    correlation", by which `single_features` judges columns.
     """
     rows = class_index.size
     smaller_side = rows // 2  # a correlation is treated as an AUC of two halves
@@ -111,9 +113,10 @@ def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
 
 def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
     """The largest AUC with which the column separates the rows of one class from the others: by its
-    missing values or its numbers, in either direction, or by the label means of its values.
+    missing values or its numbers, in either direction, or, if it is text or has at most `MANY`
+    distinct values, by the label means of its values.
 
-    half: 0 or 1 for each row, as in `_label_means`.
+    positive: True for the rows of the class. half: 0 or 1 for each row, as in `_label_means`.
     """
     is_number = _is_number(column)
     aucs = [auc(column.isna().to_numpy(np.float64), positive)]
@@ -126,10 +129,10 @@ def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
 
 
 def _label_means(column: pd.Series, label: Floats | Bools, half: Ints) -> Floats:
-    """For each row the mean label of the rows of the other half that have its value; the mean of
-    all rows if there are none. half: 0 or 1 for each row.
+    """For each row the mean label of the rows of the other half that have the row's value in the
+    column; the mean label of all rows if there are none. half: 0 or 1 for each row.
 
-    So a row's own label does not predict it.
+    Because of the halves, a row's own label is not in the number that is to predict it.
     """
     value = levels(column)
     values = value.max() + 1
@@ -202,12 +205,14 @@ def _rank_correlation(x: Floats, y: Floats) -> float:
 
 
 def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
-    """Yield columns of whole numbers or text that are almost unique (99 %): a model can memorise
-    the rows by them. Tables of fewer than 50 rows have none.
+    """Yield a warning for each column of whole numbers or text that is almost unique (99 %): a
+    model can memorise the rows by it. Tables of fewer than 50 rows have none.
+
+    The warning has the form "growing" if the values grow from row to row.
     """
     for name in features:
         column = features[name]
-        values = numeric(column)
+        values = numeric(column)  # whole numbers for a text, by its place among the sorted texts
         is_whole = bool((values == np.round(values)).all())
         distinct = int(column.nunique())
         if is_whole and len(features) >= 50 and distinct >= 0.99 * len(features):
@@ -218,7 +223,8 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
 
 def gives_away(c: counts.Counts) -> Finding | None:
     """A finding if a score separates two classes without error: severe if it has only two values,
-    so that it is a copy of the label, else a warning.
+    so that it is a copy of the label, else a warning. c: the counts of the score; in the wrong
+    direction, with an AUC of 0, it separates the classes as well.
     """
     has_both_classes = (c.positive > 0) & (c.negative > 0)  # at each distinct score
     if has_both_classes.any() or counts.auc(c) not in (0.0, 1.0):
@@ -273,9 +279,10 @@ def duplicates(
 
     Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number
     assumes independent columns; it is raised to the share that near misses explain, because rows of
-    dependent columns repeat more often. Also severe, however coarse the columns, if every row with
-    its `label` occurs a multiple of times: the whole table was copied. If the columns are too
-    coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
+    dependent columns repeat more often. Also severe, however coarse the columns, if the whole table
+    was copied: the number of times that a row with its `label` occurs is for every row a multiple
+    of the same number, 2 or more. If coincidence gives the share `BLIND` of the test rows an equal
+    one, so that some copies could not be noticed, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
     rows = np.unique(rows_in_training(folds, row_key(columns)))
@@ -317,8 +324,10 @@ def _coincidence(
     """How many of some rows equal one of other rows by coincidence, such as test rows one of the
     training rows.
 
-    columns: codes of the values of the whole table. rows: the numbers of the rows in question.
-    n_other: how many other rows there are, on average. n_equal: how many rows do equal one.
+    The number expected of independent columns, or, if larger, the share of the equal rows that near
+    misses explain (`_explained_share`). columns: codes of the values of the whole table. rows: the
+    numbers of the rows in question. n_other: how many other rows there are, on average. n_equal:
+    how many rows do equal one.
     """
     # the share of all rows that has the row's value, multiplied over columns
     shares = [np.bincount(column)[column] / column.size for column in columns]
@@ -326,6 +335,7 @@ def _coincidence(
     # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
     p_none_equal = np.exp(-n_other * p_equal[rows])
     expected = float((1 - p_none_equal).sum())
+    # no more equal rows than expected of independent columns: coincidence explains all of them
     explained = _explained_share(columns) if n_equal > expected else 1.0
     return Coincidence(max(expected, n_equal * explained), explained)
 
@@ -343,7 +353,8 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     each distinct row occurs.
 
     1 if it was not copied: also if the copies of a row stay together in a fold, as those of a group
-    do, or if too few rows differ. key: of each row, equal for equal rows. fold: of each row.
+    do, or if fewer than `LEAST` rows are distinct. key: of each row, equal for equal rows. fold:
+    the fold that tests each row.
 
     >>> row = np.repeat(np.arange(30), 2)
     >>> _times_copied(row, np.arange(60) % 2)  # the copies are in different folds
@@ -355,8 +366,9 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     if count.size < LEAST:
         return 1
     times = int(np.gcd.reduce(count))
-    cell = key * (fold.max() + 1) + fold
+    cell = key * (fold.max() + 1) + fold  # a number for each distinct row in each fold
     count_in_fold = np.unique(cell, return_counts=True)[1]
+    # if copies always stay together in a fold, each count in a fold is a multiple of `times` too
     is_together = np.gcd.reduce(count_in_fold) % times == 0
     return 1 if is_together else times
 
@@ -368,8 +380,8 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     independently, then by coincidence
     pairs that agree in both / pairs that differ in a alone
     = pairs that differ in b alone / pairs that differ in both.
-    The two columns that explain most count. Only rare rows are used: common rows have more equal
-    rows by coincidence than copies could add.
+    The two columns that explain most count, among `TRIED` pairs of neighbouring columns. Only rare
+    rows are used: common rows have more equal rows by coincidence than copies could add.
     """
     key = row_key(columns)
     is_rare = np.bincount(key)[key] <= RARE
@@ -378,7 +390,7 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     columns = [column[is_rare] for column in columns]
     shares = [0.0]
     for i in range(min(len(columns), TRIED)):
-        a = columns[i - 1]
+        a = columns[i - 1]  # the last column before the first: neighbours in a circle
         b = columns[i]
         all_but_two = [column for column in columns if column is not a and column is not b]
         rest = row_key(all_but_two or [np.zeros_like(a)])
@@ -406,9 +418,10 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     """Rows with equal features and different labels, and the largest accuracy and AUC possible with
     these columns.
 
-    The limits hold for these rows, even for a model that has memorised them. It is a warning from a
-    tenth of the rows on, unless the columns are so coarse that as many rows are equal by
-    coincidence: then labels are expected to differ.
+    The limits hold for these rows, even for a model that has memorised them. The finding is a
+    warning from a tenth of the rows on, unless at least half as many equal rows are expected by
+    coincidence: then labels are expected to differ. None if no labels conflict, and for a label
+    that is a number.
     """
     if not is_class(label):
         return None
@@ -436,7 +449,8 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
         equal_rows = int((rows_of_key[key] > 1).sum())
         all_rows = np.arange(key.size)
         chance = _coincidence(columns, all_rows, n_other=key.size, n_equal=equal_rows)
-        if chance.expected >= 0.5 * equal_rows:
+        expected_equal_rows = chance.expected
+        if expected_equal_rows >= 0.5 * equal_rows:
             text += "; the columns are so coarse that many rows are equal by coincidence"
         else:
             severity = WARNING
@@ -460,8 +474,10 @@ def audit(
 ) -> tuple[Finding, ...]:
     """The findings of every check for which there are columns, severe ones first.
 
-    Each column has one value per row. features: what models predict from. group: such as the user,
-    whose rows must not be on both sides. ids: of what a row is about.
+    Each column has one value per row of the table. features: what models predict from. label: what
+    they predict. group: such as the user of a row. ids: what a row is about, such as a document. In
+    no fold may a group or an id have both training and test rows. time: larger for newer rows. rng:
+    draws the rows of checks that look at some rows only.
     """
     findings = [retested(folds)]
     if ids is not None:
@@ -518,8 +534,8 @@ def near_duplicates(
     nearest row.
 
     Much closer: less than a hundredth of the median distance to the nearest row, with numeric
-    columns standardised. At most 2,000 rows are checked. None if the median is 0, because equal
-    rows are then common.
+    columns standardised. At most 2,000 rows, drawn by `rng`, are checked. None if the median is 0,
+    because equal rows are then common, and for a table of fewer than 10 rows or without numbers.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -566,9 +582,11 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
     """Out-of-bag AUC of a random forest that separates test rows from training rows of the last
-    fold.
+    fold, which is the newest one if folds go forward in time.
 
-    Drift, not leakage: a warning from 0.75, a note from 0.65; `count` is the number of test rows.
+    Drift, not leakage: a warning from 0.75, a note from 0.65; the finding's `count` is the number
+    of test rows. At most `SAMPLE` rows of either kind, drawn by `rng`, are used; None for fewer
+    than 20.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -590,7 +608,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     if value >= 0.65:
         severity = WARNING if value >= 0.75 else NOTE
         return finding(kinds.DRIFT, severity, test, folds.rows, auc=value)
-    return None
+    return None  # no drift, or too little to note
 
 
 # The folds themselves
@@ -663,8 +681,9 @@ def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
     of Kruskal and Wallis is far above its mean, and so is the H of the values in place of ranks.
 
     Ranks alone mislead: the leaves of a small tree have nearly the same value in each fold, and the
-    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones.
-    tests: the test rows of each fold.
+    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones,
+    and are cut off at the percentiles `TAILS`. tests: the test rows of each fold. score: of each
+    row of the table.
     """
     folds = len(tests)
     if folds < 2:

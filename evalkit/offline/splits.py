@@ -123,10 +123,11 @@ class Folds:
         """The test rows of each pair."""
         if not isinstance(self.pairs, Parted):
             return [test for _, test in self.pairs]
-        # one sort brings the rows of each part together, which a search for each part would not
+        # One sort brings the rows of each part together; a search for each part would read all rows
+        # k times. int32 is sorted in less time than int64.
         order = np.argsort(self.pairs.part.astype(np.int32), kind="stable")
         ends = np.cumsum(np.bincount(self.pairs.part))
-        rows_of_part = np.split(order, ends)
+        rows_of_part = np.split(order, ends)  # by part; an empty array after the last one
         return [rows_of_part[part] for part in self.pairs.test]
 
     @cached_property
@@ -169,7 +170,9 @@ class Folds:
         if isinstance(self.pairs, Parted):
             parts = self.pairs.train.shape[1]
             rows_of_part = np.bincount(self.pairs.part, minlength=parts)
-            return FoldSizes(self.pairs.train @ rows_of_part, rows_of_part[self.pairs.test])
+            # `train` has shape (pairs, parts): the sum over the parts that a pair trains on
+            training_rows = self.pairs.train @ rows_of_part
+            return FoldSizes(training_rows, rows_of_part[self.pairs.test])
         sizes = [(train.size, test.size) for train, test in self.pairs]
         return FoldSizes(
             train=np.array([train for train, _ in sizes]),
@@ -252,7 +255,7 @@ def k_fold(
     """k folds of rows, drawn `repeats` times (RepeatedKFold).
 
     label: classes by which the folds are stratified (RepeatedStratifiedKFold). Raises
-    ParameterError if k exceeds the number of rows, or of those of the smallest class.
+    ParameterError if k exceeds the number of rows, or of the rows of the smallest class.
 
     >>> [test.size for _, test in k_fold(10, seed=0, k=5, label=[0, 1] * 5).pairs]
     [2, 2, 2, 2, 2]
@@ -279,7 +282,7 @@ def group_k_fold(
     """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row
     is a cold start.
 
-    label: classes by which the folds are stratified as far as the groups allow
+    group: of each row. label: classes by which the folds are stratified as far as the groups allow
     (StratifiedGroupKFold).
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
@@ -457,7 +460,7 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
         )
     number = np.arange(k)  # of the block
     older_rows = np.searchsorted(np.sort(time), moments)  # than each moment
-    # the first moment of each block: that with its share of the rows before it
+    # where each block starts: the first moment with at least number · rows / k older rows
     start = np.searchsorted(older_rows, number * time.size / k)
     # Each block needs a moment of its own, so that starts must increase, and leave one for each
     # block that follows. `start - number` must then not fall, and be at most the number of moments
@@ -494,12 +497,12 @@ HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
 def read(fold: Coded, repeat: Coded | None = None) -> Folds:
-    """Return the folds of a column of names. repeat: the number of the repeat that each row belongs
-    to.
+    """Return the folds of a column of names. repeat: the repeat that each row belongs to; None if
+    there is one repeat.
 
     A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`,
     the validation rows are in neither set. Raises InputError if the names do not identify exactly
-    one test set.
+    one test set; the names of a flag, yes and no, do not.
 
     >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
     >>> folds.names, folds.pairs
@@ -744,10 +747,13 @@ class Setting:
         return SplitWays(possible, impossible)
 
     def _plans(self) -> list[WayPlan]:
-        """The ways that suit the columns, in the order of the page; for rows that depend on each
-        other also the mistake to compare them with, which ignores that.
+        """The ways that suit the columns, in the order of the page.
+
+        If rows depend on each other by time or group, a split by rows is among them: the mistake
+        that the others are compared with, as it ignores the dependence.
         """
         name = "blocks forward in time" if self.examples.fold is None else "the folds given"
+        # the metric has one value of all chosen folds together
         chosen = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
         ignoring = WayPlan(self.blind, partial(self.by_row, self.seed), folds_per_value=self.k)
         if self.examples.time is not None:

@@ -66,16 +66,17 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
     """`assignment` of a long table, of which only some rows may belong to users with several rows.
 
-    arm: of each row. repeated_rows: the numbers of those rows, ascending; other users' rows may be
-    among them. user: the ids of their users. Raises RowError for an unknown arm and for a user with
-    several rows in one arm, InputError for an arm without a user of its own.
+    A user with rows in several arms is left out, and counted as crossed. arm: of each row.
+    repeated_rows: the numbers of the rows that may belong to users with several, ascending; it has
+    all rows of such a user. user: the ids of their users. Raises RowError for an unknown arm and
+    for a user with several rows in one arm, InputError for an arm without a user of its own.
     """
     arm_index = _arm_indices(arm, arms)  # of each row
     user_index, names = codes(user)
     # the pairs of a user and an arm that occur, as one number each
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
     arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
-    # of each of `repeated_rows`, as the next two
+    # `has_one_arm`, `is_first` and `is_repeated` have one value for each of `repeated_rows`
     has_one_arm = arms_of_user[user_index] == 1
     is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
     _, first_of_user = np.unique(user_index, return_index=True)
@@ -168,9 +169,10 @@ def cuped(
     experiment.
 
     One slope for both arms, estimated within arms: a difference between the arms, by chance or by
-    the treatment, does not change it. treatment_before, control_before: the covariate of the same
-    users. The covariate must not be affected by the
-    experiment. Deng, Xu, Kohavi, Walker, WSDM 2013, doi:10.1145/2433396.2433413.
+    the treatment, does not change it. treatment, control: one value per user.
+    treatment_before, control_before: the covariate of the same users, in the same order. The
+    covariate must not be affected by the experiment. unit: the noun for a user. Deng, Xu, Kohavi,
+    Walker, WSDM 2013, doi:10.1145/2433396.2433413.
 
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
@@ -192,7 +194,7 @@ def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> AdjustedArms:
     """The values of both arms minus the slope of `cuped` times the covariate, so that their means
-    differ as in `cuped`.
+    differ as in `cuped`. The parameters are those of `cuped`.
 
     Raises InputError for a covariate that determines the values.
 
@@ -258,7 +260,7 @@ def stratified(
     (post-stratification).
 
     values, strata: one value and one stratum per user; both mappings have the keys `treatment` and
-    `control`. Raises InputError for a stratum without users in an arm.
+    `control`. unit: the noun for a user. Raises InputError for a stratum without users in an arm.
 
     >>> strata = {"treatment": ["x", "y", "y"], "control": ["x", "x", "y"]}
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value

@@ -34,7 +34,8 @@ def team_draft(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draf
     """Draft by teams: in each round the rankers, in a new random order, pick their best item not
     yet in the list.
 
-    With three or more rankers this is team-draft multileaving.
+    rankings: shape (rankers, users, items), as in `draft`. k: the number of positions. With three
+    or more rankers this is team-draft multileaving.
     Radlinski, Kurup, Joachims 2008, doi:10.1145/1458082.1458092; Schuth et al. 2014,
     doi:10.1145/2661829.2661952.
 
@@ -56,7 +57,7 @@ def team_draft(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draf
 def alternate(rankings: ArrayLike, k: int, *, rng: np.random.Generator) -> Draft:
     """Draft in turns: the rankers pick in a fixed order, and a coin toss decides who is first.
 
-    Items already in the list are skipped (Netflix 2017).
+    Items already in the list are skipped (Netflix 2017). rankings, k: as in `team_draft`.
     """
     stack = _checked_stack(rankings, k)
     teams, users, _ = stack.shape
@@ -70,7 +71,7 @@ def probabilistic(
     """Draft by a coin toss per position: the winner draws an item not yet in the list with
     probability ∝ rank^−tau.
 
-    Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
+    rankings, k: as in `team_draft`. Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
     stack = _checked_stack(rankings, k)
     teams, users, depth = stack.shape
@@ -86,9 +87,11 @@ def probabilistic(
 
 def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     """Draft the lists: at each position the ranker whose turn it is picks its best item not yet in
-    the list; one without such an item passes its turn to the next.
+    the list; one without such an item passes its turn to the next. If no ranker has one, item and
+    team are −1.
 
-    turns: the index of a ranker, shape (users, positions).
+    rankings: shape (rankers, users, items), best first, −1 after the end of a short list. turns:
+    the index of a ranker, shape (users, positions).
 
     >>> draft([[[1, 2, 3]], [[2, 3, 1]]], [[1, 0, 0]]).item
     array([[2, 1, 3]])
@@ -98,7 +101,7 @@ def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     _, users, _ = stack.shape
     item = np.empty(pickers.shape, dtype=np.int64)
     team = np.empty(pickers.shape, dtype=np.int64)
-    for start in range(0, users, BLOCK):
+    for start in range(0, users, BLOCK):  # in blocks that stay in the cache
         block = slice(start, start + BLOCK)
         # transposed, so that all users at one position lie together
         _draft_block(stack[:, block], pickers[block].T, item[block].T, team[block].T)
@@ -106,8 +109,8 @@ def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
 
 
 def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
-    """Fill `item` and `team` with the draft of some users. turns, item, team: shape (positions,
-    users).
+    """Fill `item` and `team` with the draft of some users. rankings: shape (rankers, users, items).
+    turns, item, team: shape (positions, users).
 
     The ranks of a ranker's items that are not yet in the list are the set bits of one whole number
     per user, bit 0 for the best: so the lowest set bit is the next pick.
@@ -117,6 +120,7 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
     # rank k, the last, is no item: what a ranker without free items picks
     lists = np.full((teams, k + 1, users), -1)
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
+    # of each rank, in the smallest type that has a bit for each
     bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
     is_item = lists[:, :k] >= 0
     free = np.bitwise_or.reduce(is_item * bit[:, None], axis=1)  # shape (teams, users)

@@ -125,7 +125,7 @@ def read_log(
     teams = {count.team for count in counts if count.team}
     if any(len(team.encode()) > LONGEST for team in teams):
         _check_values(engine, selections, fields)  # raises, with the row of such a name
-        raise _changed(selections)
+        raise _changed(selections)  # the second reading found no such name
     try:
         arms = arms_of(teams, p.arms, p.neutral)
         # an unknown team is refused later, with its row: here only arms that are missing
@@ -145,7 +145,9 @@ def read_log(
 def _selections(
     parts: Sequence[InputPart], fields: Sequence[Fields], engine: Engine
 ) -> list[Selection]:
-    """The columns of each part, which the engine may store, since they are queried repeatedly."""
+    """The columns of each part, which the engine may store, since they are queried repeatedly.
+    fields: of each part, by role.
+    """
     frames = [f"frame{i}" for i in range(len(parts))]
     selections = []
     for input_part, part_fields, frame in zip(parts, fields, frames, strict=True):
@@ -175,7 +177,7 @@ def _count_teams(engine: Engine, selection: Selection) -> list[TeamCount]:
 
 def _log_of(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log from its columns; each session is a user of its own without a column of
-    users.
+    users. arms: their names. neutral: the team of items of no arm, None if there is none.
     """
     session, names = table.encode_sorted(columns["session"])
     user = session
@@ -216,11 +218,12 @@ class LogBlock:
     neutral: str | None
 
     def __call__(self, rows: pa.Table, before: int = 0) -> list[Sessions | pa.Array]:
-        """A list of the `Sessions` of the block, which the engine concatenates with those of other
-        blocks; if a row breaks a rule of the log, of the names of such sessions, an Arrow array.
+        """A list with the `Sessions` of the block as its single element; the engine adds the lists
+        of all blocks up. If a row breaks a rule of the log, the element is an Arrow array instead:
+        the names of the sessions with such a row.
 
-        before: ignored, since Spark's blocks have no order. Raises BrokenRule
-        for a value that breaks a rule of its column.
+        before: ignored, since Spark's blocks have no order. Raises BrokenRule for a value that
+        breaks a rule of its column.
         """
         columns = {}
         for i, (role, field) in enumerate(self.fields.items()):
@@ -241,8 +244,8 @@ def _summarise(
     block: LogBlock,
     rows: Sequence[int],
 ) -> Sessions:
-    """The sessions of a log, read in blocks that hold all rows of a user. rows: of each part, for
-    the progress bar.
+    """The sessions of a log, read in blocks that hold all rows of a user, or of a session if the
+    log has no users. block: summarises a block. rows: of each part, for the progress bar.
     """
     roles = list(fields[0])
     cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
@@ -256,6 +259,7 @@ def _summarise(
         results = engine.total(query, block)
     except InputError as error:
         _check_values(engine, selections, fields)  # raises, with the row of a value that is wrong
+        # no wrong value at the second reading: if there was one at the first, the log has changed
         if isinstance(error, BrokenRule):
             raise _changed(selections) from None
         raise error from None
@@ -269,7 +273,7 @@ def _summarise(
     if len(repeated):
         raise _fault(engine, selections, fields, block, repeated)
     for selection in selections:
-        if selection.source:
+        if selection.source:  # a part that was loaded first has been checked
             selection.part.check(selection)
     return sessions
 
@@ -324,20 +328,21 @@ def _fault(
 ) -> InputError:
     """The error for the first row of a log that breaks a rule, with its file and number.
 
-    The rows of the sessions with such a row are read again, in the order of the log, which blocks
-    do not keep. faulty_sessions: their names.
+    Blocks do not keep the order of the log: all rows of the faulty sessions are read again in this
+    order. faulty_sessions: the names of the sessions that have a row that breaks a rule. If the
+    rows break no rule when read again, the log has changed meanwhile, which the error then says.
     """
     names_of_sessions = [str(name) for name in faulty_sessions]
     log = _reread(engine, selections, fields, names_of_sessions)
     try:
         _log_of(log.columns, block.arms, block.neutral).check()
     except RowError as error:
-        rows, place = table.locate(log.stretches, error.row)  # from 1
-        number = 0
+        rows, place = table.locate(log.stretches, error.row)  # place: from 1
+        number = 0  # for `located`: not known
         if rows.numbers is not None:
-            number = int(rows.numbers[place - 1]) + 1
+            number = int(rows.numbers[place - 1]) + 1  # in the file, from 1
         file = rows.input_part.name
-        # `located` asks for the place of one row, that of the error
+        # `located` asks for the place of a single row, the row of the error
         return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
     return _changed(selections)
 
@@ -349,7 +354,10 @@ def _reread(
     sessions: Sequence[str],
 ) -> RereadLog:
     """The rows of some sessions, read again; of many sessions those of the first `MOST_REREAD`.
-    sessions: their names.
+
+    selections, fields: of each part of the log. sessions: their names. A stretch is the rows that
+    one piece of a part has of these sessions; its row numbers are None if the engine keeps no
+    order.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -431,7 +439,7 @@ def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
     """
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
-        arms = input_part.head[arm]
+        arms = input_part.head[arm]  # of the first rows: a table of totals is short
         has_one_row_each = len(set(arms)) == len(arms)
         rows = "one" if has_one_row_each else "several totals"
         raise totals_error(input_part, arm, rows)
@@ -445,8 +453,8 @@ def read_users(
     attributes: list[str],
     max_rows: int,
 ) -> Users:
-    """The users of a table, with their arms. numbers, attributes: further columns to read. engine:
-    as in `read_log`.
+    """The users of a table, with their arms. numbers, attributes: further columns to read: of
+    metrics and the covariate, and of segments and strata. engine: as in `read_log`.
 
     Raises InputError where a column is missing, an arm is empty or unknown, a number is none, a
     user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or
@@ -470,7 +478,9 @@ def read_users(
         for name in numbers:
             values = rows.released(NUMBER + name, table.CheckedTable.numbers)
             number_columns[name] = values[assignment.rows]
-            if values.min(initial=0) < 0:  # a price of 99 beside zeros is no mark
+            # Only a column with negative numbers is searched for marks of missing values, such as
+            # -999: a price of 99 beside zeros is no mark.
+            if values.min(initial=0) < 0:
                 refuse_marks(number_columns[name], rows=None, column=name, where=parts[0].name)
         attribute_columns = {}
         for name in attributes:
@@ -527,8 +537,8 @@ def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assign
 
 def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -> None:
     """Raise InputError for the first cell that is no number in a column that looks like numbers,
-    such as revenue with "5 €", which is why the column is not taken as a metric. columns_in_use:
-    those with another use, which are not checked.
+    such as revenue with "5 €". Such a column would silently not be taken as a metric.
+    columns_in_use: the columns with another use, which are not checked.
     """
     sampled = SampledTable.from_part(input_part, {}, columns_in_use=columns_in_use)
     for column in sampled.columns:
@@ -550,7 +560,8 @@ def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -
 
 def several_arms(arms: Sequence[str], arms_of_table: Iterable[str], column: str) -> list[str]:
     """The arms that the user names, else all that a table has, sorted. Raises InputError unless
-    there are two or more. arms: empty if the user names none. column: that of the arms, for errors.
+    there are two or more. arms: empty if the user names none. column: the name of the column of
+    arms, for errors.
     """
     if not arms:
         arms = sorted(arms_of_table)
@@ -596,10 +607,11 @@ def _file_and_row(sources_read: Sequence[Source], row: int, *, numbered: bool) -
 def log_fields(
     parts: Sequence[InputPart], columns: Mapping[str, str], segments: Sequence[str]
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a log by role, with those for segments that a part of it has.
+    """The columns of each part of a log by role, with the columns of segments as further roles.
 
-    columns: role -> the column that the user names. segments: columns of this table or of another.
-    Raises InputError if a column is missing, or the parts do not have the same columns.
+    columns: role -> the column that the user names. segments: columns of the log or of another
+    table; one that no part of the log has is left to the other table. Raises InputError if a column
+    is missing, or the parts do not have the same columns.
     """
     names_of_log = column_names(parts)
     attributes = [name for name in segments if name in names_of_log]
@@ -615,7 +627,8 @@ def user_fields(
     numbers: Sequence[str],
     attributes: Sequence[str],
 ) -> list[dict[str, Field]]:
-    """The columns of each part of a table of users by role, with those of numbers and attributes.
+    """The columns of each part of a table of users by role, with the columns `numbers` (of metrics
+    and the covariate) and `attributes` (of segments and strata) as further roles.
 
     columns: role -> the column that the user names. Raises InputError as `log_fields`, and for a
     table with totals of arms in place of users.
@@ -647,7 +660,9 @@ def columns_of_metric(name: str) -> list[str]:
 
 
 def number_columns(metrics: Iterable[str], before: str | None) -> list[str]:
-    """The columns of numbers that the metrics and the covariate `before` need, each once."""
+    """The columns of numbers that the metrics and the covariate `before` need, each once. Raises
+    ParameterError if the first metric, which decides, is the mean of the column `before`.
+    """
     columns = [columns_of_metric(name) for name in metrics]
     if columns and columns[0] == [before]:
         raise ParameterError(
@@ -690,9 +705,12 @@ def _fields(
     attributes: Sequence[str],
     numbers: Sequence[str] = (),
 ) -> dict[str, Field]:
-    """The columns of one part by role, with those of attributes and of numbers.
+    """The columns of one part by role, with the columns `attributes` and `numbers` as further
+    roles.
 
-    chosen: role -> the column that the user names; other roles are ignored. Raises InputError if a
+    roles: of a log (`LOG`) or of a table of users (`USERS`). chosen: role -> the column that the
+    user names; roles that are not in `roles` are ignored. attributes: columns for segments or
+    strata. numbers: columns that metrics or the covariate are computed from. Raises InputError if a
     role that is required has no column.
     """
     # column that must exist -> the parameter that names it, for errors
@@ -712,7 +730,8 @@ def _fields(
     )
     mapping = match(chosen=chosen)
     if required == ["arm"] and mapping.missing_roles(required):
-        # no column is called like an arm: take the one that holds arms by its content
+        # a table of users with no column called like an arm: take the one that holds arms by its
+        # content
         columns_in_use = (*attributes, *numbers)
         sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
         proposal = proposal_of_users(sampled)
@@ -723,6 +742,7 @@ def _fields(
     except InputError as error:
         is_log = "team" in required
         lacks_role = is_log and mapping.missing_roles(required)
+        # a table with arms that lacks a role of a log may be one of users, given as `log`
         if not (lacks_role and _has_column_of("arm", input_part, {})):
             raise
         users = "a table with one row per user is given as users=FILE"
@@ -755,8 +775,10 @@ def columns_by_role(fields: Fields) -> dict[str, str]:
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
     """The arms of a log: those that the user names, else the two teams that it has, sorted.
 
-    Raises InputError for more teams, since one of them could be a word for items of no team: the
-    user must name the arms then. neutral: the team of items that belong to no arm.
+    Raises InputError for fewer teams, and UnclearNeutral for more, since one of them could be a
+    word for items of no team: the user must then name the arms, or `neutral`, the team of items
+    that belong to no arm. The error proposes such a word if it is clear: two of three teams are
+    then the arms.
     """
     teams = sorted(set(teams) - {neutral})
     if arms:

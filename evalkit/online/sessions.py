@@ -119,7 +119,9 @@ class Log:
             yield self._changes_in_session(name, values.code, values.names)
 
     def _unknown_teams(self) -> Fault:
-        """The rows whose team is none of the arms, and not the neutral one."""
+        """The rows whose team is none of the arms, and not the neutral one; the error also says how
+        many there are.
+        """
         rows = np.flatnonzero(self.arm == UNKNOWN)
         message = ""
         if rows.size:
@@ -319,7 +321,7 @@ class Sessions:
         for name in vars(first):
             columns[name] = [getattr(block, name) for block in blocks]
         blocks.clear()
-        # the users of a block come after those of the blocks before it
+        # the users of a block come after the users of the blocks before it
         users = [len(users_of_block) for users_of_block in columns["users"]]
         users_before = np.cumsum(users) - users
         user = np.concatenate(
@@ -417,13 +419,15 @@ def arms_by_unit(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]
 
 
 def _arms_by_index(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
-    """`arms_by_unit`, of units that are given by their index. units: their number."""
+    """`arms_by_unit`, of units that are given by their index. unit: of each session. units: their
+    number. credit: shape (sessions, arms).
+    """
     credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
     credit_of_all = credit_by_unit.sum(axis=1)
     sessions = _sum_by_unit(unit, np.ones(len(unit)), units)
     arms = []
     for arm in range(credit.shape[1]):
-        wins_of_session = share_beaten(credit, arm)
+        wins_of_session = share_beaten(credit, arm)  # 1 if it has more credit than all other arms
         arms.append(
             InterleavingArm(
                 credit=credit_by_unit[:, arm],
@@ -539,7 +543,8 @@ class SessionOutcomes:
         jackknife, which leaves out one user at a time.
 
         The degrees of freedom follow from the kurtosis of the users' influence. place: position ×
-        number of arms + arm. highest: the largest possible outcome.
+        number of arms + arm. highest: the largest possible outcome; 0 is the smallest. level: of
+        the interval.
         """
         is_here = self.place == place
         items = self.items[is_here]
@@ -566,11 +571,12 @@ class SessionOutcomes:
         spread = Spread(
             n,
             square=float(ratio(squares, n**2)),
-            kish=n,
+            kish=n,  # each influence counts once
             standardised_power=lambda power: standardised_fourth,  # no other power is asked for
         )
-        kish = float(ratio(all_items**2, items**2 @ users))  # effective number of users
-        arm = independent.Arm(value, spread, users=kish)
+        # Kish's effective number: users count by their number of items
+        effective_users = float(ratio(all_items**2, items**2 @ users))
+        arm = independent.Arm(value, spread, users=effective_users)
         return interval_methods.arm_within(arm, 0.0, highest, level=level)
 
 

@@ -78,7 +78,9 @@ class People:
 
 
 def people(world: World, users: int, *, rng: np.random.Generator) -> People:
-    """Draw the users of a world. users: their number."""
+    """Draw the users of a world. users: their number. Without `bait` all wrappings are 0; with one
+    kind every session wants it.
+    """
     if users < 2:
         raise ParameterError(f"users must be at least 2, got {users}")
     sessions = world.sessions * _lognormal(world.spread, users, rng)
@@ -114,11 +116,14 @@ def ranking(
     """Each user's k best candidates for a ranker that knows their affinity up to N(0, noise²), best
     first, shape (users, k): the less noise, the better the ranker.
 
-    The affinity excludes the wrapping; a click-bait ranker adds `pull` times the wrapping.
+    The affinity excludes the wrapping, by which a candidate looks better than it is; a click-bait
+    ranker adds `pull` times the wrapping.
     """
     guess = rng.normal(0.0, noise, who.affinity.shape)
     guess += who.affinity
     if world.kinds > 1:
+        # Only sessions that want the kind play a candidate, so that the probability of a play is
+        # multiplied by their share, and its logarithm is added.
         guess += np.log(who.kind_shares)[:, who.kind]
     if pull:
         guess += pull * who.wrapping
@@ -158,7 +163,7 @@ def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     if world.leave != 1:
         # up to its first play, a session is like one that a play ends
         first_plays = _plays_per_session(world, who, lists, leave=1.0)
-    # the number of sessions is Poisson, and so is that of sessions with a play
+    # the number of sessions is Poisson, and so is the number of sessions with a play
     sessions_with_play = who.sessions * first_plays.sum(axis=1)
     any_play = 1 - np.exp(-sessions_with_play)
     plays = who.sessions[:, None] * plays_per_session
@@ -211,10 +216,14 @@ def observed(
 def _metrics(
     world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other_hours: Floats
 ) -> dict[str, Floats]:
-    """The four metrics of each user. plays: by position, shape (users, k). other_hours: before
-    plays have replaced some.
+    """The four metrics of each user, by name: any_play, plays, hours and streaming, shape (users,).
+
+    lists: candidates, shape (users, k). any_play: the probability of a play, or 0 or 1 for what was
+    drawn. plays: by position, shape (users, k). other_hours: of other streaming, before plays have
+    replaced the share `World.substituted` of their own hours.
     """
-    worth: Floats | float = 1.0  # of a play, in hours of a play without wrapping
+    # of a play, in the user's hours per play: the more its wrapping attracts, the less it is worth
+    worth: Floats | float = 1.0
     if world.bait:
         worth = np.exp(-np.take_along_axis(who.wrapping, lists, axis=1))
     hours = (plays * worth).sum(axis=1) * who.hours
@@ -286,7 +295,9 @@ def duel(
 def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The rows of `duel` of users who are simulated at once."""
+    """The rows of `duel` of some users, who are simulated at once. users: their number. noise: of
+    the first ranker, a, and of the second, b.
+    """
     who = people(world, users, rng=rng)
     rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
     first, second = preference(world, who, rankings, rng=rng).T
@@ -297,6 +308,7 @@ def _duel_block(
     }
     truth_a = expected(world, who, rankings[0])
     truth_b = expected(world, who, rankings[1])
+    # in the period before the experiment all users have the first ranker
     for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
         metrics = observed(world, who, lists, rng=rng)
         columns |= {f"{name}_{arm}": values for name, values in metrics.items()}
@@ -403,7 +415,8 @@ def _credited_shares(
     """
     drafted = team_draft(rankings, world.k, rng=rng)
     plays = sessions_played(world, who, drafted.item, rng=rng)
-    # in units of a user's hours per play, which cancel in a share
+    # The hours of a play fall with its wrapping, as in `_metrics`. They are in units of the user's
+    # hours per play, which cancel in a share.
     hours = plays * np.exp(-np.take_along_axis(who.wrapping, drafted.item, axis=1))
     shares = {}
     for name, amount in {"share": plays, "share_hours": hours}.items():
@@ -424,6 +437,9 @@ def tournament(
     """Each ranker against production, interleaved and in an A/B test with as many users; one row
     per ranker.
 
+    noises: one for each ranker. production: the noise of the ranker in production. Both as in
+    `ranking`. users: how many are simulated for each ranker.
+
     Columns: noise; share and share_sd of the interleaving; for any_play, plays and streaming the
     true relative lift `<metric>_true`, the lift `<metric>_measured` by an A/B test whose arms are
     the two halves of the users, and the lift `<metric>_cuped` with CUPED; plays_effect and plays_sd
@@ -440,6 +456,7 @@ def tournament(
             "share_sd": design.at["interleaving, share", "sd"],
         }
         for metric in ("any_play", "plays", "streaming"):
+            # relative to the period before, in which all users have the ranker in production
             row[f"{metric}_true"] = mean[f"{metric}_effect"] / mean[f"{metric}_before"]
             lifts = _measured_lifts(outcome, metric)
             row |= {f"{metric}_{name}": lift for name, lift in lifts.items()}
@@ -451,7 +468,7 @@ def tournament(
 
 def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     """The relative lift that an A/B test would measure, plain ("measured") and with CUPED
-    ("cuped"). outcome: of a `duel`.
+    ("cuped"). outcome: of a `duel`. metric: such as "plays".
 
     The arms of the test have different users, the two halves of them, while the true lift has every
     user in both.
@@ -465,7 +482,7 @@ def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     difference_before = treatment_before.mean() - control_before.mean()
     slope_control, _ = np.polyfit(control_before, control, 1)
     slope_treatment, _ = np.polyfit(treatment_before, treatment, 1)
-    slope = np.mean([slope_control, slope_treatment])
+    slope = np.mean([slope_control, slope_treatment])  # one for both arms
     return {
         "measured": difference / control.mean(),
         "cuped": (difference - slope * difference_before) / control.mean(),
@@ -491,8 +508,8 @@ def two_stage(
     rng: np.random.Generator,
     repeats: int = 10_000,
 ) -> pd.DataFrame:
-    """Interleave every candidate, keep the best n, then A/B test those: one row for each n in
-    `keep`.
+    """Interleave every candidate, keep the best n, then A/B test the ones kept: one row for each n
+    in `keep`.
 
     rankers: from `tournament`; its effects are taken as true. `users_interleaved` see the list of
     each candidate; the second stage has n + 1 arms of `users_arm`. The last row tests all

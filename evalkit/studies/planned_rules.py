@@ -52,14 +52,18 @@ def _may_be_of_share(claim: Claim) -> bool:
 
 
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
-    """What a rule catches of the planned data. level: of its test, adjusted for other rules."""
+    """What a rule catches of the planned data. level: of its test, adjusted for other rules.
+
+    The plan states no direction and no margin: a higher value is better, and a margin can only come
+    from the rule.
+    """
     claim = rule.claim
     assert isinstance(claim, Bound | Against)  # the others are about no number
     metric_value = plan.mean if plan.share is None else plan.share
     assert metric_value is not None
     expected_estimate = metric_value
     error = _error_of_value(plan)
-    if isinstance(claim, Against):  # the estimate is a difference
+    if isinstance(claim, Against):  # the estimate is a difference, 0 for an unchanged model
         expected_estimate = 0.0
         error = _error_of_difference(plan)
     ends = OF_MEAN if plan.share is None else OF_SHARE
@@ -83,7 +87,9 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
 
 
 def _error_of_value(plan: Plan) -> ErrorOf:
-    """The standard error of a share by the true share, or of a mean."""
+    """The standard error of a system's value: of a share, as a function of the true share, or of a
+    mean, the same for each.
+    """
 
     def of_share(share: float) -> float:
         """The standard error of the share of hits among independent units."""
@@ -100,8 +106,10 @@ def _error_of_value(plan: Plan) -> ErrorOf:
 def _error_of_difference(plan: Plan) -> ErrorOf:
     """The standard error of the difference of two correlated shares or means.
 
-    The share of units on which two shares differ grows with their difference d; the variance of a
-    unit's difference is this share − d².
+    For means it is √(2 (1 − correlation) / units) standard deviations. For shares a unit's
+    difference is −1, 0 or 1, so that its variance is the share of units that differ − d², where d
+    is the true difference. Without a difference, 2 p (1 − p) (1 − correlation) of the units differ,
+    for two systems with the share p. This grows linearly with |d|, up to all units at |d| = 1.
     """
     if plan.share is None:
         assert plan.sd is not None

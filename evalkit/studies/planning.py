@@ -38,7 +38,9 @@ LEAST_USERS = 1000
 
 
 def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None":
-    """The planning study of a named world; None if none is asked for."""
+    """The planning study of a named world; None if none is asked for. users: how many are
+    simulated. rankers: how many candidates the two-stage design has.
+    """
     return None if world == NONE else Planning(world, users, rankers, seed)
 
 
@@ -125,13 +127,16 @@ class Planning:
 
     @frame
     def worlds(self) -> Iterator[Row]:
-        """Users for 95% agreement in each set of assumptions: world, those of interleaving by the
-        user's win, of the best A/B metric without CUPED (raw, raw_metric) and of the best with or
-        without it (cuped, cuped_metric); raw_times and cuped_times, their ratios to interleaving.
+        """The users with whom 95% of experiments have the correct sign, in each set of assumptions.
+
+        Columns: world; interleaving, the users that it needs by the user's win; raw and raw_metric,
+        the users of the A/B test that needs the fewest without CUPED, and its metric; cuped and
+        cuped_metric, the same with or without CUPED; raw_times and cuped_times, the ratios of raw
+        and cuped to interleaving.
         """
         for name, world in WORLDS.items():
             designs = self.needed
-            if name != self.name:
+            if name != self.name:  # its own world has been simulated
                 designs = simulation.users_needed(self._duel(world))
             users = designs.set_index("design")["agree_95"]
             ab = users[users.index.str.startswith("A/B")]
@@ -162,8 +167,8 @@ class Planning:
         return max(self.users // 4, LEAST_USERS)
 
     def correlation(self, how: str) -> float:
-        """Pearson's r of the interleaving preference with the lift in plays: true, measured or
-        cuped.
+        """Pearson's r over the candidates of the interleaving preference with the lift in plays.
+        how: which lift, "true", "measured" or "cuped", as in `simulation.tournament`.
         """
         return float(self.candidates["share"].corr(self.candidates[f"plays_{how}"]))
 
@@ -179,8 +184,11 @@ class Planning:
     @cached_property
     def stages(self) -> pd.DataFrame:
         """The two-stage design by number of rankers that survive the interleaving, a row for each:
-        the columns of `simulation.two_stage`, users_interleaved and users_arm, the users that
-        production and the candidate need in each stage.
+        the columns of `simulation.two_stage`, users_interleaved and users_arm.
+
+        Each stage has the users that would tell the candidate from production: users_interleaved
+        for a correct sign in 95% of experiments, users_arm for a power of 80% in an A/B test on
+        plays with CUPED.
         """
         needed = self.needed.set_index("design")
         users = {

@@ -134,7 +134,9 @@ def metric(chosen: MetricAtK) -> dict[str, object]:
 
 
 def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
-    """The rows of the page's last table, what the results were computed from: a name and a text."""
+    """The rows of the page's last table, what the results were computed from: a name and a text.
+    study: of any report. metrics: of the page; each that the user has declared has a row.
+    """
     p = study.p
     rows = [("command", command(study.report, p.given, p.segment)), ("seed", str(p.seed))]
     settings_file = cells.settings()

@@ -48,7 +48,11 @@ def check(p: float, warning: float, broken: float, words: str, reason: str) -> C
 
 
 def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | None) -> Check:
-    """Check the users by arm against the planned share of each arm, equal ones if there is no plan.
+    """Check the users by arm against the planned share of each arm.
+
+    plan: arm -> its planned share. None: no shares were stated, so that equal ones are tested, at a
+    stricter level, since unequal ones may have been planned. `UNKNOWN`: the planned shares are not
+    known, and the check is not made. sizes: arm -> the number of its users.
 
     >>> found = sample_ratio({"a": 300, "b": 100}, None)
     >>> found.words, found.severity.value
@@ -73,8 +77,8 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
 
 
 def balance(column: str, values: Mapping[str, Floats]) -> Check:
-    """Check the means of a covariate from before the experiment by analysis of variance. values: of
-    the users of each arm.
+    """Check the means of a covariate from before the experiment by analysis of variance. column:
+    the name of the covariate. values: of the users of each arm.
 
     One variance for all arms, which random assignment makes equal: of skewed values in arms of
     unequal size Welch's test alarms up to 9 times as often as its level says. p is NaN if no value

@@ -86,7 +86,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
     asks = _asks(settings, cuts, relevance_level)
     runs = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
-    settings.checked(runs.systems)
+    settings.checked(runs.systems)  # raises if, for example, the baseline is none of them
     files = runs.sources
     if catalogue is not None:
         files = files + catalogue.sources
@@ -146,7 +146,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
 
     cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
     """
-    primary = settings.metrics[0]
+    primary = settings.metrics[0]  # the metric that decides
     asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
     for chosen in settings.metrics:
         if _has_ceiling(chosen):
@@ -156,6 +156,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
         if chosen.metric.tie_range:
             asks += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
+    # rank 1 is always asked for: curves have it alone if all lists end before the first cut-off
     asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
     asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asks))
@@ -272,7 +273,7 @@ class Ranking(Shown, Study):
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The columns undefined, the number of queries without a value, and worst_ties and
         best_ties, the metric with the worst and with the best order of tied items: NaN if the
-        metric is not defined for such an order.
+        metric is not defined for such an order. estimate: of the metric; both if no items are tied.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         worst = np.nan
@@ -289,7 +290,8 @@ class Ranking(Shown, Study):
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The columns p_t (the p-value of the t-test beside the sign flips), wins, ties and losses
-        (units), and detectable.
+        (numbers of units, for the first system), and detectable, the difference that the t-test
+        would find. NaN and 0 if no query has a value of both systems.
         """
         first, second = self.compared(chosen, pair)
         if not first.overlaps(second):
@@ -346,17 +348,18 @@ class Ranking(Shown, Study):
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The n queries that the headline's first system wins and loses by most: query, difference,
-        first, second (the values of both systems). With one system its n worst ones: query, value.
+        first, second (the values of both systems). Without a pair in the headline the n worst
+        queries of the leader: query, value.
         """
         values = self.values()
-        if not len(self.headline):
+        if not len(self.headline):  # one system, or a metric without a better direction
             is_low_best = self.primary.metric.best == "low"
             ordered = (
                 values[self.leader].dropna().sort_values(kind="stable", ascending=not is_low_best)
             )
             worst = ordered[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        differences = self.differences()
+        differences = self.differences()  # of the queries, ascending
         first, second = self.opponents
         gains = differences[::-1][:n]
         losses = differences[:n]
@@ -370,8 +373,8 @@ class Ranking(Shown, Study):
         return pd.DataFrame(columns)
 
     def most_different(self, max_queries: int) -> pd.DataFrame:
-        """At most `max_queries` queries: those on which the headline's two systems differ most, or
-        with one system its worst, in this order. Columns: number (of the query), query (its name),
+        """At most `max_queries` queries, on which the headline's two systems differ most, or with
+        one system its worst, in this order. Columns: number (of the query), query (its name),
         difference (0 with one system).
         """
         values = self.values()
@@ -477,7 +480,7 @@ class Ranking(Shown, Study):
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
         """
-        chosen = MetricAtK(lookup.TABLE["precision"])
+        chosen = MetricAtK(lookup.TABLE["precision"])  # says how the intervals are made
         for name in self.order:
             for recall in RECALLS:
                 ask = InterpolatedPrecision(float(recall), self.relevance_level)
@@ -531,9 +534,12 @@ class TiedEstimates(NamedTuple):
 
 
 def with_own_document(study: Ranking) -> dict[str, int]:
-    """By system the number of lists that return the query itself. Empty unless for one system these
-    are a tenth of the queries, and half of them return it near their top: else the id of an item
-    that equals that of a query may mean something else.
+    """System -> the number of its lists that return the query itself, as an item with the id of the
+    query; without zeros.
+
+    Empty unless one system or more has such a list for a tenth of the queries, and half of its
+    lists return the query in their first fifth. Otherwise equal ids may be a coincidence, where
+    items and queries are numbered independently.
     """
     noticed = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts
@@ -548,6 +554,7 @@ def without_own_document(study: Ranking) -> dict[str, float]:
     """The metric that decides by system, with the query itself left out of its lists; empty if that
     leaves nothing to measure, as if only the query itself is judged.
     """
+    # only what the estimates of one metric need: no segments, and no policy that could fail
     parameters = replace(
         study.p,
         leave_out=reports.OWN_DOCUMENT,
@@ -616,7 +623,7 @@ def undefined(study: Ranking) -> list[UndefinedMetric]:
         lacking = estimates[estimates["undefined"] > 0]
         if len(lacking):
             queries = dict(zip(lacking["system"], lacking["undefined"].astype(int), strict=True))
-            is_shared = estimates["undefined"].nunique() == 1
+            is_shared = estimates["undefined"].nunique() == 1  # the same number for every system
             metrics.append(UndefinedMetric(str(label), queries, is_shared))
     return metrics
 
@@ -647,8 +654,9 @@ def beyond(study: Ranking) -> BeyondLists:
 
 
 def ties(study: Ranking) -> TiedEstimates:
-    """The estimates of the primary metric that the order of tied items visibly changes, and whether
-    it matters.
+    """The estimates of the primary metric that the order of tied items visibly changes, so that
+    three digits show it (`diagnostics.VISIBLE`). The order matters if it changes one of them by
+    more than half of its interval's width.
     """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])

@@ -43,8 +43,8 @@ BAND_GRID = np.linspace(0, 1, 41)  # where bands are known
 
 
 def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of a curve that its figure needs: x, y, threshold, and the name as `system`; see
-    `curves.drawn`.
+    """The points of a curve that its figure needs: x, y, threshold, and the name as `system`.
+    cells: the resolution of the figure, as in `curves.drawn`.
     """
     keep = curves.drawn(curve.x, curve.y, cells)
     columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
@@ -52,8 +52,8 @@ def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
 
 
 def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of one kind of curve for every table, by system or class. cells: the resolution of
-    `curves.drawn`.
+    """The points of one kind of curve (of `CURVES`) for every table. tables: the counts of each
+    system or class. cells: the resolution of the figure, as in `curves.drawn`.
     """
     frames = [points(name, CURVES[kind](table), cells) for name, table in tables.items()]
     return pd.concat(frames, ignore_index=True)
@@ -77,7 +77,9 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.D
 
 
 def _crossing(pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[str, float]) -> Row:
-    """The row of a pair in `crossings`, without the kind of curve. curve_of, area_of: by system."""
+    """The row of a pair in `crossings`, without the kind of curve. curve_of, area_of: by system.
+    The share above is counted on the points of `FINE_GRID`.
+    """
     first, second = sorted(pair, key=lambda name: area_of[name], reverse=True)
     larger = curve_of[first]
     smaller = curve_of[second]
@@ -94,8 +96,8 @@ def _crossing(pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[
 
 
 def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
-    """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name
-    as `system`.
+    """Pointwise limits of a kind of curve ("roc" or "pr") from the tables of resamples: x, low,
+    high, and the name as `system`. resampled: the counts of each resample. level: of the limits.
     """
     low, high = bootstrap.band(resampled, HEIGHTS_ON_GRID[kind], level=level)
     return pd.DataFrame({"system": name, "x": BAND_GRID, "low": low, "high": high})
@@ -170,9 +172,11 @@ def edges(tables: Mapping[str, Counts], *, probabilities: bool, bins: int = BINS
 def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.DataFrame:
     """The share of each class at or below a score, at the points that a picture needs.
 
-    Columns: system, x, positive, negative. cells: see `curves.drawn`.
+    Columns: system, x (the score, ascending), positive, negative. name: of the system. table: its
+    counts at each distinct score. cells: the resolution of the figure, as in `curves.drawn`.
     """
-    # rows above a score are those at the next higher one and above; thresholds descend
+    # `table.tp` counts rows at or above a threshold, and thresholds descend: the number above a
+    # score stands one place before
     positives_above = np.append(0, table.tp[:-1])
     negatives_above = np.append(0, table.fp[:-1])
     columns = {

@@ -36,11 +36,14 @@ def claims(study: Validation) -> Iterator[Row]:
 
 
 def _claim(study: Validation, claim: str) -> Iterator[Row]:
-    """The rows of one claim, a row for each system that the subject is compared with; none for the
-    learner where no fold defines the metric.
+    """The rows of one claim, `MODELS` or `LEARNER`, with the columns of `claims`: a row for each
+    system that the subject is compared with; none for the learner if fewer than two folds define
+    the metric.
     """
-    estimate = study.interval_over_rows
+    estimate = study.interval_over_rows  # of the fitted models: their test rows are a sample
     if claim == LEARNER:
+        # the folds are a sample of what the learner learns, in `intervals` if two or more have a
+        # value
         by_fold = study.intervals[study.intervals["what"] == CORRECTED]
         if not len(by_fold):
             return
@@ -57,8 +60,9 @@ def _claim(study: Validation, claim: str) -> Iterator[Row]:
 
 
 def _test(study: Validation, system: str, claim: str) -> Comparison:
-    """The subject against another system; one-sided only against the baseline, as its value chose
-    the subject among the others.
+    """The subject against another system. Against the baseline the test has the study's question,
+    which may be one-sided. Against the others it is two-sided: the subject was chosen because its
+    value was better than theirs, so that a one-sided test would reject too often.
     """
     if system != study.baseline:
         study = study.two_sided
@@ -69,7 +73,9 @@ def _test(study: Validation, system: str, claim: str) -> Comparison:
 
 
 def otherwise(study: Validation) -> dict[str, dict[str, str]]:
-    """The systems whose verdict depends on the claim: system -> claim -> verdict."""
+    """The systems whose verdict depends on the claim: system -> claim -> verdict. Empty for a
+    holdout, which has one claim.
+    """
     verdicts: dict[str, dict[str, str]] = {}
     if study.holdout:
         return verdicts
@@ -91,17 +97,19 @@ def deciding(study: Validation) -> str:
 @framed
 def winner(study: Validation) -> Iterator[Row]:
     """The best of several systems, and its primary metric less the gain of being chosen on the same
-    rows, as far as the folds show it: one row, or none unless two or more systems were evaluated
-    and two folds define the metric.
+    rows. One row; none for a single system, for estimators that are fitted here, and if fewer than
+    two folds define the metric.
 
-    In each fold the system that is best on the other units is chosen, and measured on the fold:
-    chosen is the mean of these values. selection: by how much the mean of the winner's own values
-    differs from it. value, low, high: the winner's answer less the selection, if that is a gain.
-    The models of the other folds were trained on the fold, so that a part of the gain remains: of
-    six equal learners half of it with 100 rows, a quarter with 500, in simulations.
-    of: the number of systems. apparent: the winner's answer. folds: how many define the metric.
-    changed: in how many another system is chosen. Of a holdout, five parts of its test units are
-    the folds.
+    The folds show the gain: without each fold the best system on the other units is chosen, and
+    measured on the fold. A holdout has no such folds: five parts of its test units take their
+    place. The models of the other folds were trained on the fold, so that a part of the gain
+    remains: with six equal learners half of it for 100 rows, a quarter for 500, in simulations.
+
+    Columns: system (the winner); of, the number of systems without the baseline; apparent, the
+    value of the winner's answer; chosen, the mean over folds of the value of the system chosen
+    without the fold; selection, the mean of the winner's values in the folds minus chosen; value,
+    low, high, the answer minus the selection, if the selection is a gain; folds, how many define
+    the metric; changed, in how many another system is chosen.
     """
     names = [name for name in study.order if name != study.baseline]
     if study.fitted or len(names) < 2:
@@ -114,7 +122,7 @@ def winner(study: Validation) -> Iterator[Row]:
     if defined.sum() < 2:
         return
     selection = float(differences[defined].mean())
-    gain = metric.sign * max(metric.sign * selection, 0.0)
+    gain = metric.sign * max(metric.sign * selection, 0.0)  # 0 if being chosen was no advantage
     answer = study.answer
     row: Row = {"system": study.subject, "of": len(names), "apparent": answer["value"]}
     row |= {"selection": selection, "chosen": float(chosen[defined].mean())}
@@ -144,7 +152,9 @@ class FoldChoice(NamedTuple):
 
 
 def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> FoldChoice:
-    """The system chosen without a fold; the winner where no system has a value without it."""
+    """The system chosen without a fold; the winner if no system has a value without it. systems:
+    to choose from.
+    """
     primary = study.primary
     values = {name: study.measure(primary, name, fold.remaining).value for name in systems}
     defined = [name for name in systems if np.isfinite(values[name])]
@@ -155,9 +165,11 @@ def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> F
 
 def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
     """The folds without which a system is chosen; of a holdout five random parts of its units."""
+    # the number of each row's unit; without units each row is one
     unit = np.arange(len(study.rows)) if study.unit is None else study.unit
     if study.holdout:
         units = int(unit.max()) + 1
+        # whole units are divided at random into parts of about equal size
         part_of_row = (study.rng(11).permutation(units) % PARTS)[unit]
         tests = [np.flatnonzero(part_of_row == number) for number in range(PARTS)]
     else:

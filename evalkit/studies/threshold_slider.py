@@ -77,15 +77,20 @@ def systems(study: BinaryStudy) -> list[str]:
 def slider_counts(study: BinaryStudy) -> SliderCounts:
     """The counts of the systems of the slider at its thresholds, about a hundred.
 
-    Among them are those in use, and all that are cheapest for any costs of the two errors.
+    Among the thresholds are those in use, those that a rule would choose (`study.choices`), and all
+    that are cheapest for any costs of the two errors. Each system gives about an equal part of the
+    others, and has counts at all thresholds.
     """
     tables = {name: study.table(name) for name in systems(study)}
-    max_thresholds = MOST_THRESHOLDS if study.plain else MOST_OWN_INTERVALS // len(tables)
+    max_thresholds = MOST_THRESHOLDS
+    if not study.plain:  # each system has intervals of its own at every threshold
+        max_thresholds = MOST_OWN_INTERVALS // len(tables)
     max_per_system = max_thresholds // len(tables)
     thresholds = [_thresholds(table, max_per_system) for table in tables.values()]
     thresholds.append(np.array(list(study.thresholds.values())))
     thresholds.append(study.choices["threshold"].to_numpy())
     ascending = np.unique(np.concatenate(thresholds))
+    # without the NaN of a system that has no threshold; ∞ is added below
     ascending = ascending[np.isfinite(ascending)]
     scores = np.unique(np.concatenate([table.threshold for table in tables.values()]))
     threshold = np.append(np.inf, _shortened(ascending, scores)[::-1])
@@ -139,8 +144,9 @@ def shortest(low: float, high: float) -> float:
     """
     if high == 0:
         return 0.0
-    exponent = math.floor(math.log10(abs(high)))
-    most_places = min(17 - exponent, 309)  # 10.0**309 is infinite: tiny numbers keep all digits
+    exponent = math.floor(math.log10(abs(high)))  # the first digit stands for 10**exponent
+    # 17 digits tell all doubles apart; 10.0**309 is infinite, so that tiny numbers keep all digits
+    most_places = min(17 - exponent, 309)
     for places in range(-exponent, most_places):
         rounded_down = math.floor(high * 10.0**places) / 10.0**places
         number = float(f"{rounded_down:.{max(places, 0)}f}")  # without an error in the last bit
@@ -166,7 +172,10 @@ class ClosedFormIntervals:
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
         """The metrics at one threshold by name, `METRICS` and cost, with their limits, NaN without
-        a level. name: of the system. table: its counts at this threshold.
+        a level. table: the counts of a system at this threshold. costs: of a false positive and a
+        false negative. name: of the system, not used here; `OwnIntervals` needs it.
+
+        F1 is 2 TP / (2 TP + FN + FP), an `overlap` with times 2 and weight 1.
         """
         tp, fp, fn, tn = (float(cell) for cell in (table.tp, table.fp, table.fn, table.tn))
         level = self.level or 0.95  # of limits that are dropped below
@@ -175,7 +184,7 @@ class ClosedFormIntervals:
             "recall": wilson(tp, tp + fn, level=level),
             "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=level),
             "predicted_rate": wilson(tp + fp, float(table.total), level=level),
-            # a mean of three costs of a row, with how often each occurs
+            # the mean of the cost of a row, which has three values, with how often each occurs
             "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=level),
         }
         if self.level:
@@ -191,7 +200,9 @@ class ClosedFormIntervals:
         return {"z": normal_quantile(self.level)}
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
-        """What the page needs of a system beside the quantiles: nothing."""
+        """What the page needs of a system beside the quantiles: nothing. name, places: not used
+        here; `OwnIntervals` needs them.
+        """
         return {}
 
 
@@ -214,9 +225,11 @@ class OwnIntervals:
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
         """The metrics at one threshold by name, `METRICS` and cost, with their limits. name: of the
-        system. table: its counts at this threshold, which must be one of the slider.
+        system. table: its counts at this threshold, which must be one of the slider. costs: of a
+        false positive and a false negative.
         """
         place = self.slider.place(float(table.threshold))
+        # the cost per row is a FP / n + b FN / n, whose variance `error_variance` gives
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
         cost = closed_forms.ranged_t(
@@ -232,7 +245,7 @@ class OwnIntervals:
 
     def quantiles(self) -> dict[str, float | str]:
         """What the page computes the intervals of costs from: z, the quantile of the normal
-        distribution; q, that of t times the unit of each `spread`; units, their number.
+        distribution; q, the quantile of t times the unit of each `spread`; units, their number.
         """
         from scipy.special import stdtrit
 
@@ -245,9 +258,12 @@ class OwnIntervals:
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
         """What the page computes the intervals of a system from, each with an entry per threshold:
-        limits, those of each of `METRICS`, and spread, the variances of costs in whole numbers.
+        limits, the low and the high one of each of `METRICS`, and spread, which gives the variance
+        of a mean cost. spread has the three numbers of `DecisionsByThreshold.error_variance`, as
+        whole numbers; `SPREAD_UNITS` is the largest absolute one of all systems.
 
-        places: for each of `METRICS` the number of decimals of its limits.
+        places: for each of `METRICS`, then for the cost, the number of decimals; limits of the cost
+        are computed on the page, so that its decimals are not used.
         """
         share_of_largest = self.decisions[name].error_variance / self._largest_variance
         spread = np.rint(share_of_largest * SPREAD_UNITS).astype(int).tolist()
@@ -266,7 +282,9 @@ class OwnIntervals:
 
 
 def _limits(estimate: Estimate, places: int) -> list[float]:
-    """The low and the high limit, rounded to so many decimals; `UNDEFINED_LIMIT` for NaN."""
+    """The low and the high limit of an estimate, rounded to `places` decimals; `UNDEFINED_LIMIT`
+    for NaN.
+    """
     limits: list[float] = []
     for limit in (estimate.low, estimate.high):
         if math.isnan(limit):
@@ -281,11 +299,11 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
     unweighted rows; for other rows by the study's own methods at each threshold, or, if they are
     not in memory, not at all.
     """
-    if study.plain:
+    if study.plain:  # independent, unweighted rows
         return ClosedFormIntervals(study.settings.level)
     if not isinstance(study.measured, RowsInMemory):
-        return ClosedFormIntervals(None)
-    options = study.inference_options(1)
+        return ClosedFormIntervals(level=None)
+    options = study.inference_options(1)  # with the random numbers of all intervals of the study
     metrics = [lookup.find_metric(name, "counts") for name in METRICS]
     decisions = {}
     estimates_by_system = {}
@@ -293,6 +311,7 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
         decisions[name] = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
         estimates_by_threshold = []
         for cells in decisions[name].by_threshold:
+            # the cells are those of this system alone, which has number 0 in them
             statistics = [cell_statistic(metric, cells, 0) for metric in metrics]
             estimates = [inference.estimate(statistic, options) for statistic in statistics]
             estimates_by_threshold.append(estimates)

@@ -72,8 +72,10 @@ class TimedOutcomes(NamedTuple):
     def from_table(cls, table: ForecastTable, reference: str | None) -> Self:
         """Read forecasts with their columns of time; without these if systems differ in them.
 
-        Times at no regular distance order rows only if a naive reference is asked for, or if series
-        are units: customers and events have dates too.
+        Customers and events have dates too, at no regular distance from each other. Such times
+        order the rows only if rows are known to be those of series: the user asks for a naive
+        reference, or there are enough series to be the units. reference: "naive", "mean" …; None
+        if the user asks for none.
         """
         columns = table.time_columns
         if columns is None:
@@ -89,6 +91,7 @@ class TimedOutcomes(NamedTuple):
         if timing.ordered is not None and not timing.ordered.is_regular and not is_series:
             timing = replace(timing, order=Unordered("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
+            # no column of horizons: they are counted from the cutoff, and become an attribute
             steps = timing.ordered.steps_ahead
             texts = [str(step) for step in range(steps.max() + 1)]
             horizon = Coded.from_texts(texts, steps)
@@ -120,7 +123,8 @@ class TimedOutcomes(NamedTuple):
 
     def _refuse_ids_as_reference(self) -> None:
         """Raise ParameterError for a column `reference` that metrics need and that holds no
-        forecasts: numbers in a row, as those of orders, or numbers out of the actual ones' range.
+        forecasts: consecutive numbers, such as ids of orders, or numbers whose median lies outside
+        the range of the actual values.
         """
         actual = self.data.actual
         forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")
@@ -161,6 +165,7 @@ class TimedOutcomes(NamedTuple):
         order = None if self.timing is None else self.timing.order
         advice = "reference=mean needs none"
         if isinstance(order, Unordered) and order.form == "shared":
+            # rows of one series and horizon have the same time
             advice = f"some share values of {order.column}"
         return ParameterError(
             f"reference: {reference} needs a column of several times, such as ds or date, in "
@@ -179,7 +184,11 @@ class Autocorrelation(NamedTuple):
 
 
 def autocorrelation(values: Floats, lag: int) -> Autocorrelation:
-    """The autocorrelation at a lag, with Bartlett's standard error.
+    """The autocorrelation at a lag, and its limit by Bartlett's standard error.
+
+    values: in time order, (steps,). lag: in steps, at least 1. The limit is `SURE` standard errors;
+    the square of one is (1 + 2 Σ r²) / steps, with the autocorrelations r at smaller lags. The
+    value is NaN if all values are equal.
 
     >>> autocorrelation(np.array([1.0, 1.0, -1.0, -1.0]), 1).value
     0.25

@@ -73,14 +73,16 @@ class UnitNames:
         return len(self.id)
 
     def pieces(self, rows_per_unit: int) -> Iterator[NamedPiece]:
-        """The units piece by piece. rows_per_unit: the number of rows per unit in the file.
+        """The units in pieces of about `PIECE` rows of the file. rows_per_unit: the number of rows
+        per unit there, over all systems and metrics.
 
-        The rows of all systems and metrics of some units are neighbours, so that the file stores
-        their names about once.
+        In the file a piece has a row for each of its units by each metric of each system, one after
+        the other. So the same names come again soon, and the compression stores them about once;
+        best after a whole number of runs (`RUN`).
         """
         step = max(1, PIECE // max(1, rows_per_unit))
         if step > RUN:
-            step -= step % RUN  # whole runs, which compress
+            step -= step % RUN
         for start in range(0, len(self), step):
             units = slice(start, start + step)
             yield NamedPiece(units, self.take(units))
@@ -208,14 +210,18 @@ def units_with_terms(study: Study, names: UnitNames) -> Units:
 
 
 def blocks_of_terms(terms: Sequence[SystemTerms], names: UnitNames) -> Iterator[FileBlock]:
-    """The terms of each unit, by system and metric; NaN for a unit without a value."""
+    """The terms of each unit, by system and metric; NaN for a unit without a value. names: of the
+    units, in the order of the terms.
+    """
     for piece in names.pieces(len(terms)):
         for system, chosen, sums in terms:
             yield _block_of_terms(system, chosen, sums.take(piece.units), piece.names)
 
 
 def _block_of_terms(system: str, chosen: MetricAtK, sums: Sums, names: UnitNames) -> FileBlock:
-    """The terms of units as rows of the file; without a value their denominator is empty too."""
+    """The terms of units by a metric of a system, as rows of the file; numerator and denominator
+    are empty for a unit without a value.
+    """
     denominator = np.where(sums.defined, sums.size, np.nan)
     numbers = {"numerator": sums.numerator, "denominator": denominator}
     return FileBlock(system, chosen.label, len(denominator), names.columns, numbers)
@@ -263,7 +269,9 @@ def blocks_of_lists(
 def block_of_total(
     system: str, chosen: MetricAtK, numerator: float, denominator: float = 1.0
 ) -> FileBlock:
-    """A share or a number that is known of all units together only: one row without a unit."""
+    """A share or a number that is known of all units together only: one row without a unit. A share
+    is numerator / denominator; a number has the denominator 1.
+    """
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
     return FileBlock(system, chosen.label, 1, {}, terms)
 
@@ -274,9 +282,12 @@ def blocks_of_rows(
     names: UnitNames,
     labels: Sequence[str] = (),
 ) -> Iterator[FileBlock]:
-    """The terms of each row for metrics that have terms; the rows themselves, once per system, if
-    a metric or the test of one needs them, as those of weighted rows do. rows: by system. labels:
-    the classes or labels, if rows have several.
+    """The terms of each row for metrics that have terms; and the rows themselves, once per system,
+    if a metric has no terms, or its intervals and tests need more than the terms, as those of any
+    metric do if rows are weighted.
+
+    rows: by system, the same rows for each. names: of the rows. labels: the classes or labels, if
+    rows have several.
     """
     is_weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
     with_terms = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
@@ -298,7 +309,9 @@ def blocks_of_rows(
 
 
 def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: bool) -> FileBlock:
-    """Actual value, score, weight and, with decisions, prediction of each row."""
+    """Actual value, score, weight and, with decisions, prediction of each row of a system; what
+    rows do not have is left out. names: of the rows.
+    """
     columns = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
     if with_decisions:
         columns["predicted"] = rows.predicted
@@ -311,13 +324,15 @@ def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: 
 def _block_by_label(
     system: str, rows: Rows, names: UnitNames, *, with_decisions: bool
 ) -> FileBlock:
-    """Actual value, score, weight and, with decisions, prediction of each row and class or label,
-    as columns of 0 and 1; of rows without scores only the classes that are actual or predicted.
+    """Actual value (0 or 1), score, weight and, with decisions, prediction (0 or 1) of each row and
+    class or label: a row of the file for each pair. Without scores only the pairs that are actual
+    or predicted have a row.
     """
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
     columns = {"actual": _by_label(rows.actual, count)}
     if with_decisions:
         columns["predicted"] = _by_label(rows.predicted, count)
+    # place: of the pairs that are written among all, row × count + label
     if rows.score is None:
         place = np.flatnonzero(sum(columns.values()))
     else:
@@ -325,7 +340,7 @@ def _block_by_label(
         place = np.arange(len(rows) * count)
     if rows.weight is not None:
         columns["weight"] = np.repeat(rows.weight, count)
-    row, label = np.divmod(place, count)  # place: row by row, label by label
+    row, label = np.divmod(place, count)
     texts = {name: column.take(row) for name, column in names.columns.items()}
     numbers = {name: column[place] for name, column in columns.items()}
     return FileBlock(
@@ -466,8 +481,10 @@ class _Contents:
                 yield self._table(written.table, block)
 
     def _table(self, table: str, block: FileBlock) -> pa.Table:
-        """The rows of a block of a study. table: as in `WrittenStudy`."""
-        code = {}  # column -> the number of the word of each row
+        """The rows of a block of a study, with all columns of the file; one that the block does not
+        have is empty. table: the name of the study's table, "" if there is only one.
+        """
+        code = {}  # column of words -> for each row the number of its word in `names`
         for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
             if name:
                 code[column] = np.full(block.rows, self.names[column].index(name))
@@ -516,8 +533,9 @@ def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[st
     """What the file says of itself: the report, its metrics in order, what a unit is, all classes
     in order.
 
-    Also whether units have ids, why no result counts if none does, and what made the report:
-    inputs, parameters that can change a number, and versions.
+    Also, by the name of a study's table: named, whether units have ids, and broken_design, why no
+    result counts, "" if results count. And what made the report: inputs, parameters that can change
+    a number, and versions. A metric is "repeated" if its units have repeated draws of 0 or 1.
     """
     metrics = []
     sources = dict[Source, None]()
@@ -546,8 +564,9 @@ def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[st
 
 
 def _metadata_of_metric(chosen: MetricAtK) -> dict[str, object]:
-    """What the file says of a metric; a limit that is infinite is null, as JSON has no word for
-    it.
+    """What the file says of a metric. structure: of the data that it is computed from, such as
+    "rankings". stated: True if high or low values are known to be better. A limit that is infinite
+    is null, as JSON has no word for it.
     """
     row = provenance.metric(chosen)
     metadata = {

@@ -54,6 +54,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
+    # this report holds all rows: as many of a Spark table may be collected as it may hold
     reading = replace(limits.reading, collected=limits.reading.held)
     if p.features is None:
         p = p.with_defaults(SAMPLE)
@@ -92,7 +93,7 @@ def _refuse_idle(names: Collection[str]) -> None:
 def _settings(
     examples: folds.Examples, p: reports.ValidationParameters, limits: Limits
 ) -> study.Settings:
-    """The settings; the metrics are those that were asked for or the usual ones of such labels.
+    """The settings; the metrics are those that the user names, else the usual ones of the labels.
     Raises ParameterError for a metric that these examples do not allow.
     """
     structure = examples.structure
@@ -119,8 +120,9 @@ def _settings(
 def _of_predictions(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of predictions: the folds are the column, a baseline is made from the other folds'
-    labels.
+    """The study of predictions. The folds are those that a column names, which may each have been
+    drawn anew from the same ids. A baseline is made from the labels of the other folds. shared: the
+    settings, as `_settings` makes them.
     """
     assert examples.fold is not None
     if examples.has_resampled_folds and examples.id is not None:
@@ -132,10 +134,10 @@ def _of_predictions(
         threshold = rules.rounded(p.threshold, examples.precision[name])
         systems[name] = Rows(examples.label, score, threshold)
     systems[_baseline_name(examples, systems)] = _baseline(examples, split)
-    scored = systems
+    scored = systems  # the rows that a fold tests
     if len(split.tested) < len(examples):
         scored = {name: rows.take(split.tested) for name, rows in systems.items()}
-    trained = {}
+    trained = {}  # of a holdout the table has the predictions for its training rows too
     if split.holdout:
         train, _ = split.pairs[0]
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
@@ -156,9 +158,9 @@ def _of_predictions(
 
 
 def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
-    """The predictions of the baseline, which uses no feature: for the rows of each fold, and of a
-    holdout also for its training rows, the share of class 1 among the training rows; of numbers
-    their median.
+    """The predictions of the baseline, which uses no feature: the share of class 1 among the
+    training rows of a fold, or the median of numbers, for each row that the fold tests, and of a
+    holdout also for its training rows.
     """
     score = np.zeros(len(examples))
     for train, test in split.pairs:
@@ -168,7 +170,7 @@ def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
         score[test] = constant
         if split.holdout:
             score[train] = constant
-    return Rows(examples.label, score, HALF)
+    return Rows(examples.label, score, HALF)  # predicts class 1 for a share above one half
 
 
 def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:
@@ -180,8 +182,8 @@ def _baseline_name(examples: folds.Examples, systems: Collection[str]) -> str:
 
 
 def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study.Settings:
-    """The settings; for a one-sided question every system is compared with the last, which uses no
-    feature.
+    """The settings; for a one-sided question with the last system as baseline, which uses no
+    feature: every other system is compared with it. shared: the settings without a baseline.
     """
     if shared.alternative.one_sided:
         return replace(shared, baseline=systems[-1])
@@ -191,8 +193,9 @@ def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study
 def _of_fits(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of an estimator: fitted on the chosen folds beside a second one and the baseline;
-    the study fits it on other splits when these are first needed.
+    """The study of an estimator, which is fitted on the chosen folds, as are a second one, if the
+    user names one, and the baseline. The study fits the estimator on other splits when these are
+    first needed. shared: the settings, as `_settings` makes them.
     """
     assert examples.features is not None
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -204,17 +207,19 @@ def _of_fits(
     models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
     shared = replace(shared, metrics=_possible(shared, models, are_named="metrics" in p.given))
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
-    first = next(iter(models))
+    first = next(iter(models))  # the estimator in question
     start = time.monotonic()
     fits = resplits.fit_folds(setting, learner, list(models))
     seconds_left = p.seconds - (time.monotonic() - start)
     fits_by_name = dict(fits)
+    # the user selected columns among candidates: select as many anew, to see what that hides
     if examples.candidates is not None:
         model = fitting.prepared(estimators[first], examples.candidates, p.seed)
         reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
         reselected = resplits.reselected(setting, reselecting, first)
         fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
-    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
+    # test rows come fold by fold, and are brought into the order of the table
+    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")
     scored = {}
     for name, fits_of_folds in fits_by_name.items():
         rows = Rows.join([fit.test for fit in fits_of_folds])
@@ -230,7 +235,7 @@ def _of_fits(
         p=p,
         sources=examples.sources,
         described=tuple(f"{name}: {text}" for name, text in steps.items()),
-        threshold=None,
+        threshold=None,  # estimators make their own decisions
         examples=examples,
         split=setting.folds,
         scored=scored,
@@ -278,8 +283,9 @@ def _class_name(path: str) -> str:
 def _possible(
     shared: study.Settings, models: Mapping[str, fitting.Estimator], *, are_named: bool
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics that every estimator makes the predictions for. are_named: True if the user named
-    the metrics; then raises InputError for one that is not possible, in place of leaving it out.
+    """The metrics of the settings `shared` that every estimator makes the predictions for.
+    are_named: True if the user named the metrics; then raises InputError for one that is not
+    possible, in place of leaving it out.
     """
     possible = []
     for chosen in shared.metrics:

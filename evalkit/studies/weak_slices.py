@@ -82,7 +82,12 @@ class SearchedMetric:
 
     @cached_property
     def response(self) -> Response:
-        """The value of each row; for a single system a higher one is worse."""
+        """The value of each row, the numerator of the metric, or its difference between the two
+        systems; NaN for a row without a value.
+
+        If only slices that are worse are searched (`is_directed`), the sign is changed where high
+        values are better, so that a higher value is always worse.
+        """
         statistics = [self.study.measure(self.chosen, name) for name in self.systems]
         terms = [s for s in statistics if isinstance(s, TermStatistic)]
         first = terms[0]
@@ -103,21 +108,27 @@ class SearchedMetric:
 
     def effect(self, mask: Bools, rest_mask: Bools) -> Row:
         """The value in a slice and in the rest, and their difference with its interval: the columns
-        n (units of the slice), value, rest, difference, low, high. mask, rest_mask: of the rows of
-        both, which may leave out others.
+        n (units of the slice), value, rest, difference, low, high.
+
+        mask: True for the rows of the slice. rest_mask: True for the rows that it is compared with.
+        Rows in neither do not count, such as the rows on which the slice was found.
         """
         level = self.study.settings.level
         if len(self.systems) == 1:
             slice_and_rest = [Slice("", "slice", mask), Slice("", "rest", rest_mask)]
             (system,) = self.systems
+            # reference: the number of the rest; margin: no verdict is asked for
             grouped = GroupedMetric(
                 self.study, self.chosen, system, slice_and_rest, reference=1, margin=None
             )
             values = grouped.values
             n = grouped.statistics[0].n
         else:
+            # Both estimates are made once, at the level of the study. Their errors are taken as
+            # independent.
             estimates = [self._difference(mask), self._difference(rest_mask)]
-            values = GroupEstimates(lambda group, _: estimates[group], np.eye(2))
+            correlation = np.eye(2)
+            values = GroupEstimates(lambda group, _: estimates[group], correlation)
             n = estimates[0].n
         value, rest = values.values.tolist()
         limits = values.differences(level)
@@ -168,7 +179,10 @@ class WeakSlices:
 
     def _row(self, find: Find) -> Row:
         """The row of a find, with the columns `COLUMNS`: its conditions after they are refined, and
-        its effect. share: of all rows that lie in it.
+        its effect. share: the share of all rows that lie in the slice.
+
+        The conditions, their adjusted p and the verdict are from the rows that find slices; the
+        effect is from the other rows, so that it is not too large for having been found.
         """
         searched = self.searched[find.response]
         response = self._responses[find.response]
@@ -213,10 +227,12 @@ def of_study(study: Study) -> WeakSlices:
     searched = [SearchedMetric(study, chosen, (study.leader,))]
     if len(study.systems) > 1 and chosen.metric.best != "neither":
         searched.append(SearchedMetric(study, chosen, _pair(study)))
+    # Slices are found on some units, drawn at random, and their effects are estimated on the
+    # others. Whole units are drawn, so that no unit has rows among both.
     unit = searched[0].response.unit
     units = int(unit.max(initial=-1)) + 1
     order = study.rng(11).permutation(units)
-    is_finding_unit = order < FINDING_SHARE * units  # so that no unit is on both sides
+    is_finding_unit = order < FINDING_SHARE * units
     return WeakSlices(study, searched, _attributes(study), finding=is_finding_unit[unit])
 
 
@@ -255,12 +271,10 @@ def _attributes(study: Study) -> list[Attribute]:
 
 
 def _attribute(name: str, values: Sequence[str]) -> Attribute:
-    """A column as the numbers of its groups; the rarest texts together are no slice."""
-    groups = list[Slice]()
-    for group in slices(name, values):
-        is_of_rarest = len(group.texts) > 1 and group.label.endswith("values)")
-        if not is_of_rarest:
-            groups.append(group)
+    """A column as the numbers of its groups. The rare texts that share a group are left out: they
+    have nothing in common. values: the text of each row.
+    """
+    groups = [group for group in slices(name, values) if not group.is_remainder]
     code = np.full(len(values), len(groups), np.int64)  # this number: in none of them
     for number, group in enumerate(groups):
         code[group.member] = number

@@ -62,8 +62,9 @@ def obstacle(study: Study, column: str) -> str:
     members = [one_slice.member for one_slice in study.slices]
     are_of_blocks = any(not isinstance(member, np.ndarray) for member in members)
     if study.settings.unit and are_of_blocks:
+        # no block knows in which slices the other blocks have rows of a unit
         return "units of blocks may have rows in several"
-    if study.unit is None:
+    if study.unit is None:  # each row is a unit, and lies in one slice
         return ""
     number, names = codes(study.unit)
     slices_of_unit = np.zeros(len(names), np.int64)
@@ -119,12 +120,14 @@ def against_rest(study: Study) -> Iterator[Row]:
             continue
         values = rows["value"].to_numpy(float)
         weights = rows["n"].to_numpy(float)
-        # Wilson's interval of a share of one half is narrower than normal limits by this factor
+        # The errors come from the width of intervals. Wilson's interval of a share of one half is
+        # narrower than normal limits by this factor; all metrics get it, which matters for few rows
+        # only.
         square_quantile = normal_quantile(level) ** 2
         wilson_factor = np.sqrt(1 + square_quantile / weights)
         errors = family.errors(level) * wilson_factor
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
-        reach = normal_quantile(level) * compared.error
+        half_width = normal_quantile(level) * compared.error
         for i, (name, n) in enumerate(zip(rows["slice"], rows["n"], strict=True)):
             difference = float(values[i] - compared.rest[i])
             verdict = CANNOT_TELL
@@ -132,7 +135,7 @@ def against_rest(study: Study) -> Iterator[Row]:
                 verdict = HIGHER if difference > 0 else LOWER
             row: Row = {"segment": family.column, "slice": name, "system": family.system, "n": n}
             row |= {"value": values[i], "rest": compared.rest[i], "difference": difference}
-            row |= {"low": difference - reach[i], "high": difference + reach[i]}
+            row |= {"low": difference - half_width[i], "high": difference + half_width[i]}
             yield row | {"adjusted": compared.adjusted[i], "verdict": verdict}
 
 
@@ -168,7 +171,8 @@ def _negated(estimate: Estimate) -> Estimate:
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
     """The highest or the lowest slice of a column, corrected for having been picked; undefined if
-    fewer than two slices have a value.
+    fewer than two slices have a value. system: or "first − second" of a difference. place:
+    "highest" or "lowest".
     """
     frame = study.picked_slices
     if len(frame):
