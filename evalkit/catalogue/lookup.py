@@ -143,19 +143,12 @@ def _letters(name: str) -> str:
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
-<<<<<<< HEAD
-    """The ways to read a name, the likeliest first, each as its lower-case letters and digits and
-    the text of its cut-off. There are several, as a number in the name may be a cut-off or belong
-    to the name. Letters end with @ or ^ if a number must follow. Behind the @ there may also be a
-    false positive rate.
-=======
     """The ways to read a name, the likeliest first; none for a name that cannot be read.
 
     A way is the name's lower-case letters and digits, and the text of its cut-off. The letters end
     with @ or ^ if the metric must have a cut-off. Behind an @ stands the cut-off, or a false
     positive rate. Any other number is first taken for a part of the name, then for a cut-off that
     the metric must have, then for one that it may have.
->>>>>>> r1
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -206,18 +199,11 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
-<<<<<<< HEAD
-    """The metrics, with the cut-off, that a name may stand for in a structure (kind of input, a key
-    of `TABLES`). They are those of the likeliest spelling of the name that any metric has: several
-    if it is an alias of several metrics, none if no metric has any of the spellings. Raises
-    ParameterError for a wrong cut-off.
-=======
     """The metrics, with the cut-off, that a name may stand for.
 
     The likeliest spelling of the name that is known decides: as the name of a metric it means this
     metric, as an alias all metrics that have it. Without a known spelling there is none. structure:
     the kind of input, a key of `TABLES`. Raises ParameterError for a wrong cut-off.
->>>>>>> r1
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
@@ -483,19 +469,12 @@ def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
 
 
 def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
-<<<<<<< HEAD
-    """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5. Raises
-    ParameterError if the metric needs a k, which is None, or if it does not take this k.
-
-    k: None if the user stated none. name: as the user wrote it, for errors.
-=======
     """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5.
 
     k: None without one; NaN for a number that cannot be read. A metric with `kind_at` has a number
     above 0 in place of a cut-off, which may be a fraction. `most` is the greatest number. name: as
     the user wrote it, for errors. Raises ParameterError if the metric needs a k and gets None, or
     if it does not take this k.
->>>>>>> r1
     """
     # not a rank, of which there are only whole ones, but such as the β of fbeta
     takes_any_number = metric.kind_at is not None
@@ -691,18 +670,11 @@ BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
 def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
-<<<<<<< HEAD
-    """The metrics with the directions that the parameter `lower_is_better` states: "low" for the
-    metrics that it names. If the user set it, any other metric whose direction is not known gets
-    "high"; with the word none in place of names, each such metric does. If the user did not set it,
-    unknown directions stay unknown.
-=======
     """The metrics with the directions that the parameter `lower_is_better` states.
 
     Lower values are better of each metric that the parameter names. If the user sets the parameter,
     higher values are better of every other metric whose direction is unknown; its value "none"
     names no metric. If the user does not set it, an unknown direction stays unknown.
->>>>>>> r1
 
     parameters: of the report. Raises ParameterError for a name that none of the metrics has, and
     for a metric whose definition says that higher is better.
