@@ -2,9 +2,9 @@
 
     python tests/of_module.py metrics.counts
 
-These are the doctests of the module, the file named after it, and the files that import it, those
-first which import the fewest other modules: they are about little else. At most six files, which
-take less than a minute. `make test` runs all.
+These are the doctests of the module, the files named after it or after the report of its page, and
+the files that import it, those first which import the fewest other modules: they are about little
+else. At most six files, most of which take seconds. `make test` runs all.
 """
 
 import ast
@@ -43,7 +43,9 @@ def paths_to_test(path: Path) -> list[Path]:
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     files = sorted((ROOT / "tests").glob("test_*.py"))
     imports = {file: imported_modules(file) for file in files}
-    named_after = [file for file in files if file.stem == f"test_{path.stem}"]
+    subject = path.stem.removesuffix("_page")
+    names = {f"test_{path.stem}", f"test_{subject}", f"test_{subject}_study"}
+    named_after = [file for file in files if file.stem in names]
     importing = [file for file in files if name in imports[file] and file not in named_after]
     importing.sort(key=lambda file: len(imports[file]))
     return [path, *(named_after + importing)[:MOST_FILES]]

@@ -34,3 +34,7 @@ def test_at_most_six_files_are_run_beside_the_doctests():
 
 def test_files_that_import_a_module_are_run():
     assert "test_catching.py" in names_of_tests("statistics.power")
+
+
+def test_a_page_is_tested_by_the_file_of_its_subject():
+    assert names_of_tests("pages.groups_page")[1:] == ["test_groups.py"]
