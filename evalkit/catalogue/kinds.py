@@ -337,8 +337,8 @@ class Loss(RowTerms):
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The weighted loss of each row as numerator, and its weight as denominator; NaN for a row
-        that is left out. k: the number behind the @ of the metric's name. level: unused, as rows
-        have no grades.
+        that is left out. k: the number behind the @ of the metric's name. level: the grade from
+        which an item of a ranked list is relevant; unused, as rows have no grades.
         """
         loss = self.per_row(structure, k)
         weight = structure.weight

@@ -388,9 +388,11 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         )
 
     def _effective_units(self, kind: ScoreKind, problem_cells: ProblemCells) -> float:
-        """The number of units that the standard error of a metric of scores rests on: all units
-        or, if rows are clustered or weighted, Kish's effective number. If each class adds a
-        variance of its own, as in AUC, it is that of the class that has fewer.
+        """The number of units that the standard error of a metric of scores rests on.
+
+        On plain rows (independent and unweighted) these are all units, whatever the metric. If
+        rows are clustered or weighted, it is Kish's effective number; for a metric whose variance
+        is a sum over the two classes, such as AUC, that of the class with fewer.
         """
         cells = problem_cells.cells
         if self.plain:
@@ -417,10 +419,10 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         rows.
 
         parts: the share and the metric of each class. moments: of the influence of the rows; None
-        as long as the table has been read only once, when no more than the value is needed.
-        columns: numbers of columns of the moments. First comes for each part the column of the
-        influence on its metric. If the shares depend on the rows, one more follows: the influence
-        on the mean through the shares.
+        after the first reading of the table, when no more than the value is asked for. columns:
+        numbers of columns of the moments, [part 1, …, part m]: the influence on the metric of each
+        part. If the shares depend on the rows, they are [part 1, …, part m, shares], the last one
+        being the influence on the mean through the shares.
         """
         cells = self.problem_cells(group, c=0).cells  # of all rows, whichever the class or label
         effective_units = float(cells.n)
@@ -558,10 +560,13 @@ class SummedBinary(BlockMetrics[BinarySums]):
         return self.choice.from_parts(candidates, self.second_summary.part_sums[i].sums)
 
     def score_statistic(self, metric_at_k: MetricAtK, group: int, i: int) -> InfluenceStatistic:
-        """A metric of the scores of system i in a group of rows. Its standard error comes from the
-        sums of the second reading. Without one it comes from the counts by score, which suffice
-        for a single system on independent, unweighted rows. For comparisons it has the sums of
-        powers of the influence on the difference to each other system (`powers`).
+        """A metric of the scores of system i in a group of rows.
+
+        The table is read twice, and the second reading adds up the influence of the rows
+        (`means`), from which the standard error follows. Without a second reading it follows from
+        the counts by score, which suffice for a single system on independent, unweighted rows. For
+        comparisons there are the sums of powers of the influence on the difference to each other
+        system (`powers`).
         """
         key = GroupMetric(group, metric_at_k.base.label)
         statistic = self.influence_statistic(

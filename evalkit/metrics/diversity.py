@@ -477,7 +477,8 @@ def jackknife_by_unit(
     lists: Items, unit: ArrayLike, statistic: Callable[[Ints], float], k: int | None = None
 ) -> Floats:
     """Jackknife pseudo-values of a statistic of `exposure` (how many lists show each item), one per
-    unit, such as a user, whose lists are left out together.
+    unit, such as a user, whose lists are left out together. They are shifted so that their mean is
+    the statistic itself, see `_pseudo_values`.
 
     unit: the unit of each list. statistic: `share_exposed` for coverage or `gini` for Gini's
     coefficient; it is called once per unit.

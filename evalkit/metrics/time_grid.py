@@ -52,9 +52,10 @@ def _calendar_of(dates: Floats) -> Calendar:
         return _days
     if distances.min() >= MONTH:
         for calendar in (_months, _month_ends):
-            # the share of the month that has passed: one value if all are the same day of a month
-            share_of_month = np.round(calendar(dates) % 1, 3)
-            if len(np.unique(share_of_month)) == 1:
+            # (day − 1) / 31 in every month, and the last day counts as day 1 in `_month_ends`: one
+            # value if all dates are the same day of a month, or all are the last one
+            place_in_month = np.round(calendar(dates) % 1, 3)
+            if len(np.unique(place_in_month)) == 1:
                 return calendar
     # a few days in a row may all be working days by chance: `WEEK` distances include a weekend
     is_working_day = np.is_busday(dates.astype("datetime64[D]"))

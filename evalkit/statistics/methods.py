@@ -188,7 +188,7 @@ def t_of_shared_units(
         n=difference.n,
         freedom=max(first.freedom, 1.0),
         method=first.error_method,
-        scale=_magnitude(first, second),
+        scale=_magnitude(first, second),  # an error that is tiny beside it is a rounding error
     )
     return options.compare(by_t)
 
@@ -478,7 +478,8 @@ def _by_t(
     method: str,
 ) -> Comparison:
     """The difference of two values by t with this standard error and these degrees of freedom.
-    method: its name in the result.
+
+    Both values are of the same units, of which there are n. method: its name in the result.
     """
     by_t = DifferenceByT(
         value=first.value - second.value,

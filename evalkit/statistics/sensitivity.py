@@ -83,7 +83,8 @@ class Sensitivity:
         # The rule compares the estimate and its limits with the critical numbers. Each of them lies
         # a fixed number of standard errors (`positions`) from the estimate. So the result changes
         # only at an edge, an estimate at which one of them equals a critical number. Between two
-        # edges the rule is asked once, in the middle.
+        # edges the rule is asked once, in the middle. An edge is number − position · error; as
+        # positions come in pairs of both signs, adding gives the same edges.
         crossings = set[float]()
         for number in self.critical_numbers:
             crossings.update(number + position * error for position in self.positions)
@@ -218,8 +219,9 @@ def error_by_difference(detectable: Callable[[float], float], level: float) -> E
 def error_of_pairs(
     first: TermStatistic, second: TermStatistic, comparison: Comparison, level: float
 ) -> ErrorOf:
-    """The standard error of a difference of paired means as a function of the true difference, for
-    a t-test at `level`; see `_error_of_units`.
+    """The standard error of a difference of paired means as a function of the true difference. It
+    is enlarged so that a normal test with it has the power of the t-test at `level`; see
+    `_error_of_units`.
 
     The variance depends on the direction of the difference: near an end of the metric's range a
     system that is worse may vary more than one that is as much better. comparison: of the two
@@ -243,12 +245,14 @@ def error_of_decisions(
     first: RowStatistic, second: RowStatistic, comparison: Comparison, level: float
 ) -> ErrorOf:
     """The standard error of a difference of two shares of hits as a function of the true
-    difference, for a test at `level`; see `_error_of_units`.
+    difference. It is enlarged so that a normal test with it has the power of the test at `level`;
+    see `_error_of_units`.
 
-    The variance of a row's difference is the share of rows on which the decisions disagree. It
-    grows with the true difference, by the share of agreeing rows times the difference, see
-    `methods.detectable_by_decisions`. comparison: of the two systems; it tells which true
-    difference the data are taken to have.
+    The variance of a row's difference is the share of rows on which the decisions disagree. A true
+    difference d changes the decision on a share d of the rows. Of these, the rows that agreed so
+    far then disagree, so that the variance grows by d · the share of agreeing rows.
+
+    comparison: of the two systems; it tells which true difference the data are taken to have.
     """
     rows = first.discordant(second)
     disagreeing = rows.share

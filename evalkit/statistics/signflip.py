@@ -544,6 +544,10 @@ class Ranges:
     def limits(self, *levels: float) -> dict[float, Interval]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
 
+        The p-value of a mean is the share of the ranges that contain it. The ends of ranges are
+        relative to `mean`, and each range contains it: below it only the low ends decide, above it
+        only the high ends.
+
         >>> low, high = np.array([-np.inf, -3, -2, -1]), np.array([np.inf, 9, 8, 7])
         >>> Ranges(low, high, rounding=0.0, mean=4.0).limits(0.5)
         {0.5: Interval(low=1.0, high=13.0)}
