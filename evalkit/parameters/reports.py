@@ -396,8 +396,8 @@ def _arguments_by_parameter(
     """
     arguments = signature.parameters
     spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
-    # The names stay as the user wrote them if they end in an error, which names them: if two are
-    # spellings of one parameter, or if a name is unknown even so
+    # An error must name the arguments as the user wrote them. So they stay as they are if two are
+    # spellings of one parameter, or if a name is unknown in any spelling.
     if len(spelled) == len(keywords) and spelled.keys() <= arguments.keys():
         keywords = spelled
     for name in keywords:

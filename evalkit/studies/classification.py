@@ -75,7 +75,8 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
             raise ParameterError(f"{name}: only for a {kinds} table")
     if not predicted.fits_in_memory(limits.reading):
         study = _study_of_blocks(kind, predicted, p, limits)
-        if study is not None:  # None: the rows were counted, and fit into memory after all
+        # None if the upper bound on the number of rows was too high, and they do fit into memory
+        if study is not None:
             return study
     return kind.of_rows(predicted.read(), p, limits)
 

@@ -439,14 +439,16 @@ class PredictionTable:
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
-        """Part -> the columns that could have each role. Columns of segments, groups, units and
-        metrics have no role, unless the user names one for it. Raises ParameterError if the user
-        names a column for an unknown role.
+        """Part -> the columns that could have each role.
+
+        A column that the user names as a segment, group or unit, or that a metric needs, is not
+        matched to a role by its name, only if `columns` gives it the role. Raises ParameterError if
+        `columns` has an unknown role.
         """
         names = [role.name for role in self.roles]
         if self.columns:
             column_roles.check_roles(self.columns, names)
-        # column without a role -> the parameter that names it
+        # such a column -> the parameter that names it; `attributes` are the segments and the unit
         other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
         other_uses |= self.metric_columns
         mappings = {}
@@ -515,7 +517,8 @@ class PredictionTable:
         names do not suffice (`proposal`), else those that the names say (`layout`).
 
         Raises one InputError for all columns of a part that are missing or could have the same
-        role, and InputError for parts with other columns than the first and for counted rows.
+        role. Also raises InputError for parts with other columns than the first, and for a table
+        whose rows stand for as many rows as a column counts.
         """
         proposal = self.proposal
         if proposal is None:

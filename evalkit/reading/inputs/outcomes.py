@@ -235,20 +235,24 @@ class OutcomeTable(PredictionTable):
 
     @property
     def names_suffice(self) -> bool:
-        """True if the names of the columns alone say which hold the predictions and the truth, or
-        if a column that the user names is missing, which reading refuses.
+        """True if no cell need be looked at: the names of the columns alone say which hold the
+        predictions and the truth, or a column that the user names is missing, which reading
+        refuses.
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        if self.requested_kind == "multi-label" or label_columns(part):  # only y_ and p_ count
+        # a table of several labels has the columns y_<label> and p_<label>, and no others count
+        if self.requested_kind == "multi-label" or label_columns(part):
             return True
         may_be_several_classes = self.requested_kind != "binary"
-        if may_be_several_classes and len(class_score_columns(part)) > 1:
-            return bool(mapping.missing_columns) or "label" in mapping.columns
+        if may_be_several_classes and len(class_score_columns(part)) > 1:  # p_<class>
+            named_column_is_missing = bool(mapping.missing_columns)
+            return named_column_is_missing or "label" in mapping.columns
         # the columns that the user names as systems seem to be scores by their names; if their
         # cells hold classes, the proposal, which looks at cells, must say what they are
         if self.systems and may_be_several_classes and self._systems_are_classes:
             return False
+        # the user may name the column of predicted classes: then there need be no scores
         return super().names_suffice or "predicted" in self.columns
 
     @property
@@ -299,6 +303,9 @@ class OutcomeTable(PredictionTable):
     def _refuse_unnamed_classes(self, part: parts.InputPart) -> None:
         """Raise InputError for columns that hold probabilities of classes, as they sum to 1, but
         are not called after the labels, so that each could be taken for the scores of a system.
+
+        It is called for tables in which no columns p_<class> were found: columns that sum to 1 here
+        do not have the names of the classes.
         """
         predictions = [name for name in part.columns if says_prediction(snake_case(name))]
         # two such columns could be those of two systems; no cell need be looked at

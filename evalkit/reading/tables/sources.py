@@ -184,7 +184,8 @@ def parts(
     items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    # a folder below it whose name is COLUMN=VALUE gives its files this column; those above do not
+    # Folders named COLUMN=VALUE, as Spark writes partitions, give their files this column: only
+    # those below the innermost folder that all named folders share.
     common_folder = innermost_common_folder(
         item.named_folder for item in items if isinstance(item, Located)
     )
