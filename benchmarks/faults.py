@@ -280,8 +280,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/runs.py",
-        "missing=int((rows[self._is_judged] == 0).sum())",
-        "missing=int((rows[~self._is_judged] == 0).sum())",
+        "missing=int((rows[self._is_judged_query] == 0).sum())",
+        "missing=int((rows[~self._is_judged_query] == 0).sum())",
         "missing queries of the wrong group",
     ),
     Fault(
@@ -334,8 +334,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/lists.py",
-        "has_gap = ranks > lists.length[has_rows]",
-        "has_gap = ranks >= lists.length[has_rows]",
+        "has_gap = last_rank - first_rank + 1 > lists.length[has_rows]",
+        "has_gap = last_rank - first_rank + 1 >= lists.length[has_rows]",
         "lists without a gap are counted",
     ),
     # Offline and online
