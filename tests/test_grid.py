@@ -32,38 +32,55 @@ def random_rows(seed: int, n: int, digits: int | None = None) -> tuple[np.ndarra
 @pytest.mark.parametrize("cut", [None, 0.3])
 @pytest.mark.parametrize("weight", [None, np.random.default_rng(4).integers(0, 4, 5000)])
 def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins):
-    score, label = random_rows(1, 5000, digits=3)
+    """5,000 rows, without weights or with weights of 0 to 3, in at most `max_bins` bins, of which
+    one begins at the cut. Bins depend on the set of rows alone. The rows are therefore shuffled and
+    split into seven chunks of random size, five times. The bins of three chunks and those of the
+    other four are merged, and then both results, as parallel workers would do.
+    """
+    score, label = random_rows(seed=1, n=5000, digits=3)
     rng = np.random.default_rng(2)
 
-    def bins_of(rows) -> Grid:
+    def bins_from(rows) -> Grid:
         weight_of_rows = None if weight is None else weight[rows]
         return grid.reduce(score[rows], label[rows], weight_of_rows, max_bins=max_bins, cut=cut)
 
-    bins_of_all_rows = bins_of(slice(None))
+    bins_of_all_rows = bins_from(slice(None))
     for _ in range(5):
         shuffled_rows = rng.permutation(5000)
         chunks = np.array_split(shuffled_rows, np.sort(rng.integers(0, 5000, 6)))
-        grids = [bins_of(rows) for rows in chunks]
+        grids = [bins_from(rows) for rows in chunks]
         halves = [grid.merge(grids[:3], max_bins), grid.merge(grids[3:], max_bins)]
         assert_equal_bins(grid.merge(halves, max_bins), bins_of_all_rows)
 
 
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
-@pytest.mark.parametrize("largest_score", [0.999, 7.992])
-def test_sorting_scores_with_or_without_their_labels_gives_the_same_bins(
-    monkeypatch, max_bins, cut, largest_score
-):
-    """Scores are sorted by a code of 64 bits. If all scores are below 2 in size, one bit is unused,
-    into which `with_label` puts the label; otherwise `with_label` returns None, and the labels are
-    sorted apart.
+def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypatch, max_bins, cut):
+    """100,000 scores lie between −0.999 and 0.999. Scores are sorted by a code of 64 bits. Scores
+    below 2 in size leave one bit unused, and `with_label` puts the label there. Labels are sorted
+    apart if the cut is 2 or more, or if `with_label` returns None, as its replacement always does.
     """
-    score, label = random_rows(6, 100_000, digits=4)
-    score = score / np.abs(score).max() * largest_score
+    score, label = random_rows(seed=6, n=100_000, digits=4)
+    score = score / np.abs(score).max() * 0.999
     bins = grid.reduce(score, label, max_bins=max_bins, cut=cut)
-    monkeypatch.setattr(grid, "with_label", lambda score, label: None)  # as if no bit were unused
-    bins_without_labels_in_codes = grid.reduce(score, label, max_bins=max_bins, cut=cut)
-    assert_equal_bins(bins, bins_without_labels_in_codes)
+    monkeypatch.setattr(grid, "with_label", lambda score, label: None)
+    bins_from_labels_apart = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    assert_equal_bins(bins, bins_from_labels_apart)
+
+
+@pytest.mark.parametrize("max_bins", [10, 300, 2**20])
+@pytest.mark.parametrize("cut", [None, 0.3, 2.5])
+def test_large_scores_have_the_same_bins_without_weights_as_with_weights_of_1(max_bins, cut):
+    """100,000 scores between −7.992 and 7.992. Codes of scores of 2 and more leave no bit for the
+    label, so that rows without weights are counted by a search among the sorted positives. Rows
+    with weights are added up bin by bin.
+    """
+    score, label = random_rows(seed=6, n=100_000, digits=4)
+    score = score / np.abs(score).max() * 7.992
+    weight = np.ones(100_000, np.int64)
+    unweighted = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    weighted = grid.reduce(score, label, weight, max_bins=max_bins, cut=cut)
+    assert_equal_bins(unweighted, weighted)
 
 
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
@@ -99,17 +116,13 @@ def codes_in_runs(rng, n):
 KINDS_OF_CODES = [few_distinct_codes, many_distinct_codes, uneven_codes, codes_in_runs]
 
 
-@pytest.mark.parametrize("make_codes", KINDS_OF_CODES)
-@pytest.mark.parametrize("cut", [None, 0, 17, 2**50, 2**62])
-@pytest.mark.parametrize("max_bins", [40, 5_000, 2**20])
-@pytest.mark.parametrize("n", [0, 1, 2, 400_001])
-def test_bins_begin_where_codes_differ_without_the_dropped_bits_and_at_the_cut(
-    make_codes, cut, max_bins, n
-):
-    """As few of the last bits are dropped, at least one, as leave at most `max_bins` bins; a cut
-    takes one border of them.
+def bins_by_trying_every_shift(codes, max_bins, cut):
+    """(shift, first index of each bin, number of codes in each bin) of sorted codes.
+
+    Neighbouring codes share a bin if they are equal without their last `shift` bits. A bin begins
+    at the cut in any case, so that the codes may have one border less. The shift is the smallest
+    from 1 on with few enough borders.
     """
-    codes = np.sort(make_codes(np.random.default_rng(7), n))
     different_bits = (codes[1:] ^ codes[:-1]).view(np.uint64)  # of neighbouring codes
     max_borders = max_bins - 1
     if cut is not None:
@@ -118,15 +131,25 @@ def test_bins_begin_where_codes_differ_without_the_dropped_bits_and_at_the_cut(
     while np.count_nonzero(different_bits >> shift) > max_borders:
         shift += 1
     starts = set(np.flatnonzero(different_bits >> shift) + 1)
-    if n:
+    if len(codes):
         starts.add(0)
-    if cut is not None and np.searchsorted(codes, cut) < n:
+    if cut is not None and np.searchsorted(codes, cut) < len(codes):
         starts.add(np.searchsorted(codes, cut))
+    return shift, sorted(starts), np.diff(sorted(starts), append=len(codes)).tolist()
 
+
+@pytest.mark.parametrize("make_codes", KINDS_OF_CODES)
+@pytest.mark.parametrize("cut", [None, 0, 17, 2**50, 2**62])
+@pytest.mark.parametrize("max_bins", [40, 5_000, 2**20])
+@pytest.mark.parametrize("n", [0, 1, 2, 400_001])
+def test_bins_of_codes_equal_those_by_trying_every_shift(make_codes, cut, max_bins, n):
+    """n whole numbers of 64 bits, distributed in four ways. `bins` guesses the shift from a sample
+    of the codes and corrects the guess. A guess is hard if codes lie close in some places alone.
+    """
+    codes = np.sort(make_codes(np.random.default_rng(7), n))
     bins = grid.bins(codes, min_shift=1, max_bins=max_bins, cut=cut)
-    assert bins.shift == shift
-    assert bins.start.tolist() == sorted(starts)
-    assert bins.size.tolist() == np.diff(sorted(starts), append=n).tolist()
+    found = (bins.shift, bins.start.tolist(), bins.size.tolist())
+    assert found == bins_by_trying_every_shift(codes, max_bins, cut)
 
 
 # Counts from bins ---------------------------------------------------------------------------------
@@ -182,14 +205,23 @@ def test_auc_from_bins_is_no_farther_from_the_exact_one_than_its_bound(rows, max
     assert abs(counts.auc(binned) - counts.auc(count(score, label))) <= bound + 1e-12
 
 
-def test_auc_from_bins_may_be_as_far_off_as_its_bound():
-    """A positive and a higher negative in one bin count as a tie, 0.5 instead of 0."""
-    score = np.array([1.0, 1.1])
-    label = np.array([True, False])
-    bins = grid.reduce(score, label, max_bins=1)
-    binned = grid.counts(bins)
-    error = counts.auc(binned) - counts.auc(count(score, label))
-    assert error == grid.auc_width(binned, grid.pools_scores(bins)) == 0.5
+# a positive with the score 1.0 and a negative with the score 1.1, in one bin
+ONE_BIN_OF_TWO_SCORES = grid.reduce(np.array([1.0, 1.1]), np.array([True, False]), max_bins=1)
+
+
+def test_a_positive_and_a_higher_negative_in_one_bin_count_as_a_tie():
+    """The only pair of a positive and a negative is in the wrong order, so that the exact AUC is 0.
+    A tie counts one half, so that the AUC from bins is 0.5 too high.
+    """
+    exact = count([1.0, 1.1], [1, 0])
+    error = counts.auc(grid.counts(ONE_BIN_OF_TWO_SCORES)) - counts.auc(exact)
+    assert error == 0.5
+
+
+def test_the_bound_of_auc_from_bins_is_one_half_if_all_rows_share_a_bin():
+    """The order of the only pair is unknown: the AUC may be 0 or 1 where the bins say 0.5."""
+    binned = grid.counts(ONE_BIN_OF_TWO_SCORES)
+    assert grid.auc_width(binned, grid.pools_scores(ONE_BIN_OF_TWO_SCORES)) == 0.5
 
 
 def test_auc_from_bins_of_one_score_each_has_the_bound_0():
@@ -228,8 +260,12 @@ SCALE = grid.scale_of(10.0, 2000, integers=False)  # units of weight for 2,000 r
 
 
 def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
+    """2,000 rows with weights of 0 to 10 and scores of one decimal, so that most bins have many
+    rows. Sums of floats depend on their order by rounding. `in_units` rounds each weight to a whole
+    multiple of a unit, and whole numbers have the same sum in any order.
+    """
     rng = np.random.default_rng(8)
-    score, label = random_rows(8, 2000, digits=1)
+    score, label = random_rows(seed=8, n=2000, digits=1)
     weight = grid.in_units(rng.random(2000) * 10, SCALE)
     order = rng.permutation(2000)
     in_another_order = grid.reduce(score[order], label[order], weight[order])

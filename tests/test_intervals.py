@@ -51,19 +51,26 @@ def bca(values, generator, **options):
 # Means, ratios and shares -------------------------------------------------------------------------
 
 
-def test_a_mean_known_by_sums_without_fourth_powers_has_the_freedom_of_its_units():
-    """Its kurtosis, which would lower the degrees of freedom, is unknown."""
-    mean = SummedMean(
-        lookup.find_metric("mae", "forecasts"),
-        Layout.PLAIN,
-        1.0,
-        n=4,
-        freedom=3.0,
-        square=0.5,
-        skew=2.0,
-    )
-    assert np.isnan(mean.spread.standardised_power(4))
-    assert mean.spread.kurtosis_freedom(3.0) == 3
+# a mean absolute error of 1.0 over 4 units, of which only sums are in memory: Σ l² = 0.5 of their
+# influence values l and the skewness, but not Σ l⁴
+MEAN_KNOWN_BY_SUMS = SummedMean(
+    metric_at_k=lookup.find_metric("mae", "forecasts"),
+    layout=Layout.PLAIN,
+    value=1.0,
+    n=4,
+    freedom=3.0,
+    square=0.5,
+    skew=2.0,
+)
+
+
+def test_a_mean_known_by_sums_has_no_fourth_power():
+    assert np.isnan(MEAN_KNOWN_BY_SUMS.spread.standardised_power(4))
+
+
+def test_a_mean_without_fourth_power_keeps_the_degrees_of_freedom_of_its_units():
+    """Four units have three degrees of freedom, which a known kurtosis would lower."""
+    assert MEAN_KNOWN_BY_SUMS.spread.kurtosis_freedom(3.0) == 3
 
 
 def test_limits_by_t_equal_scipy():
@@ -84,13 +91,18 @@ def test_equal_values_have_an_interval_without_width(estimate_mean):
     assert (e.value, e.low, e.high) == (0.5, 0.5, 0.5)
 
 
-def test_bca_equals_scipy_within_monte_carlo_error():
-    values = rng(3).lognormal(0, 1, 60)
-    e = bca(values, rng(1), resamples=20_000)
+def test_bca_limits_equal_scipy_within_monte_carlo_error():
+    """The mean of 60 lognormal values with 20,000 resamples each, drawn by other random numbers. By
+    repetition the upper limit has a standard error of about 2.3 % of the interval's width, so that
+    the distance of two has one of 3.2 %. The tolerance is 4 %, and the seeds are fixed.
+    """
+    values = rng(3).lognormal(mean=0, sigma=1, size=60)
+    e = bca(values, generator=rng(1), resamples=20_000)
     expected = stats.bootstrap(
         (values,), np.mean, n_resamples=20_000, method="BCa", rng=rng(2)
     ).confidence_interval
-    assert limits(e) == pytest.approx((expected.low, expected.high), abs=0.04 * (e.high - e.low))
+    width = e.high - e.low
+    assert limits(e) == pytest.approx((expected.low, expected.high), abs=0.04 * width)
 
 
 def test_ratio_of_a_constant_denominator_is_the_mean():
@@ -198,20 +210,23 @@ SYMMETRIC = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # about 0.55
 
 
 def test_a_bounded_mean_has_wilsons_limits_at_its_effective_number_of_units():
-    """Wilson's limits with t in place of z, by hand. The effective number is that of zeros and ones
-    whose mean has the same variance as this mean.
+    """The mean p of 0.2, 0.3, …, 0.9 within the range 0 to 1. Wilson's limits are the shares L with
+    |p − L| = t √(L (1 − L) / N). t is the quantile of seven degrees of freedom, since eight units
+    without skewness lose none.
+
+    N is the number of zeros and ones whose mean has the variance of this mean, p (1 − p) / variance
+    (Korn and Graubard 1998). Equal units would have the variance 0, so one unit is added that has
+    the variance q (1 − q) of zeros and ones; q is the mean of the eight values, a 0 and a 1.
     """
-    n = len(SYMMETRIC)
+    n = 8
     p = SYMMETRIC.mean()
-    squares = (n - 1) * SYMMETRIC.var(ddof=1)
-    # the variance of one more unit, so that n equal units do not have the variance 0
-    padded_share = (p * n + 1) / (n + 2)
-    squares += padded_share * (1 - padded_share)
+    q = (SYMMETRIC.sum() + 0 + 1) / (n + 2)
+    squares = np.sum((SYMMETRIC - p) ** 2) + q * (1 - q)
     variance_of_mean = squares / n / n
     effective_n = p * (1 - p) / variance_of_mean
-    for limit in limits(intervals.mean(SYMMETRIC, ends=(0, 1))):
-        score = abs(p - limit) / np.sqrt(limit * (1 - limit) / effective_n)
-        assert score == pytest.approx(stats.t.ppf(0.975, n - 1), abs=1e-9)
+    found = np.array(limits(intervals.mean(SYMMETRIC, ends=(0, 1))))
+    distance = np.abs(p - found) / np.sqrt(found * (1 - found) / effective_n)
+    assert distance == pytest.approx(stats.t.ppf(0.975, n - 1), abs=1e-9)
 
 
 def test_another_range_of_a_bounded_mean_scales_its_limits():
@@ -365,7 +380,7 @@ def test_a_user_with_most_of_the_rows_widens_the_interval():
 ABSOLUTE_ERROR = Loss(lambda rows, k: np.abs(rows.actual - rows.score))
 
 
-def mean_error_of(rows):
+def mean_absolute_error_of(rows):
     """The mean absolute error of rows, a loss without bounds."""
     return RowStatistic(chosen(ABSOLUTE_ERROR, -np.inf, np.inf), rows)
 
@@ -376,32 +391,39 @@ def rows_of_unequal_weights():
     return Rows(g.normal(0, 1, 40), g.normal(0, 1, 40), weight=g.lognormal(0, 1, 40))
 
 
-def test_the_error_of_weighted_rows_is_larger_than_by_the_delta_method_alone():
-    """A heavy row pulls the mean towards itself, which the delta method neglects."""
-    statistic = mean_error_of(rows_of_unequal_weights())
+def test_the_standard_error_of_weighted_rows_is_larger_than_by_the_delta_method_alone():
+    """The mean absolute error of 40 forecasts with lognormal weights. A heavy row pulls the mean
+    towards itself, which the delta method neglects.
+    """
+    statistic = mean_absolute_error_of(rows_of_unequal_weights())
     delta = spread.standard_error(statistic.effects.influence * statistic.n)
     assert statistic.spread.error > delta
 
 
-def test_the_error_of_weighted_rows_is_at_most_a_little_above_the_jackknife():
-    """The jackknife itself is somewhat too large for heavy rows; 5 % above it were seen at most."""
+def test_the_standard_error_of_weighted_rows_is_at_most_5_percent_above_the_jackknife():
+    """The mean absolute error of 40 forecasts with lognormal weights. Its jackknife standard error
+    is √((n − 1) / n · Σ (value without row i − value)²), in which the n values lack one row each.
+    If rows are heavy, the jackknife is somewhat too large, and so bounds what is allowed: here the
+    standard error is 5 % smaller, and may be 5 % larger.
+    """
     rows = rows_of_unequal_weights()
     n = len(rows)
-    statistic = mean_error_of(rows)
-    without_row = [mean_error_of(rows.take(np.arange(n) != i)).value for i in range(n)]
-    jackknife = np.sqrt((n - 1) / n * np.sum((np.array(without_row) - statistic.value) ** 2))
+    statistic = mean_absolute_error_of(rows)
+    values = [mean_absolute_error_of(rows.take(np.arange(n) != i)).value for i in range(n)]
+    squares = (np.array(values) - statistic.value) ** 2
+    jackknife = np.sqrt((n - 1) / n * np.sum(squares))
     assert statistic.spread.error < 1.05 * jackknife
 
 
 def test_the_freedom_of_weighted_rows_is_kishs_number_less_1():
     rows = rows_of_unequal_weights()
     share = rows.weight / rows.weight.sum()
-    assert mean_error_of(rows).freedom == pytest.approx(1 / np.sum(share**2) - 1)
+    assert mean_absolute_error_of(rows).freedom == pytest.approx(1 / np.sum(share**2) - 1)
 
 
-def test_the_error_of_unweighted_rows_is_that_of_the_delta_method():
+def test_the_standard_error_of_unweighted_rows_is_that_of_the_delta_method():
     rows = replace(rows_of_unequal_weights(), weight=None)
-    statistic = mean_error_of(rows)
+    statistic = mean_absolute_error_of(rows)
     delta = spread.standard_error(statistic.effects.influence * len(rows))
     assert statistic.spread.error == pytest.approx(delta, rel=1e-12)
 
@@ -433,22 +455,26 @@ def test_the_lower_limit_of_losses_is_that_of_a_mean():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_likeliest_share_under_a_difference_is_that_of_a_search(seed):
-    """The first share p at which the binomial likelihood of both arms is largest, if the second
-    share is p − difference.
+def test_the_likeliest_share_with_a_given_difference_equals_a_numerical_search(seed):
+    """Arm a has 3 to 39 units, arm b likewise, with any numbers of hits; the true difference of
+    both shares is given, between −0.9 and 0.9. If the share of arm a is p, that of arm b is
+    p − difference. The likeliest p has the largest binomial likelihood of both arms. The function
+    solves a cubic equation for p. The search knows the likelihood alone; near its maximum the
+    likelihood is flat, so that the search finds p to about 1e-8.
     """
     generator = np.random.default_rng(seed)
-    n, m = generator.integers(3, 40, 2)
-    a = int(generator.integers(0, n + 1))
-    b = int(generator.integers(0, m + 1))
+    n_a, n_b = generator.integers(3, 40, 2)
+    hits_a = int(generator.integers(0, n_a + 1))
+    hits_b = int(generator.integers(0, n_b + 1))
     difference = generator.uniform(-0.9, 0.9)
 
     def negative_log_likelihood(p):
         q = p - difference
-        first = a * np.log(p) + (n - a) * np.log1p(-p)
-        second = b * np.log(q) + (m - b) * np.log1p(-q)
-        return -(first + second)
+        of_a = hits_a * np.log(p) + (n_a - hits_a) * np.log1p(-p)
+        of_b = hits_b * np.log(q) + (n_b - hits_b) * np.log1p(-q)
+        return -(of_a + of_b)
 
+    # both shares lie between 0 and 1
     lowest = max(0, difference) + 1e-12
     highest = min(1, 1 + difference) - 1e-12
     expected = minimize_scalar(
@@ -457,7 +483,9 @@ def test_the_likeliest_share_under_a_difference_is_that_of_a_search(seed):
         method="bounded",
         options={"xatol": 1e-10},
     ).x
-    found = proportions._likeliest(a / n, n, b / m, m, difference)
+    found = proportions._likeliest(
+        a=hits_a / n_a, n_a=n_a, b=hits_b / n_b, n_b=n_b, difference=difference
+    )
     assert found == pytest.approx(expected, abs=1e-6)
 
 
@@ -533,17 +561,20 @@ def test_the_score_interval_of_two_shares_covers_95_percent_on_average():
 
 
 def test_newcombes_limits_of_an_auc_solve_his_equation():
-    """(0.85 − auc)² = z² · variance, with the variance of Hanley and McNeil at auc, in which
-    N* = (positives + negatives) / 2 − 1 replaces both positives − 1 and negatives − 1 (Newcombe
-    2006, method 5).
+    """An AUC of 0.85 of m = 20 positives and n = 80 negatives. Both limits θ of level 0.95 solve
+    (0.85 − θ)² = z² σ²(θ), in which z is the 97.5 % quantile of the normal distribution.
+
+    σ²(θ) is the variance of Hanley and McNeil, in which N* = (m + n) / 2 − 1 replaces m − 1 and
+    n − 1 (Newcombe 2006, method 5): θ (1 − θ) (1 + N* (1 − θ) / (2 − θ) + N* θ / (1 + θ)) / (m n).
     """
-    positives, negatives = 20, 80
-    e = closed_forms.auc_newcombe(0.85, positives, negatives)
-    n_star = (positives + negatives) / 2 - 1
-    for auc in (e.low, e.high):
-        spread = 1 + n_star * ((1 - auc) / (2 - auc) + auc / (1 + auc))
-        variance = auc * (1 - auc) * spread / (positives * negatives)
-        assert (0.85 - auc) ** 2 == pytest.approx(stats.norm.ppf(0.975) ** 2 * variance, rel=1e-6)
+    m = 20
+    n = 80
+    theta = np.array(limits(closed_forms.auc_newcombe(0.85, positives=m, negatives=n)))
+    n_star = (m + n) / 2 - 1
+    factor = 1 + n_star * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+    variance = theta * (1 - theta) * factor / (m * n)
+    z = stats.norm.ppf(0.975)
+    assert (0.85 - theta) ** 2 == pytest.approx(z**2 * variance, rel=1e-6)
 
 
 def test_newcombes_limits_of_1_less_an_auc_are_1_less_its_limits():
@@ -563,15 +594,29 @@ TABLE = lookup.TABLES["counts"]
 # By hand and by published examples ----------------------------------------------------------------
 
 
-def test_mover_is_newcombes_interval_of_a_difference():
-    """Newcombe 1998's example (a): 56/70 − 48/80 is 0.2000 [0.0524, 0.3339]. The difference is the
-    sum, with weights of 1, of the first share and of minus the second.
+def difference_of_independent_shares_by_mover():
+    """56 of 70 − 48 of 80 as MOVER's sum, with weights of 1, of the first share and of minus the
+    second.
     """
-    no_influence = np.zeros(1)  # of shared units: the two shares are independent
-    first = WeightedEstimate(1.0, wilson(56, 70), no_influence)
-    minus_second = WeightedEstimate(1.0, negated(wilson(48, 80)), no_influence)
-    e = mover_mean([first, minus_second], n=150, level=0.95)
+    no_shared_units = np.zeros(1)  # influence values of 0: both shares are independent
+    first = WeightedEstimate(weight=1.0, estimate=wilson(56, 70), influence=no_shared_units)
+    minus_second = WeightedEstimate(
+        weight=1.0, estimate=negated(wilson(48, 80)), influence=no_shared_units
+    )
+    return mover_mean([first, minus_second], n=150, level=0.95)
+
+
+def test_mover_gives_newcombes_published_interval_of_a_difference():
+    """Newcombe 1998, example (a), prints 56/70 − 48/80 = 0.2000 [0.0524, 0.3339]; the tolerance is
+    half of the last digit.
+    """
+    e = difference_of_independent_shares_by_mover()
     assert (e.value, e.low, e.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_mover_equals_newcombes_formula_of_a_difference():
+    """Newcombe's interval of independent shares is MOVER without correlation."""
+    e = difference_of_independent_shares_by_mover()
     assert limits(e) == pytest.approx(limits(newcombe(56, 70, 48, 80)))
 
 
@@ -581,18 +626,25 @@ def negated(e):
 
 
 def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
-    """Newcombe 1998's method 8, as R's ratesci has it: 0.20 [0.0618, 0.3242]. Of 50 pairs both hit
-    20, only the first 12, only the second 2, neither 16.
+    """Of 50 pairs both systems hit 20, the first alone 12, the second alone 2, neither 16. So the
+    first hits 32, and the second misses 28. The difference of the shares of hits is 0.20 with the
+    limits 0.0618 and 0.3242, by Newcombe 1998's method 8 in R's package ratesci, to four digits.
 
-    With weights of 1 MOVER gives a sum: hits of the first + misses of the second, which is the
-    difference of hits + 1.
+    MOVER adds the first system's share of hits to the second system's share of misses. The misses
+    are 1 − hits of the second, so that the sum is the difference + 1.
     """
-    first = np.repeat([1.0, 1, 0, 0], [20, 12, 2, 16])
-    second = np.repeat([1.0, 0, 1, 0], [20, 12, 2, 16])
-    hits_of_first = WeightedEstimate(1.0, wilson(32, 50), influence=first - first.mean())
-    misses_of_second = WeightedEstimate(1.0, wilson(28, 50), influence=second.mean() - second)
-    e = mover_mean([hits_of_first, misses_of_second], n=50, level=0.95)
-    assert (e.value - 1, e.low - 1, e.high - 1) == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
+    pairs = [20, 12, 2, 16]
+    hit_by_first = np.repeat([1.0, 1.0, 0.0, 0.0], pairs)
+    missed_by_second = np.repeat([0.0, 1.0, 0.0, 1.0], pairs)
+    hits_of_first = WeightedEstimate(
+        weight=1.0, estimate=wilson(32, 50), influence=hit_by_first - 32 / 50
+    )
+    misses_of_second = WeightedEstimate(
+        weight=1.0, estimate=wilson(28, 50), influence=missed_by_second - 28 / 50
+    )
+    total = mover_mean([hits_of_first, misses_of_second], n=50, level=0.95)
+    difference = (total.value - 1, total.low - 1, total.high - 1)
+    assert difference == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
 
 
 INFLUENCE = np.array([1.0, -2.0, 1.0])
@@ -692,15 +744,24 @@ def test_limits_of_all_metrics_lie_in_their_range_and_hold_the_value(columns, th
 
 @settings(ANY_TIME, max_examples=25)
 @given(ROWS_OF_TWO_SYSTEMS, st.integers(0, 9))
-def test_tests_of_all_metrics_reject_exactly_where_their_interval_excludes_0(columns, threshold):
-    """But for the exact McNemar test, beside which stands the interval of the score test."""
+def test_each_metrics_p_is_below_5_percent_exactly_where_its_interval_excludes_0(
+    columns, threshold_times_8
+):
+    """4 to 40 rows with labels of 0 or 1 and two systems' scores of 0, 1/8, …, 1. The threshold is
+    0, 1/8, …, 9/8: at 0 all rows are predicted positive, at 9/8 none. Every metric of two classes
+    is compared between the systems, with an interval of level 0.95.
+
+    A metric without p or limits on these rows is passed over. So is the exact McNemar test, since
+    the interval beside its p is that of another test, the score test.
+    """
     first_score, second_score, label = columns
-    first = Rows(label.astype(np.int64), first_score / 8, threshold / 8)
-    second = Rows(label.astype(np.int64), second_score / 8, threshold / 8)
+    first = Rows(label.astype(np.int64), first_score / 8, threshold=threshold_times_8 / 8)
+    second = Rows(label.astype(np.int64), second_score / 8, threshold=threshold_times_8 / 8)
     for name, metric in TABLE.items():
         comparison = compare(MetricAtK(metric), first, second)
         low, high = limits(comparison.difference)
-        if np.isfinite(comparison.p_value + low) and "McNemar" not in comparison.method:
+        is_defined = np.isfinite(comparison.p_value + low)
+        if is_defined and "McNemar" not in comparison.method:
             assert (comparison.p_value < 0.05) == (low > 0 or high < 0), name
 
 
@@ -728,19 +789,29 @@ def plain_and_weighted_rows(columns):
     return plain, replace(plain, weight=1.0 + np.arange(len(label)) % 7)
 
 
-def test_the_upper_limit_of_a_lift_with_users_as_units_is_capped():
-    """A lift is a precision over the base rate, so at most 1 over the base rate. The cap is 1 over
-    the lower Wilson limit of the base rate, with the three users as trials. By t alone the upper
-    limit would be far higher, as three users leave two degrees of freedom.
-    """
+@pytest.fixture(scope="module")
+def rows_of_three_users():
+    """30 rows, ten of each user, with random labels of 0 or 1 and random scores from 0 to 1."""
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 30)
     user = np.repeat(["a", "b", "c"], 10)
-    rows = Rows(label, rng.random(30), 0.5, unit=user)
-    e = estimate(lookup.find_metric("lift", "counts"), rows)
-    users = 3
-    lowest_base_rate = wilson(label.mean() * users, users).low
-    assert e.value < e.high <= 1 / lowest_base_rate
+    return Rows(label, rng.random(30), threshold=0.5, unit=user)
+
+
+def test_the_upper_limit_of_a_lift_is_at_most_1_over_the_lowest_base_rate(rows_of_three_users):
+    """A lift is precision / base rate. As a precision is at most 1, the lift is at most
+    1 / base rate. The lowest base rate is the lower Wilson limit of the share of positive rows in
+    30 rows, with the three users as trials, since rows of a user are not independent.
+    """
+    e = estimate(lookup.find_metric("lift", "counts"), rows_of_three_users)
+    base_rate = rows_of_three_users.actual.mean()
+    lowest_base_rate = wilson(base_rate * 3, 3).low
+    assert e.high <= 1 / lowest_base_rate
+
+
+def test_the_upper_limit_of_a_lift_of_three_users_stays_above_the_value(rows_of_three_users):
+    e = estimate(lookup.find_metric("lift", "counts"), rows_of_three_users)
+    assert e.value < e.high
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
