@@ -245,17 +245,26 @@ def test_as_many_ranges_reach_beyond_a_limit_as_its_level_leaves_out(level, wide
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
-def test_drawn_sums_have_the_signs_of_a_vector_times_a_column_of_a_hadamard_matrix(n):
-    """Each random vector of signs gives as many sums as the matrix has columns, in any order."""
+def test_drawn_sums_are_those_of_random_signs_times_the_columns_of_a_hadamard_matrix(n):
+    """The sum of a draw is Σ ± value over n values. Its signs are a vector of n random signs times
+    the first n entries of a column of a Hadamard matrix. The order of the matrix is the smallest
+    power of 2 that is at least n. A random vector gives one sum with each column, so that 20,000
+    draws take 20,000 / order random vectors, rounded up.
+
+    `bits` has the random signs, a bit each: 0 is a plus and 1 a minus. Each vector begins with a
+    new byte. Both sides are sorted, since the order of the draws does not matter.
+    """
     values = rng(8).normal(size=n)
-    bits = signflip.random_bits(n, rng(9), 20_000)
+    bits = signflip.random_bits(n, rng(9), draws=20_000)
     sums = np.concatenate(list(signflip.sums(values, bits)))
+
     bytes_per_vector = -(-n // 8)  # rounded up
-    packed = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
-    signs = 1 - 2.0 * np.unpackbits(packed, axis=1, count=n)  # a row per vector of signs
-    columns = sums.size // len(signs)
-    matrix = hadamard(columns)[:n]  # a row per value; the order of the matrix is a power of 2
-    expected = (signs * values) @ matrix
+    bytes_of_vectors = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
+    bits_of_vectors = np.unpackbits(bytes_of_vectors, axis=1, count=n)  # (vectors, values)
+    signs = 1 - 2.0 * bits_of_vectors
+    order = sums.size // len(signs)
+    matrix = hadamard(order)[:n]  # (values, columns)
+    expected = (signs * values) @ matrix  # (vectors, columns)
     assert np.sort(sums) == pytest.approx(np.sort(expected.ravel()))
 
 
@@ -266,7 +275,9 @@ QUERIES = 40
 
 
 def perfect_among_random(systems) -> pd.DataFrame:
-    """One system with 1 on every query beside random ones with uniform values."""
+    """The values of systems on 40 queries: the column `perfect` is 1 everywhere, and the columns
+    `random000`, `random001` and so on are uniform between 0 and 1.
+    """
     values = {f"random{i:03}": rng(i, QUERIES).random(QUERIES) for i in range(systems)}
     return pd.DataFrame({"query": [f"q{i:02}" for i in range(QUERIES)], "perfect": 1.0} | values)
 
@@ -340,16 +351,21 @@ def test_the_estimated_tail_is_near_the_p_of_plain_draws():
 
 
 @pytest.mark.parametrize("n_random", [101, 300])
-def test_a_perfect_system_is_better_than_each_random_one_after_holm_over_all_pairs(n_random):
-    """The perfect system has the value 1 on each of 40 queries, so that all its p-values are far
-    below 0.05 / 45,150, the smallest level of Holm for the pairs of 301 systems.
+def test_a_perfect_system_is_better_than_each_random_one_after_holm(n_random):
+    """40 queries. The perfect system has the value 1 on each, and 101 or 300 random systems have
+    uniform values below 1. The sign flip test of the perfect system against a random one has the
+    smallest p there is, 2 · 2^−40, because all 40 differences are positive.
+
+    Holm's adjustment is over all pairs of systems, also over the pairs of two random ones. The
+    smallest p-values are multiplied by at most the number of pairs, 45,150 for 301 systems, and
+    stay far below 0.05. The p-values of the other pairs are set to 1, because larger p-values do
+    not change the adjustment of smaller ones.
     """
     random_values = perfect_among_random(n_random).drop(columns=["query", "perfect"]).to_numpy()
-    perfect_less_random = 1 - random_values  # (queries, random systems)
-    p = [sig.sign_flip(column, rng=rng(0, 2)).p_value for column in perfect_less_random.T]
-    # Holm multiplies the smallest p by the number of all pairs, whatever the largest are
+    differences = 1 - random_values  # perfect − random: (queries, random systems)
+    p_against_random = [sig.sign_flip(column, rng=rng(0, 2)).p_value for column in differences.T]
     p_of_random_pairs = np.ones(n_random * (n_random - 1) // 2)
-    adjusted = multiplicity.holm(np.append(p, p_of_random_pairs))
+    adjusted = multiplicity.holm(np.append(p_against_random, p_of_random_pairs))
     assert (adjusted[:n_random] < 0.05).all()
 
 
