@@ -19,34 +19,38 @@ from evalkit.statistics.statistic import UnitStatistic
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_test_finds_the_minimum_detectable_difference_with_the_power(sign, n):
-    detectable = power.minimum_detectable(0.3, n, level=0.9, power=0.85)
-    assert power.paired_power(sign * detectable, 0.3, n, level=0.9) == pytest.approx(0.85)
+    """A paired t-test of n units, whose differences have the standard deviation 0.3."""
+    detectable = power.minimum_detectable(sd=0.3, n=n, level=0.9, power=0.85)
+    found = power.paired_power(sign * detectable, sd=0.3, n=n, level=0.9)
+    assert found == pytest.approx(0.85)
 
 
 def test_a_variance_that_grows_with_the_difference_enlarges_what_is_detectable():
-    assert power.minimum_detectable(0.3, 40, grows=0.8) > power.minimum_detectable(0.3, 40)
+    constant_variance = power.minimum_detectable(sd=0.3, n=40)
+    assert power.minimum_detectable(sd=0.3, n=40, grows=0.8) > constant_variance
 
 
 @pytest.mark.parametrize("bends", [0.0, -0.5])
 def test_the_power_is_that_with_the_variance_at_the_detectable_difference(bends):
-    """The variance at a difference d is 0.3² + 0.8 d + bends · d²."""
-    d = power.minimum_detectable(0.3, 40, grows=0.8, bends=bends)
-    spread = np.sqrt(0.3**2 + 0.8 * d + bends * d**2)
-    assert power.paired_power(d, spread, 40) == pytest.approx(0.8)
+    """The variance at a difference d is 0.3² + 0.8 d + bends · d²; the default power is 80 %."""
+    d = power.minimum_detectable(sd=0.3, n=40, grows=0.8, bends=bends)
+    sd_at_d = np.sqrt(0.3**2 + 0.8 * d + bends * d**2)
+    assert power.paired_power(d, sd=sd_at_d, n=40) == pytest.approx(0.8)
 
 
 def test_nothing_is_detectable_if_the_spread_grows_faster_than_the_difference():
-    assert np.isnan(power.minimum_detectable(0.3, 10, bends=2.0))
+    """The variance at a difference d is 0.3² + 2 d²."""
+    assert np.isnan(power.minimum_detectable(sd=0.3, n=10, bends=2.0))
 
 
 @pytest.mark.parametrize("n", [5.0, 30.0, 1e5])
 def test_the_required_n_of_the_minimum_detectable_difference_is_n(n):
-    detectable = power.minimum_detectable(2.0, n)
-    assert power.required_n(detectable, 2.0) == pytest.approx(n, rel=1e-6)
+    detectable = power.minimum_detectable(sd=2.0, n=n)
+    assert power.required_n(detectable, sd=2.0) == pytest.approx(n, rel=1e-6)
 
 
 def test_at_least_two_units_are_required():
-    assert power.required_n(100, 0.001) == pytest.approx(2)
+    assert power.required_n(difference=100, sd=0.001) == pytest.approx(2)
 
 
 # Sizes of effects ---------------------------------------------------------------------------------
@@ -54,7 +58,9 @@ def test_at_least_two_units_are_required():
 
 @pytest.fixture(scope="module")
 def effect_and_mirrored():
-    """The effect of a against b on 30 units, and of b against a."""
+    """The effect of system a against b on 30 units, and of b against a. The values are rounded to
+    0.1, so that some units are ties.
+    """
     a, b = np.random.default_rng(1).uniform(size=(2, 30)).round(1)
     return power.effect(a, b), power.effect(b, a)
 
@@ -113,14 +119,18 @@ def test_two_arms_detect_the_detectable_difference_of_shares_in_80_percent(n, ba
 
 @pytest.mark.parametrize("n, m", [(1000, 1000), (300, 3000)])
 def test_a_detectable_lift_has_the_power_on_the_logarithmic_scale(n, m):
-    """log(1 + d / mean) is the two normal quantiles, of level and power, times the standard error
-    sd / mean · √(1 / n + 1 / m), as the spread grows with the mean.
+    """Arms of n and m units. The mean of the other arm is 2 and its standard deviation 5; the lift
+    multiplies the mean and the standard deviation by the same factor, 1 + lift / mean.
+
+    The logarithm of this factor has the standard error sd / mean · √(1 / n + 1 / m). The detectable
+    one is as many standard errors as the normal quantiles of level (0.95 for 90 %) and power
+    (0.85) have in sum.
     """
     mean, sd = 2.0, 5.0
-    d = power.detectable_lift(mean, sd, n, m, level=0.9, power=0.85)
-    error = sd / mean * np.sqrt(1 / n + 1 / m)
+    lift = power.detectable_lift(mean, sd, n=n, m=m, level=0.9, power=0.85)
+    standard_error = sd / mean * np.sqrt(1 / n + 1 / m)
     quantiles = stats.norm.ppf(0.95) + stats.norm.ppf(0.85)
-    assert np.log(1 + d / mean) / error == pytest.approx(quantiles, abs=1e-6)
+    assert np.log(1 + lift / mean) / standard_error == pytest.approx(quantiles, abs=1e-6)
 
 
 # How the variance of paired differences grows with the difference ---------------------------------
