@@ -156,17 +156,24 @@ def test_a_bca_interval_of_the_level_1_minus_p_ends_at_the_null():
 
 
 def test_replicates_equal_to_the_value_count_half():
-    """Half of [1, 2, 2, 2, 3] then lies below 2, and nothing is corrected."""
-    assert bca_shares(2, [1, 2, 2, 2, 3], [-1, 0, 1], z=[0.0]) == pytest.approx(0.5)
+    """One of the replicates 1, 2, 2, 2 and 3 lies below the value 2, and three equal 2. With half
+    of the three, 2.5 of 5 lie below, so that BCa corrects no bias. The effects are symmetric, so
+    that BCa has no acceleration. The share of the median therefore stays 0.5.
+    """
+    shares = bca_shares(value=2, replicates=[1, 2, 2, 2, 3], effect=[-1, 0, 1], z=[0.0])
+    assert shares == pytest.approx(0.5)
 
 
 def test_a_bca_p_value_counts_the_data_among_99_replicates():
-    """None of them is as extreme as 0: p is at least 1 / 100."""
-    assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
+    """The null is 0, and all 99 replicates lie from 8 to 10. With the data as one more, most
+    extreme replicate, p is at least 1 / 100.
+    """
+    p = bca_p_value(value=9.0, replicates=np.linspace(8, 10, 99), effect=[-1, 0, 1], null=0.0)
+    assert 0.01 <= p < 0.02
 
 
 def test_the_bca_p_value_of_undefined_replicates_is_undefined():
-    assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))
+    assert np.isnan(bca_p_value(value=np.nan, replicates=[np.nan], effect=[0]))
 
 
 def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
@@ -420,7 +427,7 @@ def labels_and_many_scores(request):
 
 @pytest.fixture(params=[1, 3, 0.3])
 def counts_of_many_scores(request, labels_and_many_scores):
-    """Of rows with a weight each, three shares of positives and three weights."""
+    """The counts by threshold of 30,000 rows that all have one weight: 1, 3 or 0.3."""
     label, score = labels_and_many_scores
     weight = request.param
     return count(score, positive=weight * label, negative=weight * (1 - label))
@@ -461,6 +468,7 @@ def threshold_for_full_recall(counts):
 
 
 def choice_by(rule, *, samples, seed=1):
+    """A threshold chosen by the rule, and again on each of so many bootstrap samples."""
     return bootstrap.ThresholdChoice(rule, samples, lambda: np.random.default_rng(seed))
 
 
@@ -489,37 +497,52 @@ def test_thresholds_chosen_on_samples_of_many_rows_are_finer_than_cells(threshol
 
 
 def precision_at_choice(rows, rule):
+    """The precision of the rows at the threshold that the rule chooses on the same rows."""
     return precision(at(rows.counts, rule(rows.counts)))
 
 
-def mean_error_by_samples(rule, data_sets):
-    """The standard error of the precision at the chosen threshold that the samples of each data set
-    give, on average.
+def mean_standard_error_by_samples(rule, data_sets):
+    """The standard error of the precision at the chosen threshold, from 100 bootstrap samples of
+    each data set, averaged over the data sets.
     """
     choice = choice_by(rule, samples=100)
     return np.mean([precision(choice.from_rows(rows).sample).std() for rows in data_sets])
 
 
-def test_samples_give_the_error_of_precision_at_a_threshold_for_recall():
-    """60 data sets tell the true error to 9 %."""
+def true_standard_error(rule, data_sets):
+    """The standard deviation, over data sets, of the precision at the threshold chosen on each."""
+    return np.std([precision_at_choice(rows, rule) for rows in data_sets])
+
+
+def test_samples_give_the_standard_error_of_precision_at_a_threshold_for_recall():
+    """60 data sets of 20,000 rows give the true standard error with a relative error of about
+    1 / √120 = 9 %. The standard error from samples is the mean of the first five data sets.
+    """
     rule = threshold_for_recall_of_90_percent
     data_sets = [noisy_rows(20_000, seed) for seed in range(60)]
-    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
-    assert mean_error_by_samples(rule, data_sets[:5]) == pytest.approx(true_error, rel=0.25)
+    found = mean_standard_error_by_samples(rule, data_sets[:5])
+    assert found == pytest.approx(true_standard_error(rule, data_sets), rel=0.25)
 
 
-def test_samples_give_the_error_of_precision_at_full_recall():
-    """The threshold is the score of the lowest positive. Samples in which every row has a weight
-    above 0 would all have it, and give a fifth of the error.
+def test_samples_give_the_standard_error_of_precision_at_full_recall():
+    """80 data sets of 1,500 rows give the true standard error. The standard error from samples is
+    the mean of the first 20 data sets.
+
+    The threshold of full recall is the score of the lowest positive. Samples in which every row has
+    a weight above 0 would all have the threshold of the data, and give a fifth of the true error.
     """
     rule = threshold_for_full_recall
     data_sets = [noisy_rows(1_500, seed) for seed in range(80)]
-    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
-    assert mean_error_by_samples(rule, data_sets[:20]) == pytest.approx(true_error, rel=0.35)
+    found = mean_standard_error_by_samples(rule, data_sets[:20])
+    assert found == pytest.approx(true_standard_error(rule, data_sets), rel=0.35)
 
 
 @pytest.mark.parametrize("rule", [threshold_for_recall_of_90_percent, curves.best_f])
 def test_samples_of_counts_vary_as_samples_of_rows(rule):
+    """Five data sets of 3,000 rows, each with 1,000 bootstrap samples, once of rows and once of the
+    counts by threshold. Compared is the standard deviation, over samples, of the precision at the
+    threshold chosen on the sample, averaged over the data sets.
+    """
     choice = choice_by(rule, samples=1_000)
     data_sets = [noisy_rows(3_000, seed) for seed in range(5)]
     by_rows = [precision(choice.from_rows(rows).sample).std() for rows in data_sets]
