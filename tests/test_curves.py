@@ -97,9 +97,12 @@ def test_the_roc_curve_equals_that_of_scikit_learn():
 
 
 def test_the_precision_recall_curve_equals_that_of_scikit_learn_without_its_last_point():
-    score, label, c = table_with_ties()
+    """300 rows with scores rounded to 0.1. Scikit-learn's curve goes from recall 1 to recall 0, and
+    has a last point of recall 0 and precision 1, which no threshold has.
+    """
+    score, label, counts = table_with_ties()
     expected_precision, expected_recall, _ = metrics.precision_recall_curve(label, score)
-    curve = curves.precision_recall_curve(c)
+    curve = curves.precision_recall_curve(counts)
     np.testing.assert_allclose(curve.x[::-1], expected_recall[:-1])
     np.testing.assert_allclose(curve.y[::-1], expected_precision[:-1])
 
@@ -111,10 +114,12 @@ def test_the_gain_curve_goes_from_no_rows_to_all():
     assert (gain.x[-1], gain.y[-1]) == (1, 1)
 
 
-def test_lift_is_gain_by_share_of_rows():
-    _, _, c = table_with_ties()
-    gain = curves.gain_curve(c)
-    np.testing.assert_allclose(curves.lift(c), gain.y[1:] / gain.x[1:])
+def test_lift_is_the_gain_divided_by_the_share_of_rows():
+    """The gain curve has one point more than there are thresholds: (0, 0), without a lift."""
+    _, _, counts = table_with_ties()
+    gain = curves.gain_curve(counts)
+    share_of_rows = gain.x[1:]
+    np.testing.assert_allclose(curves.lift(counts), gain.y[1:] / share_of_rows)
 
 
 def recall_of_scikit_learn(label, score, rate):
@@ -151,13 +156,21 @@ def test_another_base_rate_is_the_share_of_positives():
     assert AT_FIVE_PERCENT.positives / AT_FIVE_PERCENT.total == pytest.approx(0.05)
 
 
-def test_another_base_rate_leaves_the_roc_curve():
-    np.testing.assert_allclose(curves.roc_curve(AT_FIVE_PERCENT).x, curves.roc_curve(EIGHT).x)
+def test_another_base_rate_leaves_the_false_positive_rates():
+    expected = curves.roc_curve(EIGHT).x
+    np.testing.assert_allclose(curves.roc_curve(AT_FIVE_PERCENT).x, expected)
+
+
+def test_another_base_rate_leaves_auc():
     assert auc(AT_FIVE_PERCENT) == pytest.approx(auc(EIGHT), abs=1e-12)
 
 
 def test_another_base_rate_changes_precision_by_the_odds_of_the_classes():
-    odds = 0.05 / 0.95  # they were even
+    """Four of the eight rows are positive. At a base rate of 5 % a positive row counts 0.05 / 0.95
+    of a negative one. With TP true positives and FP false ones the precision is
+    odds · TP / (odds · TP + FP), in which TP and FP may be divided by TP + FP.
+    """
+    odds = 0.05 / 0.95
     weighted_precision = odds * precision(EIGHT)
     expected = weighted_precision / (weighted_precision + 1 - precision(EIGHT))
     np.testing.assert_allclose(precision(AT_FIVE_PERCENT), expected)
@@ -338,19 +351,22 @@ def test_if_false_negatives_cost_nothing_no_row_is_positive():
     assert curves.cheapest(FIVE_HUNDRED, false_positive=1, false_negative=0) == np.inf
 
 
-def test_of_thresholds_with_a_precision_equal_recall_leaves_the_largest_precision():
-    c = count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 0])
-    assert curves.for_precision(c, 0.5) == 0.8
+def test_of_thresholds_for_a_precision_with_equal_recall_the_most_precise_is_taken():
+    """Precision and recall are 1 at 0.8. At 0.7 recall is still 1 and precision 2/3."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[1, 1, 0, 0])
+    assert curves.for_precision(c, target=0.5) == 0.8
 
 
-def test_of_thresholds_with_a_precision_recall_decides_before_precision():
-    c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    assert curves.for_precision(c, 0.6) == 0.7
+def test_of_thresholds_for_a_precision_the_one_of_the_largest_recall_is_taken():
+    """0.9 has precision 1 and recall 1/2, 0.7 has precision 2/3 and recall 1."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[1, 0, 1, 0])
+    assert curves.for_precision(c, target=0.6) == 0.7
 
 
-def test_of_thresholds_with_a_recall_precision_decides_before_the_threshold():
-    c = count([0.9, 0.8, 0.7, 0.6], [0, 1, 1, 0])
-    assert curves.for_recall(c, 0.5) == 0.7
+def test_of_thresholds_for_a_recall_the_most_precise_is_taken():
+    """0.8 has recall 1/2 and precision 1/2, 0.7 has recall 1 and precision 2/3."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[0, 1, 1, 0])
+    assert curves.for_recall(c, target=0.5) == 0.7
 
 
 def test_of_thresholds_with_a_recall_equal_precision_leaves_the_largest_recall():
