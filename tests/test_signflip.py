@@ -345,7 +345,7 @@ def test_the_estimated_tail_of_a_lattice_is_its_exact_p(n, shift):
 
 def test_the_estimated_tail_of_many_wins_and_losses_is_near_the_binomial_test():
     """1,160 wins of about 1 and 840 losses of about −1, so nearly a fair coin tossed 2,000 times.
-    Changes of about 1e-9 make all sizes unequal, so that the estimate may not count equal ones.
+    Changes of about 1e-9 make all sizes unequal.
     """
     d = np.repeat([1.0, -1.0], [1160, 840])
     hardly_unequal = d + 1e-9 * rng().normal(size=2000)
