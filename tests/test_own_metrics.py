@@ -244,6 +244,9 @@ def table_with_amount():
 
 
 def test_an_own_metric_takes_further_columns_of_the_input(table_with_amount):
+    """`saved` is the mean over 200 rows of amount · label · predicted − predicted. A row is
+    predicted positive if its score is at least 0.5.
+    """
     study = classification.read(table_with_amount, metrics=[saved])
     predicted = table_with_amount["score_good"] >= 0.5
     saved_by_row = table_with_amount["amount"] * table_with_amount["label"] * predicted - predicted
@@ -468,10 +471,13 @@ large = """
 
 @pytest.mark.parametrize("called", CALLED.values(), ids=CALLED)
 def test_what_can_be_called_in_a_file_is_a_metric_with_the_name_of_its_variable(tmp_path, called):
+    """The file assigns the callable to the variable `large`. Two of the callables are the share of
+    rows whose forecast is off by at least 2: one row of two. The third returns 0.5.
+    """
     path = tmp_path / "own.py"
     path.write_text(AT_LEAST + called, encoding="utf-8")
     chosen = find_metric(f"{path}:large", "forecasts")
-    rows = Rows(np.array([1.0, 2.0]), np.array([1.0, 5.0]))
+    rows = Rows(actual=np.array([1.0, 2.0]), score=np.array([1.0, 5.0]))
     assert (chosen.label, chosen.value(rows)) == ("large", 0.5)
 
 
@@ -549,9 +555,12 @@ def test_the_examples_of_the_docs_have_the_values_worked_by_hand(metrics_of_docs
 
 
 def test_the_example_of_the_docs_has_a_value_of_ranked_lists(metrics_of_docs):
+    """found_early@1 of docs/own_metrics.md is the number of relevant items (grade 1) at rank 1,
+    divided by that of all relevant items. It is 1/1 for the first query and 0/1 for the second.
+    """
     lists = from_grades([[1, 0], [0, 1]])
     found_early = find_metric(metrics_of_docs["found_early"].at(1), "rankings")
-    assert found_early.sums(lists).value == 0.5
+    assert found_early.sums(lists).value == (1 + 0) / 2
 
 
 # What a metric must not return --------------------------------------------------------------------
