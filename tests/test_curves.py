@@ -29,12 +29,22 @@ def simulated(n, seed=3, base=0.3):
     return generator.normal(size=n) + label, label
 
 
-def test_davis_goadrich_is_the_limit_of_the_area_of_fine_steps():
+def test_davis_goadrichs_area_is_the_limit_of_fine_steps():
+    """Between two thresholds, Davis and Goadrich 2006 let the false positives grow linearly with
+    the true positives. The area is then the integral of precision over recall.
+
+    400 rows with scores rounded to 0.1, so that a threshold has several rows. The integral is taken
+    in 400,000 steps of a thousandth of a row: `at_depth` counts a part of the tied rows of a
+    threshold as so many parts of its positives and of its negatives. A step adds its gain of recall
+    times the precision at its end. A step is off by at most its gain of recall times its change of
+    precision, all steps together by less than 1e-5.
+    """
     score, label = simulated(400)
     counts = count(np.round(score, 1), label)
-    rows_above = np.linspace(0, counts.total, 400_001)[1:]  # fractions of tied rows included
+    rows_above = np.linspace(0, counts.total, 400_001)[1:]
     fine = curves.at_depth(counts, rows_above)
-    area = np.sum(np.diff(fine.tp, prepend=0) * precision(fine)) / counts.positives
+    gain_of_recall = np.diff(fine.tp, prepend=0) / counts.positives
+    area = np.sum(gain_of_recall * precision(fine))
     assert curves.pr_auc_davis_goadrich(counts) == pytest.approx(area, abs=1e-5)
 
 
@@ -68,24 +78,31 @@ def test_a_partial_area_of_one_class_is_undefined():
 
 
 def table_with_ties():
+    """The scores, rounded to 0.1, and labels of 300 rows, and their counts by threshold."""
     score, label = simulated(300)
     score = np.round(score, 1)
     return score, label, count(score, label)
 
 
 def test_the_roc_curve_equals_that_of_scikit_learn():
-    score, label, c = table_with_ties()
+    """300 rows with scores rounded to 0.1, of which several are equal. Scikit-learn is to keep the
+    points on straight stretches of the curve, as this curve does.
+    """
+    score, label, counts = table_with_ties()
     fpr, tpr, threshold = metrics.roc_curve(label, score, drop_intermediate=False)
-    roc = curves.roc_curve(c)
+    roc = curves.roc_curve(counts)
     np.testing.assert_allclose(roc.x, fpr)
     np.testing.assert_allclose(roc.y, tpr)
     np.testing.assert_allclose(roc.threshold, threshold)
 
 
 def test_the_precision_recall_curve_equals_that_of_scikit_learn_without_its_last_point():
-    score, label, c = table_with_ties()
+    """300 rows with scores rounded to 0.1. Scikit-learn's curve goes from recall 1 to recall 0, and
+    has a last point of recall 0 and precision 1, which no threshold has.
+    """
+    score, label, counts = table_with_ties()
     expected_precision, expected_recall, _ = metrics.precision_recall_curve(label, score)
-    curve = curves.precision_recall_curve(c)
+    curve = curves.precision_recall_curve(counts)
     np.testing.assert_allclose(curve.x[::-1], expected_recall[:-1])
     np.testing.assert_allclose(curve.y[::-1], expected_precision[:-1])
 
@@ -97,10 +114,12 @@ def test_the_gain_curve_goes_from_no_rows_to_all():
     assert (gain.x[-1], gain.y[-1]) == (1, 1)
 
 
-def test_lift_is_gain_by_share_of_rows():
-    _, _, c = table_with_ties()
-    gain = curves.gain_curve(c)
-    np.testing.assert_allclose(curves.lift(c), gain.y[1:] / gain.x[1:])
+def test_lift_is_the_gain_divided_by_the_share_of_rows():
+    """The gain curve has one point more than there are thresholds: (0, 0), without a lift."""
+    _, _, counts = table_with_ties()
+    gain = curves.gain_curve(counts)
+    share_of_rows = gain.x[1:]
+    np.testing.assert_allclose(curves.lift(counts), gain.y[1:] / share_of_rows)
 
 
 def recall_of_scikit_learn(label, score, rate):
@@ -137,13 +156,21 @@ def test_another_base_rate_is_the_share_of_positives():
     assert AT_FIVE_PERCENT.positives / AT_FIVE_PERCENT.total == pytest.approx(0.05)
 
 
-def test_another_base_rate_leaves_the_roc_curve():
-    np.testing.assert_allclose(curves.roc_curve(AT_FIVE_PERCENT).x, curves.roc_curve(EIGHT).x)
+def test_another_base_rate_leaves_the_false_positive_rates():
+    expected = curves.roc_curve(EIGHT).x
+    np.testing.assert_allclose(curves.roc_curve(AT_FIVE_PERCENT).x, expected)
+
+
+def test_another_base_rate_leaves_auc():
     assert auc(AT_FIVE_PERCENT) == pytest.approx(auc(EIGHT), abs=1e-12)
 
 
 def test_another_base_rate_changes_precision_by_the_odds_of_the_classes():
-    odds = 0.05 / 0.95  # they were even
+    """Four of the eight rows are positive. At a base rate of 5 % a positive row counts 0.05 / 0.95
+    of a negative one. With TP true positives and FP false ones the precision is
+    odds · TP / (odds · TP + FP), in which TP and FP may be divided by TP + FP.
+    """
+    odds = 0.05 / 0.95
     weighted_precision = odds * precision(EIGHT)
     expected = weighted_precision / (weighted_precision + 1 - precision(EIGHT))
     np.testing.assert_allclose(precision(AT_FIVE_PERCENT), expected)
@@ -202,12 +229,14 @@ def test_a_table_of_few_thresholds_is_thin_already():
 
 
 def drawn_points(curve):
+    """The x and the y of the points that are drawn of a curve."""
     keep = curves.drawn(curve.x, curve.y)
     return curve.x[keep], curve.y[keep]
 
 
 @pytest.fixture(scope="module", params=[8, 600, 50_000])
 def simulated_counts(request):
+    """The counts by threshold of 8, 600 and 50,000 rows."""
     return count(*simulated(request.param))
 
 
@@ -238,13 +267,22 @@ def test_a_drawn_line_has_at_most_two_points_for_each_cell_it_enters(simulated_c
     assert len(x) <= 2 * 2 * curves.CELLS + 2
 
 
-def test_drawn_steps_of_precision_are_within_a_cell_of_the_exact_ones(simulated_counts):
+def test_drawn_steps_of_precision_are_within_a_cell_of_the_exact_heights(simulated_counts):
+    """A step reaches from one recall back to the recall before, with the precision at its end. The
+    drawn steps are those of fewer points, so that at the recall of a point the drawn height is the
+    precision of the next drawn point from there on.
+
+    The grid has as many rows as `CELLS` between the lowest and the highest precision. A cell is one
+    row high. Of several points at one recall only the first one ends a step; 1e-12 is for rounding.
+    """
     curve = curves.precision_steps(simulated_counts)
-    x, y = drawn_points(curve)
-    drawn_height = y[np.minimum(np.searchsorted(x, curve.x), len(x) - 1)]
-    begins_step = np.diff(curve.x, prepend=-1) > 0  # the first of several points at one x
-    cell = (curve.y.max() - curve.y.min()) / curves.CELLS
-    assert (np.abs(drawn_height - curve.y)[begins_step] <= cell + 1e-12).all()
+    drawn_x, drawn_y = drawn_points(curve)
+    next_drawn = np.searchsorted(drawn_x, curve.x)
+    drawn_height = drawn_y[np.minimum(next_drawn, len(drawn_x) - 1)]
+    is_first_at_its_recall = np.diff(curve.x, prepend=-1) > 0
+    height_of_cell = (curve.y.max() - curve.y.min()) / curves.CELLS
+    distance = np.abs(drawn_height - curve.y)[is_first_at_its_recall]
+    assert (distance <= height_of_cell + 1e-12).all()
 
 
 def test_all_points_of_a_curve_that_is_not_finite_are_drawn():
@@ -296,31 +334,39 @@ def test_the_threshold_for_a_recall_has_the_largest_precision_with_it():
 
 
 def test_the_cheapest_threshold_has_the_lowest_cost_of_errors():
+    """500 rows. A false positive costs 1 and a false negative 5. The cost of each threshold is
+    counted from the rows; those with a score of at least the threshold are predicted positive. The
+    threshold ∞, first of all, predicts no row positive.
+    """
     score, label = simulated(500)
     thresholds = np.append(np.inf, FIVE_HUNDRED.threshold)
     false_negatives = np.array([np.sum(label[score < t]) for t in thresholds])
     false_positives = np.array([np.sum(1 - label[score >= t]) for t in thresholds])
     costs = 5 * false_negatives + 1 * false_positives
-    assert curves.cheapest(FIVE_HUNDRED, 1, 5) == thresholds[np.argmin(costs)]
+    found = curves.cheapest(FIVE_HUNDRED, false_positive=1, false_negative=5)
+    assert found == thresholds[np.argmin(costs)]
 
 
 def test_if_false_negatives_cost_nothing_no_row_is_positive():
-    assert curves.cheapest(FIVE_HUNDRED, 1, 0) == np.inf
+    assert curves.cheapest(FIVE_HUNDRED, false_positive=1, false_negative=0) == np.inf
 
 
-def test_of_thresholds_with_a_precision_equal_recall_leaves_the_largest_precision():
-    c = count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 0])
-    assert curves.for_precision(c, 0.5) == 0.8
+def test_of_thresholds_for_a_precision_with_equal_recall_the_most_precise_is_taken():
+    """Precision and recall are 1 at 0.8. At 0.7 recall is still 1 and precision 2/3."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[1, 1, 0, 0])
+    assert curves.for_precision(c, target=0.5) == 0.8
 
 
-def test_of_thresholds_with_a_precision_recall_decides_before_precision():
-    c = count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
-    assert curves.for_precision(c, 0.6) == 0.7
+def test_of_thresholds_for_a_precision_the_one_of_the_largest_recall_is_taken():
+    """0.9 has precision 1 and recall 1/2, 0.7 has precision 2/3 and recall 1."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[1, 0, 1, 0])
+    assert curves.for_precision(c, target=0.6) == 0.7
 
 
-def test_of_thresholds_with_a_recall_precision_decides_before_the_threshold():
-    c = count([0.9, 0.8, 0.7, 0.6], [0, 1, 1, 0])
-    assert curves.for_recall(c, 0.5) == 0.7
+def test_of_thresholds_for_a_recall_the_most_precise_is_taken():
+    """0.8 has recall 1/2 and precision 1/2, 0.7 has recall 1 and precision 2/3."""
+    c = count(score=[0.9, 0.8, 0.7, 0.6], positive=[0, 1, 1, 0])
+    assert curves.for_recall(c, target=0.5) == 0.7
 
 
 def test_of_thresholds_with_a_recall_equal_precision_leaves_the_largest_recall():
@@ -380,21 +426,29 @@ def test_a_difference_of_net_benefit_is_the_mean_difference_of_rows(t):
 
 
 @pytest.mark.parametrize("t", CHANCE)
-def test_the_error_of_a_difference_of_net_benefit_counts_a_benefit_and_a_cost_more(t):
-    """The standard error of the rows' mean difference, to whose sum of squares a benefit of 1 and a
-    cost of t / (1 − t) are added, so that it is not 0 where no row differs.
+def test_the_limits_of_a_net_benefit_difference_have_one_row_more_of_each_class(t):
+    """500 rows with two scores; t is the threshold of risk. The difference of net benefit is the
+    mean of a difference per row. A row on which only one score is at or above t has the difference
+    ±1 if it is positive, and ±t / (1 − t) if it is negative. The other rows have 0.
+
+    The limits are the mean ± a quantile of Student's distribution times the standard error. The sum
+    of squares in the standard error is that of the 500 differences around their mean, plus one
+    square of each class: 1² and (t / (1 − t))². The error is therefore not 0 where no row differs.
     """
     n = 500
     rows = risk_rows(n, np.random.default_rng(7))
+    differences = difference_of_rows(rows, t)
+    squares_of_rows = np.sum((differences - differences.mean()) ** 2)
+    squares = squares_of_rows + 1**2 + (t / (1 - t)) ** 2
+    standard_error = np.sqrt(squares / (n - 1) / n)
+    expected_half_width = stats.t.ppf(0.975, n - 1) * standard_error
     found = net_benefit_difference(rows, t)
-    of_row = difference_of_rows(rows, t)
-    squares = np.sum((of_row - of_row.mean()) ** 2) + 1 + (t / (1 - t)) ** 2
-    error = np.sqrt(squares / (n - 1) / n)
-    expected = stats.t.ppf(0.975, n - 1) * error
-    assert (found.high - found.low) / 2 == pytest.approx([expected], rel=1e-5)
+    half_width = (found.high - found.low) / 2
+    assert half_width == pytest.approx([expected_half_width], rel=1e-5)
 
 
 def net_benefit_difference(rows, t):
+    """The net benefit of the risk less that of the score without skill, with 95 % limits."""
     first = Rows(rows.label, rows.risk)
     second = Rows(rows.label, rows.no_skill)
     return difference(first, second, np.array([t]), level=0.95)
@@ -469,9 +523,18 @@ def test_crossings_are_looked_for_in_both_curves_of_each_pair(study):
     assert len(study.crossings) == 2 * len(study.pairs)
 
 
-def test_crossings_of_a_pair_are_those_of_its_two_curves(study):
+def test_some_precision_recall_curves_of_the_study_cross(study):
     of_pr = study.crossings[study.crossings["curve"] == "pr"]
     assert of_pr["crossings"].map(len).max() > 0
+
+
+def test_the_study_finds_the_crossings_of_both_precision_recall_curves_of_a_pair(study):
+    """The study has 300 rows. `study.crossings` has a row for each pair of systems and each of the
+    curves "roc" and "pr", with the recalls at which both curves cross. The expected recalls are
+    computed from both systems' tables of counts.
+    """
+    of_pr = study.crossings[study.crossings["curve"] == "pr"]
+    assert len(of_pr) == len(study.pairs)
     for row in of_pr.to_dict("records"):
         first = curves.precision_recall_curve(study.table(row["first"]))
         second = curves.precision_recall_curve(study.table(row["second"]))

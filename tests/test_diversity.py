@@ -31,8 +31,9 @@ def items_from_codes(lists):
 
 
 def mean_over_pairs(lists, k, has_features, similarity):
-    """For each list the mean of similarity(i, j) over the ordered pairs of its first k items, of
-    those that have features.
+    """For each list the mean of similarity(i, j) over the ordered pairs of the items with features
+    among its first k; NaN without a pair. The code −1 is an item outside the catalogue, which has
+    no features.
     """
     means = []
     for codes in lists:
@@ -45,13 +46,17 @@ def mean_over_pairs(lists, k, has_features, similarity):
 @ANY_TIME
 @given(LISTS, VECTORS, CUTS)
 def test_intra_list_similarity_is_the_mean_cosine_of_pairs(lists, vectors, k):
+    """Random lists of item codes from −1 to 5, a feature vector for each of the codes 0 to 5, and a
+    cut-off k or none. The cosine of two vectors is their product, divided by both norms. A vector
+    of zeros has no cosine; its item is left out, as is the code −1.
+    """
     features = np.array(vectors, float)
     norm = np.sqrt((features**2).sum(axis=1))
 
     def cosine(i, j):
         return features[i] @ features[j] / (norm[i] * norm[j])
 
-    expected = mean_over_pairs(lists, k, norm > 0, cosine)
+    expected = mean_over_pairs(lists, k, has_features=norm > 0, similarity=cosine)
     found = diversity.intra_list_similarity(items_from_codes(lists), features, k)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -149,9 +154,13 @@ USERS_OF_ITEMS = st.lists(st.integers(0, ALL_USERS), min_size=SIZE, max_size=SIZ
 
 @ANY_TIME
 @given(LISTS, USERS_OF_ITEMS, CUTS)
-def test_novelty_is_the_mean_information_of_the_items_that_anyone_used(lists, users_of_item, k):
-    """The information is −log2 of the share of users; NaN if a list has no such item. The code −1
-    is an item outside the catalogue.
+def test_novelty_is_the_mean_information_of_a_lists_used_items(lists, users_of_item, k):
+    """Random lists of item codes from −1 to 5, how many of 9 users used each of the items 0 to 5,
+    and a cut-off k or none.
+
+    The information of an item is −log2 of the share of users who used the item. An item that nobody
+    used is left out, as is the code −1, an item outside the catalogue. The novelty of a list is NaN
+    if no item remains.
     """
     expected = []
     for codes in lists:
@@ -315,19 +324,29 @@ def test_values_by_unit_are_those_by_list_if_each_list_is_a_unit(metric, by_list
     assert by_unit == pytest.approx(by_list(items, k), nan_ok=True)
 
 
-def test_a_value_by_unit_leaves_out_all_lists_of_the_unit():
-    """The jackknife value of a unit is the Gini of all lists + (units − 1) · (mean Gini without one
-    unit − Gini without this unit); of three units, so twice.
+def test_a_jackknife_value_of_a_unit_leaves_out_all_lists_of_the_unit():
+    """Four lists of three units; unit v has the second and the third list. The statistic is Gini's
+    coefficient of how often each item is in a list.
+
+    The jackknife value of a unit is
+    Gini of all lists + (units − 1) · (mean Gini without one unit − Gini without this unit).
     """
     items = items_from_codes([[0, 1], [0, 2], [3], [1, 4]])
     unit = np.array(["u", "v", "v", "w"])
-    lists_without_unit = [[[0, 2], [3], [1, 4]], [[0, 1], [1, 4]], [[0, 1], [0, 2], [3]]]
+    without_u = [[0, 2], [3], [1, 4]]
+    without_v = [[0, 1], [1, 4]]
+    without_w = [[0, 1], [0, 2], [3]]
     gini_without_unit = np.array(
-        [diversity.exposure_gini(items_from_codes(lists)) for lists in lists_without_unit]
+        [
+            diversity.exposure_gini(items_from_codes(lists))
+            for lists in (without_u, without_v, without_w)
+        ]
     )
-    expected = diversity.exposure_gini(items)
-    expected += 2 * (gini_without_unit.mean() - gini_without_unit)
-    assert diversity.jackknife_by_unit(items, unit, diversity.gini) == pytest.approx(expected)
+    units = 3
+    gain_of_unit = gini_without_unit.mean() - gini_without_unit
+    expected = diversity.exposure_gini(items) + (units - 1) * gain_of_unit
+    found = diversity.jackknife_by_unit(items, unit, statistic=diversity.gini)
+    assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -417,12 +436,18 @@ def test_rbo_equals_the_stored_figures_of_a_public_tool(p):
 @ANY_TIME
 @given(PAIRS, st.integers(1, 10))
 def test_overlap_is_the_share_of_common_items_in_the_longer_list(pairs, k):
+    """Random pairs of lists, one of each system. Both are cut to their first k items before they
+    are counted. The overlap of two empty lists is NaN.
+    """
     expected = []
     for a, b in pairs:
-        longest = max(len(a[:k]), len(b[:k]))
-        common = len({*a[:k]} & {*b[:k]})
+        top_a = a[:k]
+        top_b = b[:k]
+        longest = max(len(top_a), len(top_b))
+        common = len({*top_a} & {*top_b})
         expected.append(common / longest if longest else np.nan)
-    np.testing.assert_allclose(overlap(*items_of_both_systems(pairs), k), expected)
+    first, second = items_of_both_systems(pairs)
+    np.testing.assert_allclose(overlap(first, second, k), expected)
 
 
 # Lists of both systems without a common item; the last list of the first system is empty

@@ -185,20 +185,26 @@ MISSED = ek.mean(name="missed", best="low", low=0, high=1)(
 
 @pytest.fixture(scope="module")
 def studies_of_found_and_missed():
-    """The bundled lists by `found` (higher is better), and by `missed` = 1 − found (lower is
-    better): all results are the same.
+    """The bundled lists by `found@10`, the share of relevant items (higher is better), and by
+    `missed@10` = 1 − found@10 (lower is better): all results are the same.
     """
     return ranking.read(metrics=[FOUND.at(10)]), ranking.read(metrics=[MISSED.at(10)])
 
 
 def test_queries_are_better_or_worse_in_the_direction_of_the_metric(studies_of_found_and_missed):
-    """The alternative text of the picture says how many queries are better, equal and worse."""
-    numbers = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
-    by_found, by_missed = (
-        numbers.search(ranking_page.queries(study).alt).groups()
-        for study in studies_of_found_and_missed
-    )
-    assert by_found == by_missed
+    """One study of the bundled lists is by found@10, of which more is better. The other is by
+    missed@10 = 1 − found@10, of which less is better. A query that is better by one metric is as
+    much better by the other one.
+
+    The alternative text of the picture of queries says how many are better, equal and worse.
+    """
+    counts_in_text = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
+    study_of_found, study_of_missed = studies_of_found_and_missed
+    text_of_found = ranking_page.queries(study_of_found).alt
+    text_of_missed = ranking_page.queries(study_of_missed).alt
+    counts_by_found = counts_in_text.search(text_of_found).groups()
+    counts_by_missed = counts_in_text.search(text_of_missed).groups()
+    assert counts_by_found == counts_by_missed
 
 
 def test_systems_are_ranked_in_the_direction_of_the_metric(studies_of_found_and_missed):
@@ -238,6 +244,9 @@ def table_with_amount():
 
 
 def test_an_own_metric_takes_further_columns_of_the_input(table_with_amount):
+    """`saved` is the mean over 200 rows of amount · label · predicted − predicted. A row is
+    predicted positive if its score is at least 0.5.
+    """
     study = classification.read(table_with_amount, metrics=[saved])
     predicted = table_with_amount["score_good"] >= 0.5
     saved_by_row = table_with_amount["amount"] * table_with_amount["label"] * predicted - predicted
@@ -268,12 +277,17 @@ def test_a_further_column_is_refused_by_a_report_that_reads_none():
 
 
 def test_a_metric_of_further_columns_is_refused_for_a_table_read_in_blocks():
+    """The own metric `saved` takes the label, the prediction and the further column `amount`. The
+    limits let the table of 3,000 rows be read only in blocks. A report of blocks computes metrics
+    from the counts by score, which have no amounts.
+    """
+    table = binary(3_000).assign(amount=1.0)
     message = (
         "metrics: saved is computed from the column amount, which needs all rows in memory, got "
         "3,000 rows"
     )
     with pytest.raises(ParameterError, match=message):
-        classified(binary().assign(amount=1.0), LIMITS_BELOW_3000_ROWS, metrics=[saved])
+        classified(table, LIMITS_BELOW_3000_ROWS, metrics=[saved])
 
 
 SCORE_OF_POSITIVES = {  # NaN leaves the negative rows out
@@ -384,15 +398,30 @@ def test_the_definition_says_where_a_metric_is_undefined():
     assert "Undefined where nothing is relevant" in ranking_page.definitions(study).text
 
 
-def test_a_constant_prediction_has_a_value_of_an_own_metric():
-    """The last row of the table of metrics."""
+@pytest.fixture(scope="module")
+def cells_of_constant_prediction():
+    """The texts of the last row of the table of metrics, by metric, in a study of 211 rows. The
+    first cell, with the key "name", is the name of the row.
+    """
     metrics = [own_brier, "brier", own_errors, "error_rate"]
     study = classification.read(binary(211), metrics=metrics)
     (table,) = classification_page.estimates(study).tables
-    name, own_brier_cell, brier_cell, own_errors_cell, error_rate_cell = table.rows[-1]
-    assert name.text == "(a constant)"
-    assert own_brier_cell.text == brier_cell.text
-    assert own_errors_cell.text == error_rate_cell.text
+    keys = ["name", "own_brier", "brier", "own_errors", "error_rate"]
+    return {key: cell.text for key, cell in zip(keys, table.rows[-1], strict=True)}
+
+
+def test_the_last_row_of_the_table_of_metrics_is_a_constant(cells_of_constant_prediction):
+    assert cells_of_constant_prediction["name"] == "(a constant)"
+
+
+@pytest.mark.parametrize("own, known", [("own_brier", "brier"), ("own_errors", "error_rate")])
+def test_a_constant_prediction_has_the_catalogues_value_of_an_own_metric(
+    cells_of_constant_prediction, own, known
+):
+    """Each own metric has the definition of the catalogue's metric beside it: own_brier is (score −
+    label)² per row, own_errors is 1 for each row whose prediction is not its label.
+    """
+    assert cells_of_constant_prediction[own] == cells_of_constant_prediction[known]
 
 
 # Files that hold no such metric, and other callables ----------------------------------------------
@@ -442,22 +471,29 @@ large = """
 
 @pytest.mark.parametrize("called", CALLED.values(), ids=CALLED)
 def test_what_can_be_called_in_a_file_is_a_metric_with_the_name_of_its_variable(tmp_path, called):
+    """The file assigns the callable to the variable `large`. Two of the callables are the share of
+    rows whose forecast is off by at least 2: one row of two. The third returns 0.5.
+    """
     path = tmp_path / "own.py"
     path.write_text(AT_LEAST + called, encoding="utf-8")
     chosen = find_metric(f"{path}:large", "forecasts")
-    rows = Rows(np.array([1.0, 2.0]), np.array([1.0, 5.0]))
+    rows = Rows(actual=np.array([1.0, 2.0]), score=np.array([1.0, 5.0]))
     assert (chosen.label, chosen.value(rows)) == ("large", 0.5)
 
 
-def test_a_metric_stays_as_declared_if_a_function_of_its_file_assigns_to_its_name(tmp_path):
-    declares_overshoot = SOURCE
-    overwrites_it = (
+def test_a_metric_stays_as_declared_if_its_file_overwrites_its_name(tmp_path):
+    """The file declares the metric `overshoot`, and a metric `f`, which assigns 1 to the global
+    name `overshoot` when its value is computed. Afterwards `overshoot` of the file is still found,
+    under its name.
+    """
+    overwriting_f = (
         "\ndef f(y_true, y_pred):\n    global overshoot\n    overshoot = 1\n    return 0"
     )
     path = tmp_path / "own.py"
-    path.write_text(declares_overshoot + overwrites_it, encoding="utf-8")
-    calls_f = find_metric(f"{path}:f", "forecasts")
-    calls_f.value(Rows(np.array([1.0]), np.array([1.0])))
+    path.write_text(SOURCE + overwriting_f, encoding="utf-8")
+    f = find_metric(f"{path}:f", "forecasts")
+    one_row = Rows(np.array([1.0]), np.array([1.0]))
+    f.value(one_row)
     assert find_metric(f"{path}:overshoot", "forecasts").label == "overshoot"
 
 
@@ -477,7 +513,7 @@ def test_the_refusal_of_two_lambdas_says_how_to_name_them():
 
 @pytest.fixture(scope="module")
 def metrics_of_docs():
-    """What the examples of docs/own_metrics.md declare, by name."""
+    """The metrics that the examples of docs/own_metrics.md declare, by name."""
     text = (ROOT / "docs" / "own_metrics.md").read_text(encoding="utf-8")
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
     variables: dict = {"np": np}
@@ -490,30 +526,41 @@ def metrics_of_docs():
 @pytest.mark.parametrize(
     "name, value",
     [
-        # per row: the amount of each positive that is flagged, less 10 for each flag
-        ("money_saved", (50 - 2 * 10) / 4),
-        # 5 for each missed positive, by the number of flags
+        # mean over cases of amount · label · predicted − 10 · predicted: 40, −10, 0 and 0
+        ("money_saved", (40 - 10 + 0 + 0) / 4),
+        # 5 for each false alarm, over the number of alarms: one false alarm of two alarms
         ("cost_per_alarm", 5 * 1 / 2),
-        # flags without a positive, by the number of flags
+        # the share of false alarms among the alarms: one of two
         ("alarms_in_vain", 1 / 2),
-        # per row: 1 for each flag without a positive, 5 for each missed positive
+        # mean over cases of 1 for a false alarm and 5 for a missed positive: one of each
         ("cost", (1 + 5) / 4),
     ],
 )
 def test_the_examples_of_the_docs_have_the_values_worked_by_hand(metrics_of_docs, name, value):
-    """Four cases. The first two are flagged (score ≥ 0.5); the first and the third are positive."""
-    rows = Rows(
+    """The metrics are declared in docs/own_metrics.md. An alarm is a case that is predicted
+    positive: its score is at least 0.5.
+
+        case   label   score   amount
+        1      1       0.9     50       alarm
+        2      0       0.8     1        false alarm
+        3      1       0.2     1        missed positive
+        4      0       0.1     1
+    """
+    cases = Rows(
         actual=np.array([1, 0, 1, 0]),
         score=np.array([0.9, 0.8, 0.2, 0.1]),
         columns={"amount": np.array([50.0, 1, 1, 1])},
     )
-    assert find_metric(metrics_of_docs[name], "counts").value(rows) == value
+    assert find_metric(metrics_of_docs[name], "counts").value(cases) == value
 
 
 def test_the_example_of_the_docs_has_a_value_of_ranked_lists(metrics_of_docs):
+    """found_early@1 of docs/own_metrics.md is the number of relevant items (grade 1) at rank 1,
+    divided by that of all relevant items. It is 1/1 for the first query and 0/1 for the second.
+    """
     lists = from_grades([[1, 0], [0, 1]])
     found_early = find_metric(metrics_of_docs["found_early"].at(1), "rankings")
-    assert found_early.sums(lists).value == 0.5
+    assert found_early.sums(lists).value == (1 + 0) / 2
 
 
 # What a metric must not return --------------------------------------------------------------------

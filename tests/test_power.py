@@ -19,34 +19,38 @@ from evalkit.statistics.statistic import UnitStatistic
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 4000])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_test_finds_the_minimum_detectable_difference_with_the_power(sign, n):
-    detectable = power.minimum_detectable(0.3, n, level=0.9, power=0.85)
-    assert power.paired_power(sign * detectable, 0.3, n, level=0.9) == pytest.approx(0.85)
+    """A paired t-test of n units, whose differences have the standard deviation 0.3."""
+    detectable = power.minimum_detectable(sd=0.3, n=n, level=0.9, power=0.85)
+    found = power.paired_power(sign * detectable, sd=0.3, n=n, level=0.9)
+    assert found == pytest.approx(0.85)
 
 
 def test_a_variance_that_grows_with_the_difference_enlarges_what_is_detectable():
-    assert power.minimum_detectable(0.3, 40, grows=0.8) > power.minimum_detectable(0.3, 40)
+    constant_variance = power.minimum_detectable(sd=0.3, n=40)
+    assert power.minimum_detectable(sd=0.3, n=40, grows=0.8) > constant_variance
 
 
 @pytest.mark.parametrize("bends", [0.0, -0.5])
 def test_the_power_is_that_with_the_variance_at_the_detectable_difference(bends):
-    """The variance at a difference d is 0.3² + 0.8 d + bends · d²."""
-    d = power.minimum_detectable(0.3, 40, grows=0.8, bends=bends)
-    spread = np.sqrt(0.3**2 + 0.8 * d + bends * d**2)
-    assert power.paired_power(d, spread, 40) == pytest.approx(0.8)
+    """The variance at a difference d is 0.3² + 0.8 d + bends · d²; the default power is 80 %."""
+    d = power.minimum_detectable(sd=0.3, n=40, grows=0.8, bends=bends)
+    sd_at_d = np.sqrt(0.3**2 + 0.8 * d + bends * d**2)
+    assert power.paired_power(d, sd=sd_at_d, n=40) == pytest.approx(0.8)
 
 
 def test_nothing_is_detectable_if_the_spread_grows_faster_than_the_difference():
-    assert np.isnan(power.minimum_detectable(0.3, 10, bends=2.0))
+    """The variance at a difference d is 0.3² + 2 d²."""
+    assert np.isnan(power.minimum_detectable(sd=0.3, n=10, bends=2.0))
 
 
 @pytest.mark.parametrize("n", [5.0, 30.0, 1e5])
 def test_the_required_n_of_the_minimum_detectable_difference_is_n(n):
-    detectable = power.minimum_detectable(2.0, n)
-    assert power.required_n(detectable, 2.0) == pytest.approx(n, rel=1e-6)
+    detectable = power.minimum_detectable(sd=2.0, n=n)
+    assert power.required_n(detectable, sd=2.0) == pytest.approx(n, rel=1e-6)
 
 
 def test_at_least_two_units_are_required():
-    assert power.required_n(100, 0.001) == pytest.approx(2)
+    assert power.required_n(difference=100, sd=0.001) == pytest.approx(2)
 
 
 # Sizes of effects ---------------------------------------------------------------------------------
@@ -54,7 +58,9 @@ def test_at_least_two_units_are_required():
 
 @pytest.fixture(scope="module")
 def effect_and_mirrored():
-    """The effect of a against b on 30 units, and of b against a."""
+    """The effect of system a against b on 30 units, and of b against a. The values are rounded to
+    0.1, so that some units are ties.
+    """
     a, b = np.random.default_rng(1).uniform(size=(2, 30)).round(1)
     return power.effect(a, b), power.effect(b, a)
 
@@ -85,33 +91,46 @@ def test_each_unit_is_a_win_a_tie_or_a_loss(effect_and_mirrored):
 
 
 @pytest.mark.parametrize("n, base", [(50, 0.1), (200, 0.3), (300, 0.9)])
-def test_two_arms_detect_the_detectable_share_in_80_percent(n, base):
-    """By the exact binomial distribution of both arms and the z test with a pooled variance. The
-    other arm's share lies towards one half; whole successes leave the power ± 2.5 points.
+def test_two_arms_detect_the_detectable_difference_of_shares_in_80_percent(n, base):
+    """Two arms of n units each. The base arm has the true share `base`. The other arm has the share
+    base ± detectable difference, on the side of one half.
+
+    The z test of both arms' successes has a pooled variance. Its power is the probability of all
+    pairs of successes that are significant, by the exact binomial distribution of both arms. The
+    detectable difference comes from the normal approximation of the binomial distribution, which
+    has no whole numbers of successes; 2.5 points around 80 % are allowed for them.
     """
     direction = 1 if base < 0.5 else -1
-    share = base + direction * power.detectable_share(base, n, n)
+    detectable_difference = power.detectable_share(base, n=n, m=n)
+    other_share = base + direction * detectable_difference
     successes = np.arange(n + 1)
+    # (successes of the other arm, successes of the base arm)
     probability = np.outer(
-        stats.binom.pmf(successes, n, share), stats.binom.pmf(successes, n, base)
+        stats.binom.pmf(successes, n, other_share), stats.binom.pmf(successes, n, base)
     )
-    pooled = np.add.outer(successes, successes) / (2 * n)
-    error = np.sqrt(np.maximum(pooled * (1 - pooled) * 2 / n, 1e-12))
-    z = direction * np.subtract.outer(successes, successes) / n / error
+    pooled_share = np.add.outer(successes, successes) / (2 * n)
+    variance = pooled_share * (1 - pooled_share) * 2 / n
+    error = np.sqrt(np.maximum(variance, 1e-12))  # not 0 where all units or none are successes
+    difference = np.subtract.outer(successes, successes) / n
+    z = direction * difference / error
     significant = z > stats.norm.ppf(0.975)
     assert probability[significant].sum() == pytest.approx(0.8, abs=0.025)
 
 
 @pytest.mark.parametrize("n, m", [(1000, 1000), (300, 3000)])
 def test_a_detectable_lift_has_the_power_on_the_logarithmic_scale(n, m):
-    """log(1 + d / mean) is the two normal quantiles, of level and power, times the standard error
-    sd / mean · √(1 / n + 1 / m), as the spread grows with the mean.
+    """Arms of n and m units. The mean of the other arm is 2 and its standard deviation 5; the lift
+    multiplies the mean and the standard deviation by the same factor, 1 + lift / mean.
+
+    The logarithm of this factor has the standard error sd / mean · √(1 / n + 1 / m). The detectable
+    one is as many standard errors as the normal quantiles of level (0.95 for 90 %) and power
+    (0.85) have in sum.
     """
     mean, sd = 2.0, 5.0
-    d = power.detectable_lift(mean, sd, n, m, level=0.9, power=0.85)
-    error = sd / mean * np.sqrt(1 / n + 1 / m)
+    lift = power.detectable_lift(mean, sd, n=n, m=m, level=0.9, power=0.85)
+    standard_error = sd / mean * np.sqrt(1 / n + 1 / m)
     quantiles = stats.norm.ppf(0.95) + stats.norm.ppf(0.85)
-    assert np.log(1 + d / mean) / error == pytest.approx(quantiles, abs=1e-6)
+    assert np.log(1 + lift / mean) / standard_error == pytest.approx(quantiles, abs=1e-6)
 
 
 # How the variance of paired differences grows with the difference ---------------------------------
@@ -165,21 +184,24 @@ def test_an_exact_test_of_differences_of_several_sizes_needs_no_margin():
 # Tests of ranks -----------------------------------------------------------------------------------
 
 
-def normal_values(seed, shape):
-    """Values of systems (columns) on units (rows)."""
-    return np.random.default_rng(seed).normal(size=shape).round(1)
+def normal_values(*, seed, units, systems):
+    """Values of systems (columns) on units (rows), rounded to 0.1, so that some are tied."""
+    return np.random.default_rng(seed).normal(size=(units, systems)).round(1)
 
 
 def test_friedman_equals_scipy():
-    values = normal_values(0, (20, 4))
+    values = normal_values(seed=0, units=20, systems=4)
     expected = stats.friedmanchisquare(*values.T).pvalue
     assert multiplicity.ranked(values).friedman == pytest.approx(expected)
 
 
-def test_iman_davenport_is_the_f_test_of_friedmans_statistic():
-    """F = (n − 1) χ² / (n (k − 1) − χ²), with k − 1 and (n − 1) (k − 1) degrees of freedom."""
+def test_the_p_value_of_iman_and_davenport_is_the_f_test_of_friedmans_statistic():
+    """Values of k = 4 systems on n = 20 units. Iman and Davenport 1980 turn Friedman's χ², here
+    from scipy, into F = (n − 1) χ² / (n (k − 1) − χ²). Under the null F has the F distribution with
+    k − 1 and (n − 1) (k − 1) degrees of freedom.
+    """
     n, k = 20, 4
-    values = normal_values(0, (n, k))
+    values = normal_values(seed=0, units=n, systems=k)
     chi2 = stats.friedmanchisquare(*values.T).statistic
     f = (n - 1) * chi2 / (n * (k - 1) - chi2)
     expected = stats.f.sf(f, k - 1, (n - 1) * (k - 1))
@@ -187,7 +209,7 @@ def test_iman_davenport_is_the_f_test_of_friedmans_statistic():
 
 
 def test_blocked_tukey_of_two_systems_is_the_paired_t_test():
-    values = normal_values(2, (15, 2))
+    values = normal_values(seed=2, units=15, systems=2)
     expected = stats.ttest_rel(*values.T).pvalue
     assert multiplicity.blocked_tukey(values)[0, 1] == pytest.approx(expected, rel=1e-6)
 
@@ -250,8 +272,12 @@ def test_friedman_equals_the_p_value_of_a_public_tool(references):
         assert found == pytest.approx(reference.friedman_p, rel=1e-6)
 
 
-def test_blocked_tukey_equals_the_p_values_of_a_public_tool(references):
-    """Tukey's test after a two-way analysis of variance whose blocks are the queries."""
+def test_blocked_tukey_equals_the_p_values_of_public_tools(references):
+    """Tukey's test of each pair of systems, after a two-way analysis of variance whose blocks are
+    the queries. A reference holds the values of all systems on the queries of a public data set,
+    and the p-values that scipy and statsmodels computed from these values. The p-value is an
+    integral, which both sides compute numerically.
+    """
     for reference in references:
         found = multiplicity.blocked_tukey(reference.values)
         for pair in reference.pairs:

@@ -103,17 +103,22 @@ def test_how_often_a_row_is_in_a_sample_tells_nothing_of_the_next_sample(weights
 
 
 def test_counts_drawn_by_random_codes_have_a_poisson_distribution():
-    """Of the mean 1 − 3 / √n, so that the sum of n counts nearly always stays below n. The first
-    `decided` of `CODES` equally likely codes each give a count; the others leave it to a second
-    draw, with the probabilities `undecided_shares`.
+    """All `CODES` codes are equally likely. Each of the first `decided` codes stands for one count.
+    The other codes leave the count to a second draw with the probabilities `undecided_shares`. The
+    probability of a count is the sum over both ways.
+
+    The Poisson mean is 1 − 3 / √n, so that the sum of n counts, with a standard deviation of about
+    √n, nearly always stays below n. Counts of 25 or more have a probability below 1e-25. 1e-15 is
+    for rounding.
     """
     n = 10_000
     codes = _poisson(n)
-    decided_counts = codes.count_by_code[: codes.decided].astype(int)
-    decided = np.bincount(decided_counts, minlength=25) / CODES
-    undecided = codes.undecided_shares * (CODES - codes.decided) / CODES
-    expected = stats.poisson.pmf(np.arange(25), 1 - 3 / np.sqrt(n))
-    assert decided + undecided == pytest.approx(expected, abs=1e-15)
+    count_of_decided_codes = codes.count_by_code[: codes.decided].astype(int)
+    by_code = np.bincount(count_of_decided_codes, minlength=25) / CODES
+    share_of_undecided_codes = (CODES - codes.decided) / CODES
+    by_second_draw = share_of_undecided_codes * codes.undecided_shares
+    expected = stats.poisson.pmf(np.arange(25), mu=1 - 3 / np.sqrt(n))
+    assert by_code + by_second_draw == pytest.approx(expected, abs=1e-15)
 
 
 def test_samples_of_many_rows_differ():
@@ -136,48 +141,62 @@ def test_the_sums_of_no_rows_are_0():
 
 
 def test_a_bca_interval_of_the_level_1_minus_p_ends_at_the_null():
-    """The null is 0. The lower end is the quantile of the replicates at a share that BCa gives; it
-    is 0 if this is the share of replicates below 0.
+    """The null is 0, the estimate is 3, and 5,000 skewed replicates have the mean 3.
+
+    The lower limit at the level 1 − p is the quantile of the replicates at the BCa share of p / 2.
+    The limit is 0 exactly if the BCa share of p / 2 equals the share of replicates below 0.
     """
     generator = np.random.default_rng(4)
-    replicates = generator.gamma(4, 1, 5000) - 1
-    influence_of_rows = generator.gamma(1, 1, 40) - 1
-    p = bca_p_value(3.0, replicates, influence_of_rows)
-    share_below_lower_end = bca_shares(3.0, replicates, influence_of_rows, z=[ndtri(p / 2)])
-    assert share_below_lower_end == pytest.approx(np.mean(replicates < 0), abs=1e-9)
+    estimate = 3.0
+    replicates = generator.gamma(shape=4, scale=1, size=5000) - 1
+    influence_of_rows = generator.gamma(shape=1, scale=1, size=40) - 1
+    p = bca_p_value(estimate, replicates, influence_of_rows, null=0.0)
+    bca_share = bca_shares(estimate, replicates, influence_of_rows, z=[ndtri(p / 2)])
+    assert bca_share == pytest.approx(np.mean(replicates < 0), abs=1e-9)
 
 
 def test_replicates_equal_to_the_value_count_half():
-    """Half of [1, 2, 2, 2, 3] then lies below 2, and nothing is corrected."""
-    assert bca_shares(2, [1, 2, 2, 2, 3], [-1, 0, 1], z=[0.0]) == pytest.approx(0.5)
+    """One of the replicates 1, 2, 2, 2 and 3 lies below the value 2, and three equal 2. With half
+    of the three, 2.5 of 5 lie below, so that BCa corrects no bias. The effects are symmetric, so
+    that BCa has no acceleration. The share of the median therefore stays 0.5.
+    """
+    shares = bca_shares(value=2, replicates=[1, 2, 2, 2, 3], effect=[-1, 0, 1], z=[0.0])
+    assert shares == pytest.approx(0.5)
 
 
 def test_a_bca_p_value_counts_the_data_among_99_replicates():
-    """None of them is as extreme as 0: p is at least 1 / 100."""
-    assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
+    """The null is 0, and all 99 replicates lie from 8 to 10. With the data as one more, most
+    extreme replicate, p is at least 1 / 100.
+    """
+    p = bca_p_value(value=9.0, replicates=np.linspace(8, 10, 99), effect=[-1, 0, 1], null=0.0)
+    assert 0.01 <= p < 0.02
 
 
 def test_the_bca_p_value_of_undefined_replicates_is_undefined():
-    assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))
+    assert np.isnan(bca_p_value(value=np.nan, replicates=[np.nan], effect=[0]))
 
 
 def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
-    """The estimate is the mean per row, Σ sums / Σ sizes over clusters: 5 more on every row are
-    5 · size more in the sum of a cluster, and move both limits by 5.
+    """40 clusters of 1 to 29 rows. The estimate is the mean per row: Σ sums / Σ sizes of clusters.
+
+    5 more on every row are 5 · size more in the sum of a cluster, and 5 · rows more in the sum of a
+    sample of clusters. The mean per row of the data and of each sample rises by 5, and so do both
+    limits.
     """
     rng = np.random.default_rng(8)
-    sizes = rng.integers(1, 30, 40)  # of clusters
+    sizes = rng.integers(1, 30, 40)
     sums = rng.exponential(1, 40) * sizes
-    samples = resampled_sums(np.column_stack([sums, sizes]), rng=rng, resamples=1_000)
+    sums_and_sizes = np.column_stack([sums, sizes])
+    samples = resampled_sums(sums_and_sizes, rng=rng, resamples=1_000)
     plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=samples).difference
 
-    sampled_sums, sampled_sizes = samples.T  # totals of each sample of clusters
+    sampled_sums, sampled_sizes = samples.T
     shifted_samples = np.column_stack([sampled_sums + 5 * sampled_sizes, sampled_sizes])
     shifted = significance.paired_bootstrap(
         sums + 5 * sizes, sizes, rng=rng, sums=shifted_samples
     ).difference
-    assert shifted.low - 5 == pytest.approx(plain.low, rel=1e-9)
-    assert shifted.high - 5 == pytest.approx(plain.high, rel=1e-9)
+    shifted_back = [shifted.low - 5, shifted.high - 5]
+    assert shifted_back == pytest.approx([plain.low, plain.high], rel=1e-9)
 
 
 # Tables with the same samples ---------------------------------------------------------------------
@@ -212,14 +231,22 @@ def test_tables_drawn_together_have_the_sums_of_each_drawn_alone(sums_of_tables,
 # Counts -------------------------------------------------------------------------------------------
 
 
-def labels_and_scores(rows, share):
-    """Labels, of which such a share is positive, and normal scores, higher by 1.2 for positives."""
+def labels_and_scores(*, rows, positive_share):
+    """Labels, of which about `positive_share` is 1, and normal scores with the standard deviation 1
+    and the mean 0 for negatives and 1.2 for positives.
+    """
     rng = np.random.default_rng(0)
-    label = (rng.random(rows) < share).astype(np.int64)
+    label = (rng.random(rows) < positive_share).astype(np.int64)
     return label, rng.standard_normal(rows) + 1.2 * label
 
 
-def metric_of_resampled_rows(metric, label, score, resamples):
+def counts_of_rows(*, rows, positive_share):
+    """The table of counts by threshold of `labels_and_scores`."""
+    label, score = labels_and_scores(rows=rows, positive_share=positive_share)
+    return count(score, label)
+
+
+def metric_of_resampled_rows(metric, label, score, *, resamples):
     """The metric of each resample of rows, counted anew: slow and certainly right."""
     rng = np.random.default_rng(1)
     n = len(label)
@@ -227,104 +254,154 @@ def metric_of_resampled_rows(metric, label, score, resamples):
     return np.array([metric(count(score[rows], label[rows])) for rows in samples])
 
 
-@pytest.mark.parametrize("share", [0.3, 0.02])
+@pytest.mark.parametrize("positive_share", [0.3, 0.02])
 @pytest.mark.parametrize("metric", [average_precision, ks])
-def test_the_standard_error_from_resampled_counts_is_that_of_resampled_rows(metric, share):
-    label, score = labels_and_scores(3_000, share)
+def test_resampled_counts_give_the_standard_error_of_resampled_rows(metric, positive_share):
+    """3,000 rows. The standard error is the standard deviation of the metric over resamples. The
+    counts are pooled into cells of neighbouring thresholds before they are resampled.
+
+    The standard deviation over R resamples has a relative error of about 1 / √(2 R): 2 % for the
+    1,000 resamples of counts, 4 % for the 400 of rows. 12 % is nearly three times both together.
+    """
+    label, score = labels_and_scores(rows=3_000, positive_share=positive_share)
     pooled_counts = influence.pooled(count(score, label))
     resamples = bootstrap.resampled(pooled_counts, rng=np.random.default_rng(2), resamples=1_000)
     found = np.std([metric(counts) for counts in resamples])
-    expected = metric_of_resampled_rows(metric, label, score, 400).std()
+    expected = np.std(metric_of_resampled_rows(metric, label, score, resamples=400))
     assert found == pytest.approx(expected, rel=0.12)
 
 
+def true_and_false_positives(decisions):
+    """The counts at the threshold 1 of a table of `influence.decision`, which gives the rows that
+    are predicted positive the score 1 and the others 0.
+    """
+    at_1 = at(decisions, 1.0)
+    return at_1.tp, at_1.fp
+
+
 def test_the_decisions_at_a_threshold_are_counted_exactly():
-    label, score = labels_and_scores(2_000, 0.3)
-    decisions = influence.decision(count(score, label), 0.7)
-    predicted_positive = score >= 0.7
-    assert decisions.tp[0] == (predicted_positive & (label == 1)).sum()
-    assert decisions.fp[0] == (predicted_positive & (label == 0)).sum()
+    """2,000 rows; those with a score of at least 0.7 are predicted positive."""
+    label, score = labels_and_scores(rows=2_000, positive_share=0.3)
+    decisions = influence.decision(count(score, label), threshold=0.7)
+    label_of_predicted_positives = label[score >= 0.7]
+    expected = (
+        np.sum(label_of_predicted_positives == 1),
+        np.sum(label_of_predicted_positives == 0),
+    )
+    assert true_and_false_positives(decisions) == expected
 
 
-def test_recalls_of_resampled_decisions_have_nearly_wilsons_limits_as_quantiles():
-    label, score = labels_and_scores(2_000, 0.3)
-    decisions = influence.decision(count(score, label), 0.7)
+def test_quantiles_of_resampled_recalls_are_near_wilsons_limits():
+    """2,000 rows, of which about 600 are positive. The recall is that at the threshold 0.7.
+
+    The number of true positives among the positives is binomial, and Wilson's interval is one of
+    its share. The 2.5 % and 97.5 % quantiles over 4,000 resamples estimate the same limits. The
+    standard error of the recall is about 0.02; half of it is allowed.
+    """
+    counts = counts_of_rows(rows=2_000, positive_share=0.3)
+    decisions = influence.decision(counts, threshold=0.7)
     resamples = bootstrap.resampled(decisions, rng=np.random.default_rng(1), resamples=4_000)
-    recalls = [counts.tp[0] / counts.positives for counts in resamples]
-    expected = wilson(decisions.tp[0], decisions.positives)
+    recalls = [true_and_false_positives(sample)[0] / sample.positives for sample in resamples]
+    true_positives, _ = true_and_false_positives(decisions)
+    expected = wilson(true_positives, decisions.positives)
     limits = np.quantile(recalls, [0.025, 0.975])
     assert limits == pytest.approx([expected.low, expected.high], abs=0.01)
 
 
 def test_the_largest_rise_of_the_gap_between_classes_is_that_of_resampled_rows():
-    """The gap at a threshold is the true less the false positive rate. A resample's largest rise
-    over the gap of the data has such a 97.5 % quantile.
+    """1,500 rows, of which about 20 % are positive. The gap at a threshold is the true positive
+    rate less the false positive rate. The largest rise of a resample is the maximum, over
+    thresholds, of its gap less the gap of the data.
+
+    `bootstrap.largest_rise` gives the 97.5 % quantile of the largest rise over 1,000 resamples of
+    counts. The expected quantile comes from 600 resamples of rows and 400 thresholds. 12 % is
+    allowed for the chance of both sets of resamples.
     """
-    label, score = labels_and_scores(1_500, 0.2)
+    label, score = labels_and_scores(rows=1_500, positive_share=0.2)
     thresholds = np.linspace(score.min(), score.max(), 400)
 
-    def share_above(scores):
+    def share_above_each_threshold(scores):
         return 1 - np.searchsorted(np.sort(scores), thresholds) / scores.size
 
     def gap(label, score):
-        return share_above(score[label == 1]) - share_above(score[label == 0])
+        true_positive_rate = share_above_each_threshold(score[label == 1])
+        false_positive_rate = share_above_each_threshold(score[label == 0])
+        return true_positive_rate - false_positive_rate
 
     rng = np.random.default_rng(3)
     n = len(label)
-    rises = []
+    gap_of_data = gap(label, score)
+    largest_rises = []
     for _ in range(600):
         rows = rng.integers(0, n, n)
-        rises.append((gap(label[rows], score[rows]) - gap(label, score)).max())
+        rise = gap(label[rows], score[rows]) - gap_of_data
+        largest_rises.append(rise.max())
 
     positives = int(label.sum())
     found = bootstrap.largest_rise(
         count(score, label),
-        positives,
-        n - positives,
-        1.0,
+        positives=positives,
+        negatives=n - positives,
+        sign=1.0,
         rng=np.random.default_rng(1),
         share=0.975,
         resamples=1_000,
     )
-    assert found == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
+    assert found == pytest.approx(np.quantile(largest_rises, 0.975), rel=0.12)
 
 
 def resample_units(rows):
+    """The counts of each of 300 bootstrap samples of whole units."""
     return bootstrap.resampled_units(rows, rng=np.random.default_rng(1), resamples=300)
 
 
 def test_a_resample_of_units_with_four_rows_each_has_as_many_rows_as_the_data():
-    label, score = labels_and_scores(400, 0.4)
+    label, score = labels_and_scores(rows=400, positive_share=0.4)
     rows = Rows(label, score, unit=np.repeat(np.arange(100), 4))
     assert {counts.total for counts in resample_units(rows)} == {400}
 
 
 def test_a_resample_of_rows_without_units_has_as_many_rows_as_the_data():
-    rows = Rows(*labels_and_scores(400, 0.4))
+    label, score = labels_and_scores(rows=400, positive_share=0.4)
+    rows = Rows(label, score)
     assert {counts.total for counts in resample_units(rows)} == {400}
 
 
-def test_units_of_four_equal_rows_have_the_error_of_single_rows():
-    label, score = labels_and_scores(400, 0.4)
+def standard_error_of_auc(rows):
+    """The standard deviation of AUC over 300 bootstrap samples of units."""
+    return np.std([auc(counts) for counts in resample_units(rows)])
+
+
+def test_units_of_four_equal_rows_give_auc_the_standard_error_of_single_rows():
+    """400 rows, and the same rows four times each, the four copies as one unit. A sample of units
+    has all copies of a row equally often, and so varies as a sample of single rows.
+
+    The standard deviation over 300 samples has a relative error of about 1 / √600 = 4 %, and the
+    difference of two such one of 6 %. 15 % is 2.5 times as much.
+    """
+    label, score = labels_and_scores(rows=400, positive_share=0.4)
     single = Rows(label, score)
     fourfold = Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4))
-    expected = np.std([auc(counts) for counts in resample_units(single)])
-    found = np.std([auc(counts) for counts in resample_units(fourfold)])
-    assert found == pytest.approx(expected, rel=0.15)
+    expected = standard_error_of_auc(single)
+    assert standard_error_of_auc(fourfold) == pytest.approx(expected, rel=0.15)
 
 
-def test_the_band_of_a_curve_holds_the_curve():
-    counts = count(*reversed(labels_and_scores(800, 0.3)))
+def test_the_band_of_a_roc_curve_holds_the_curve():
+    """800 rows, of which about 30 % are positive. The band has the 2.5 % and 97.5 % quantiles, over
+    300 bootstrap samples, of the true positive rate at ten false positive rates. The heights of the
+    samples scatter around the height of the data, which therefore lies between both quantiles.
+    """
+    counts = counts_of_rows(rows=800, positive_share=0.3)
     fpr = np.linspace(0.05, 0.95, 10)
 
-    def tpr(counts):
+    def tpr_at_each_fpr(counts):
         roc = curves.roc_curve(counts)
         return np.interp(fpr, roc.x, roc.y)
 
     resamples = bootstrap.resampled(counts, rng=np.random.default_rng(1), resamples=300)
-    low, high = bootstrap.band(resamples, tpr)
-    assert np.all(low <= tpr(counts))
-    assert np.all(tpr(counts) <= high)
+    low, high = bootstrap.band(resamples, tpr_at_each_fpr, level=0.95)
+    tpr = tpr_at_each_fpr(counts)
+    assert np.all((low <= tpr) & (tpr <= high))
 
 
 # Cells, into which a large table is pooled --------------------------------------------------------
@@ -344,12 +421,13 @@ def cells_by_each_threshold(counts, max_cells):
 
 @pytest.fixture(scope="module", params=[0.5, 0.1, 0.97])
 def labels_and_many_scores(request):
-    return labels_and_scores(30_000, request.param)
+    """Labels and scores of 30,000 rows, with three shares of positives."""
+    return labels_and_scores(rows=30_000, positive_share=request.param)
 
 
 @pytest.fixture(params=[1, 3, 0.3])
 def counts_of_many_scores(request, labels_and_many_scores):
-    """Of rows with a weight each, three shares of positives and three weights."""
+    """The counts by threshold of 30,000 rows that all have one weight: 1, 3 or 0.3."""
     label, score = labels_and_many_scores
     weight = request.param
     return count(score, positive=weight * label, negative=weight * (1 - label))
@@ -390,6 +468,7 @@ def threshold_for_full_recall(counts):
 
 
 def choice_by(rule, *, samples, seed=1):
+    """A threshold chosen by the rule, and again on each of so many bootstrap samples."""
     return bootstrap.ThresholdChoice(rule, samples, lambda: np.random.default_rng(seed))
 
 
@@ -418,37 +497,52 @@ def test_thresholds_chosen_on_samples_of_many_rows_are_finer_than_cells(threshol
 
 
 def precision_at_choice(rows, rule):
+    """The precision of the rows at the threshold that the rule chooses on the same rows."""
     return precision(at(rows.counts, rule(rows.counts)))
 
 
-def mean_error_by_samples(rule, data_sets):
-    """The standard error of the precision at the chosen threshold that the samples of each data set
-    give, on average.
+def mean_standard_error_by_samples(rule, data_sets):
+    """The standard error of the precision at the chosen threshold, from 100 bootstrap samples of
+    each data set, averaged over the data sets.
     """
     choice = choice_by(rule, samples=100)
     return np.mean([precision(choice.from_rows(rows).sample).std() for rows in data_sets])
 
 
-def test_samples_give_the_error_of_precision_at_a_threshold_for_recall():
-    """60 data sets tell the true error to 9 %."""
+def true_standard_error(rule, data_sets):
+    """The standard deviation, over data sets, of the precision at the threshold chosen on each."""
+    return np.std([precision_at_choice(rows, rule) for rows in data_sets])
+
+
+def test_samples_give_the_standard_error_of_precision_at_a_threshold_for_recall():
+    """60 data sets of 20,000 rows give the true standard error with a relative error of about
+    1 / √120 = 9 %. The standard error from samples is the mean of the first five data sets.
+    """
     rule = threshold_for_recall_of_90_percent
     data_sets = [noisy_rows(20_000, seed) for seed in range(60)]
-    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
-    assert mean_error_by_samples(rule, data_sets[:5]) == pytest.approx(true_error, rel=0.25)
+    found = mean_standard_error_by_samples(rule, data_sets[:5])
+    assert found == pytest.approx(true_standard_error(rule, data_sets), rel=0.25)
 
 
-def test_samples_give_the_error_of_precision_at_full_recall():
-    """The threshold is the score of the lowest positive. Samples in which every row has a weight
-    above 0 would all have it, and give a fifth of the error.
+def test_samples_give_the_standard_error_of_precision_at_full_recall():
+    """80 data sets of 1,500 rows give the true standard error. The standard error from samples is
+    the mean of the first 20 data sets.
+
+    The threshold of full recall is the score of the lowest positive. Samples in which every row has
+    a weight above 0 would all have the threshold of the data, and give a fifth of the true error.
     """
     rule = threshold_for_full_recall
     data_sets = [noisy_rows(1_500, seed) for seed in range(80)]
-    true_error = np.std([precision_at_choice(rows, rule) for rows in data_sets])
-    assert mean_error_by_samples(rule, data_sets[:20]) == pytest.approx(true_error, rel=0.35)
+    found = mean_standard_error_by_samples(rule, data_sets[:20])
+    assert found == pytest.approx(true_standard_error(rule, data_sets), rel=0.35)
 
 
 @pytest.mark.parametrize("rule", [threshold_for_recall_of_90_percent, curves.best_f])
 def test_samples_of_counts_vary_as_samples_of_rows(rule):
+    """Five data sets of 3,000 rows, each with 1,000 bootstrap samples, once of rows and once of the
+    counts by threshold. Compared is the standard deviation, over samples, of the precision at the
+    threshold chosen on the sample, averaged over the data sets.
+    """
     choice = choice_by(rule, samples=1_000)
     data_sets = [noisy_rows(3_000, seed) for seed in range(5)]
     by_rows = [precision(choice.from_rows(rows).sample).std() for rows in data_sets]
@@ -456,48 +550,61 @@ def test_samples_of_counts_vary_as_samples_of_rows(rule):
     assert np.mean(by_counts) == pytest.approx(np.mean(by_rows), rel=0.05)
 
 
-def test_scores_in_the_same_order_have_the_same_counts_at_thresholds_chosen_on_samples():
-    """The samples of a seed depend on the rows alone, the choice on the order of the scores."""
+def test_scores_in_the_same_order_have_the_same_counts_at_the_chosen_thresholds():
+    """3,000 rows, once with their scores and once with exp(score), which has the same order.
+
+    Both have the same 20 bootstrap samples, because the samples depend only on the seed and on the
+    rows. On each sample the rule chooses the threshold of the largest precision among those with a
+    recall of at least 90 %. Precision and recall depend only on the order of the scores, so that
+    both thresholds cut the sample at the same row.
+    """
     rows = noisy_rows(3_000)
-    same_order = Rows(rows.actual, np.exp(rows.scores))
-    choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
+    rows_in_same_order = Rows(rows.actual, np.exp(rows.scores))
+    choice = choice_by(threshold_for_recall_of_90_percent, samples=20, seed=1)
     found = choice.from_rows(rows).sample
-    expected = choice.from_rows(same_order).sample
-    assert np.array_equal(found.tp, expected.tp)
-    assert np.array_equal(found.fp, expected.fp)
+    expected = choice.from_rows(rows_in_same_order).sample
+    np.testing.assert_array_equal([found.tp, found.fp], [expected.tp, expected.fp])
 
 
 def test_all_rows_are_counted_at_the_threshold_chosen_on_each_sample():
+    """3,000 rows and 20 bootstrap samples of them. A threshold is chosen on each sample; the counts
+    `all_rows` are those of the 3,000 rows at the 20 thresholds.
+    """
     rows = noisy_rows(3_000)
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
     rechosen = choice.from_rows(rows)
+    found = rechosen.all_rows
     expected = at(rows.counts, rechosen.sample.threshold)
-    assert np.array_equal(rechosen.all_rows.tp, expected.tp)
-    assert np.array_equal(rechosen.all_rows.fp, expected.fp)
+    np.testing.assert_array_equal([found.tp, found.fp], [expected.tp, expected.fp])
 
 
 def test_the_value_on_new_rows_is_efrons_632_estimate():
-    """(1/e) · value on the same rows + (1 − 1/e) · value on the rows that a sample leaves out.
+    """Efron's estimate is (1/e) · value on the same rows + (1 − 1/e) · value on left-out rows.
 
-    The latter is 2 · value on all rows − value in the sample: a sample is as much too good as the
-    rows that it leaves out are too bad. By hand, of two samples with a threshold chosen on each:
+    The value on the same rows is the precision of 100 rows at the threshold 0.5. The value on
+    left-out rows is the mean over two made-up bootstrap samples, with a threshold chosen on each.
+    For one sample the value on left-out rows is 2 · value on all rows − value in the sample: the
+    sample is as much too good as the rows that it leaves out are too bad. By hand, with precision =
+    true positives / (true positives + false positives):
 
-        precision   in the sample   on all rows   on the rows left out
-        first       1               0.5           0
-        second      0.8             0.8           0.8
-        mean                                      0.4
+        precision   in the sample       on all rows         on left-out rows
+        first       4 / (4 + 0) = 1     4 / (4 + 4) = 0.5   2 · 0.5 − 1 = 0
+        second      8 / (8 + 2) = 0.8   8 / (8 + 2) = 0.8   2 · 0.8 − 0.8 = 0.8
+        mean                                                0.4
     """
-    thresholds = np.array([0.9, 0.5])
-    hits = np.array([4.0, 8.0])
     in_samples = Counts(
-        thresholds, tp=hits, fp=np.array([0.0, 2.0]), positives=10.0, negatives=10.0
+        threshold=np.array([0.9, 0.5]),
+        tp=np.array([4.0, 8.0]),
+        fp=np.array([0.0, 2.0]),
+        positives=10.0,
+        negatives=10.0,
     )
     of_all_rows = replace(in_samples, fp=np.array([4.0, 2.0]))
-    same_rows = noisy_rows(100)
-    rows = same_rows.at_threshold(0.5, redraw=lambda: RechosenCounts(in_samples, of_all_rows))
+    made_up_samples = RechosenCounts(sample=in_samples, all_rows=of_all_rows)
+    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: made_up_samples)
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     value_on_same_rows = statistic.value
-    expected = np.exp(-1) * value_on_same_rows + (1 - np.exp(-1)) * 0.4
+    expected = 1 / np.e * value_on_same_rows + (1 - 1 / np.e) * 0.4
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 
@@ -535,14 +642,24 @@ def test_the_estimate_for_new_rows_has_at_most_half_of_the_optimism(optimism):
 
 
 def test_weights_are_added_up_by_part_class_and_candidate_threshold():
+    """Three rows in two parts, with two candidate thresholds, 0 and 1:
+
+        part   class      candidate   weight
+        0      positive   1           2
+        1      negative   0           3
+        1      negative   0           4
+
+    The sums have a row for each part: the positives by candidate, then the negatives by candidate.
+    """
+    parts, candidates = 2, 2
     sums = samples.part_sums(
         part=np.array([0, 1, 1]),
         actual=np.array([True, False, False]),
         candidate=np.array([1, 0, 0]),
         weight=np.array([2.0, 3.0, 4.0]),
-        shape=(2, 2),
+        shape=(parts, candidates),
     )
-    of_first_part = {"positives": [0, 2], "negatives": [0, 0]}
-    of_second_part = {"positives": [0, 0], "negatives": [7, 0]}
-    by_part = [of_first_part, of_second_part]
-    assert sums.tolist() == [part["positives"] + part["negatives"] for part in by_part]
+    in_part_0 = {"positives": [0, 2], "negatives": [0, 0]}
+    in_part_1 = {"positives": [0, 0], "negatives": [3 + 4, 0]}
+    expected = [part["positives"] + part["negatives"] for part in (in_part_0, in_part_1)]
+    assert sums.tolist() == expected

@@ -64,10 +64,13 @@ def test_p_values_by_fourier_transform_equal_enumeration(differences, tie_weight
 @given(DIFFERENCES.filter(any), TIE_WEIGHTS)
 @settings(max_examples=200, deadline=None)
 def test_p_values_by_ranges_equal_enumeration(differences, tie_weight):
+    """One to nine integer differences. For so few units `ranges` takes every sign vector, not a
+    drawn one. Differences of 0 do not change a sum, and are left out.
+    """
     nonzero = np.array([d for d in differences if d], float)
-    every = ranges(nonzero, np.ones(nonzero.size), rng=rng(), draws=0)
+    every_sign_vector = ranges(nonzero, count=np.ones(nonzero.size), rng=rng(), draws=0)
     expected = enumerated_p(differences, tie_weight)
-    assert every.share(tie_weight=tie_weight) == pytest.approx(expected, abs=1e-12)
+    assert every_sign_vector.share(tie_weight=tie_weight) == pytest.approx(expected, abs=1e-12)
 
 
 FIFTHS = rng(4).integers(-5, 7, 60) / 5  # differences of 60 units
@@ -140,9 +143,12 @@ HITS_AND_MISSES = np.repeat([1.0, -1.0, 0.0], [5210, 4967, 90_000])
 
 
 def test_differences_of_one_size_have_the_p_of_the_binomial_test():
+    """5,210 differences of 1 and 4,967 of −1. Flipped signs are the tosses of a fair coin. The
+    90,000 differences of 0 do not change a sum.
+    """
     p, method, _ = signflip.exact_p(HITS_AND_MISSES)
     assert method == "exact binomial"
-    assert p == pytest.approx(stats.binomtest(5210, 5210 + 4967).pvalue, rel=1e-9)
+    assert p == pytest.approx(stats.binomtest(5210, n=5210 + 4967).pvalue, rel=1e-9)
 
 
 def test_the_fourier_transform_of_differences_of_one_size_has_that_p_as_well():
@@ -154,6 +160,7 @@ def test_the_fourier_transform_of_differences_of_one_size_has_that_p_as_well():
 
 
 def test_no_p_of_the_binomial_is_0():
+    """Although 2 · 2^−5000 is below the smallest double."""
     assert signflip.fair_coin(0, 5000) > 0
 
 
@@ -162,7 +169,10 @@ def test_no_p_of_a_lattice_is_0():
 
 
 def test_a_p_that_no_draw_reaches_counts_the_data_alone():
-    drawn = ranges(np.arange(1, 101.0), np.ones(100), rng=rng(), draws=1000)
+    """All 100 differences are above 0, so that only all plus or all minus signs, of 2^100 vectors,
+    are as extreme as the data. None of them is drawn; the data count as one of the draws.
+    """
+    drawn = ranges(np.arange(1, 101.0), count=np.ones(100), rng=rng(), draws=1000)
     assert drawn.share() == 1 / drawn.draws
 
 
@@ -204,17 +214,23 @@ def test_both_columns_of_a_draw_have_the_same_signs(columns_and_sums):
 
 @pytest.mark.parametrize("null", [-0.7, 0.11, 0.9, 1.33, 2.05, 3.9])
 def test_the_p_of_a_null_mean_is_that_of_the_shifted_differences(null):
-    sums = np.array([3.0, -1.0, 4.0, 1.0, 5.0])  # of differences, a unit each
-    sizes = np.array([1.0, 2.0, 1.0, 3.0, 2.0])  # rows of the unit
-    observed = ranges(sums, sizes, rng=rng(), draws=0)
-    shifted = ranges(sums - null * sizes, sizes, rng=rng(), draws=0)
-    assert observed.share(null) == shifted.share()
+    """Five units of one to three rows. The null says that the mean per row is `null`. Less `null`
+    on each row, a unit's sum is smaller by null · its rows, and the null is a mean of 0.
+    """
+    sums = np.array([3.0, -1.0, 4.0, 1.0, 5.0])
+    rows = np.array([1.0, 2.0, 1.0, 3.0, 2.0])
+    observed = ranges(sums, rows, rng=rng(), draws=0)
+    shifted = ranges(sums - null * rows, rows, rng=rng(), draws=0)
+    assert observed.share(null) == shifted.share(null=0.0)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
 def test_limits_are_the_last_means_that_are_not_rejected(level):
+    """14 normal differences with the mean 0.5, with every sign vector. A mean is rejected if its p
+    is below 1 − level. 1e-9 within both limits no mean is rejected, 1e-9 beyond both are.
+    """
     alpha = round(1 - level, 12)
-    tests = ranges(rng(6).normal(0.5, 1, 14), np.ones(14), rng=rng(), draws=0)
+    tests = ranges(rng(6).normal(0.5, 1, 14), count=np.ones(14), rng=rng(), draws=0)
     low, high = tests.limits(level)[level]
     assert min(tests.share(low + 1e-9), tests.share(high - 1e-9)) >= alpha
     assert max(tests.share(low - 1e-9), tests.share(high + 1e-9)) < alpha
@@ -222,7 +238,9 @@ def test_limits_are_the_last_means_that_are_not_rejected(level):
 
 @pytest.mark.parametrize("units", range(5, 21))
 def test_only_the_datas_own_signs_are_as_extreme_if_all_differences_are_above_0(units):
-    """And their opposites, so that p is 2 / 2^units, whatever the rounding of real sizes."""
+    """p is 2 / 2^units, of all plus and all minus signs, also with rounding errors: 50 sets of
+    positive differences, of units whose sizes are not whole numbers.
+    """
     for seed in range(50):
         differences = np.abs(rng(seed).normal(1, 0.3, units))
         sizes = rng(seed + 100).exponential(1, units)
@@ -245,17 +263,26 @@ def test_as_many_ranges_reach_beyond_a_limit_as_its_level_leaves_out(level, wide
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 21, 32, 33, 50, 64, 65, 130])
-def test_drawn_sums_have_the_signs_of_a_vector_times_a_column_of_a_hadamard_matrix(n):
-    """Each random vector of signs gives as many sums as the matrix has columns, in any order."""
+def test_drawn_sums_are_those_of_random_signs_times_the_columns_of_a_hadamard_matrix(n):
+    """The sum of a draw is Σ ± value over n values. Its signs are a vector of n random signs times
+    the first n entries of a column of a Hadamard matrix. The order of the matrix is the smallest
+    power of 2 that is at least n. A random vector gives one sum with each column, so that 20,000
+    draws take 20,000 / order random vectors, rounded up.
+
+    `bits` has the random signs, a bit each: 0 is a plus and 1 a minus. Each vector begins with a
+    new byte. Both sides are sorted, since the order of the draws does not matter.
+    """
     values = rng(8).normal(size=n)
-    bits = signflip.random_bits(n, rng(9), 20_000)
+    bits = signflip.random_bits(n, rng(9), draws=20_000)
     sums = np.concatenate(list(signflip.sums(values, bits)))
+
     bytes_per_vector = -(-n // 8)  # rounded up
-    packed = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
-    signs = 1 - 2.0 * np.unpackbits(packed, axis=1, count=n)  # a row per vector of signs
-    columns = sums.size // len(signs)
-    matrix = hadamard(columns)[:n]  # a row per value; the order of the matrix is a power of 2
-    expected = (signs * values) @ matrix
+    bytes_of_vectors = np.frombuffer(bits, np.uint8).reshape(-1, bytes_per_vector)
+    bits_of_vectors = np.unpackbits(bytes_of_vectors, axis=1, count=n)  # (vectors, values)
+    signs = 1 - 2.0 * bits_of_vectors
+    order = sums.size // len(signs)
+    matrix = hadamard(order)[:n]  # (values, columns)
+    expected = (signs * values) @ matrix  # (vectors, columns)
     assert np.sort(sums) == pytest.approx(np.sort(expected.ravel()))
 
 
@@ -266,7 +293,9 @@ QUERIES = 40
 
 
 def perfect_among_random(systems) -> pd.DataFrame:
-    """One system with 1 on every query beside random ones with uniform values."""
+    """The values of systems on 40 queries: the column `perfect` is 1 everywhere, and the columns
+    `random000`, `random001` and so on are uniform between 0 and 1.
+    """
     values = {f"random{i:03}": rng(i, QUERIES).random(QUERIES) for i in range(systems)}
     return pd.DataFrame({"query": [f"q{i:02}" for i in range(QUERIES)], "perfect": 1.0} | values)
 
@@ -278,15 +307,31 @@ DISTRIBUTIONS = {  # of the differences of n units
 }
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("n", [12, 15, 18, 20])
-def test_the_estimated_tail_is_unbiased_and_precise(distribution, n):
-    """Its mean over seeds is the p of all sign vectors, within 2 %; its spread is below 5 %."""
+class EstimatedTail(NamedTuple):
+    """The p-value of all sign vectors, and its estimates with 24 seeds."""
+
+    exact: float
+    estimates: list[float]
+
+
+@pytest.fixture(scope="module", params=product(DISTRIBUTIONS, [12, 15, 18, 20]))
+def estimated_tail(request):
+    """The tail of 12 to 20 differences, of normal, of heavy-tailed and of whole numbers."""
+    distribution, n = request.param
     d = DISTRIBUTIONS[distribution](n)
     exact = np.mean(np.abs(signflip.enumerated(d)) >= abs(d.sum()) - 1e-9)
-    estimates = [signflip.tail_p(d, rng=rng(seed)) for seed in range(SEEDS)]
-    assert np.mean(estimates) == pytest.approx(exact, rel=0.02)
-    assert np.std(estimates) < 0.05 * exact
+    return EstimatedTail(exact, [signflip.tail_p(d, rng=rng(seed)) for seed in range(SEEDS)])
+
+
+def test_the_mean_of_estimated_tails_is_the_exact_p(estimated_tail):
+    """The exact p is the share of all sign vectors whose sum is at least as far from 0 as that of
+    the data. The mean is over 24 seeds.
+    """
+    assert np.mean(estimated_tail.estimates) == pytest.approx(estimated_tail.exact, rel=0.02)
+
+
+def test_estimated_tails_have_a_standard_deviation_below_5_percent_of_p(estimated_tail):
+    assert np.std(estimated_tail.estimates) < 0.05 * estimated_tail.exact
 
 
 @pytest.mark.parametrize("n, shift", [(40, 0.9), (100, 0.5), (250, 0.35), (250, 0.45)])
@@ -299,10 +344,13 @@ def test_the_estimated_tail_of_a_lattice_is_its_exact_p(n, shift):
 
 
 def test_the_estimated_tail_of_many_wins_and_losses_is_near_the_binomial_test():
+    """1,160 wins of about 1 and 840 losses of about −1, so nearly a fair coin tossed 2,000 times.
+    Changes of about 1e-9 make all sizes unequal.
+    """
     d = np.repeat([1.0, -1.0], [1160, 840])
     hardly_unequal = d + 1e-9 * rng().normal(size=2000)
     p = signflip.tail_p(hardly_unequal, rng=rng())
-    assert p == pytest.approx(stats.binomtest(1160, 2000).pvalue, rel=0.1)
+    assert p == pytest.approx(stats.binomtest(1160, n=2000).pvalue, rel=0.1)
 
 
 @pytest.mark.parametrize("n", [21, 40, 400, 4000])
@@ -340,16 +388,21 @@ def test_the_estimated_tail_is_near_the_p_of_plain_draws():
 
 
 @pytest.mark.parametrize("n_random", [101, 300])
-def test_a_perfect_system_is_better_than_each_random_one_after_holm_over_all_pairs(n_random):
-    """The perfect system has the value 1 on each of 40 queries, so that all its p-values are far
-    below 0.05 / 45,150, the smallest level of Holm for the pairs of 301 systems.
+def test_a_perfect_system_is_better_than_each_random_one_after_holm(n_random):
+    """40 queries. The perfect system has the value 1 on each, and 101 or 300 random systems have
+    uniform values below 1. The sign flip test of the perfect system against a random one has the
+    smallest p there is, 2 · 2^−40, because all 40 differences are positive.
+
+    Holm's adjustment is over all pairs of systems, also over the pairs of two random ones. The
+    smallest p-values are multiplied by at most the number of pairs, 45,150 for 301 systems, and
+    stay far below 0.05. The p-values of the other pairs are set to 1, because larger p-values do
+    not change the adjustment of smaller ones.
     """
     random_values = perfect_among_random(n_random).drop(columns=["query", "perfect"]).to_numpy()
-    perfect_less_random = 1 - random_values  # (queries, random systems)
-    p = [sig.sign_flip(column, rng=rng(0, 2)).p_value for column in perfect_less_random.T]
-    # Holm multiplies the smallest p by the number of all pairs, whatever the largest are
+    differences = 1 - random_values  # perfect − random: (queries, random systems)
+    p_against_random = [sig.sign_flip(column, rng=rng(0, 2)).p_value for column in differences.T]
     p_of_random_pairs = np.ones(n_random * (n_random - 1) // 2)
-    adjusted = multiplicity.holm(np.append(p, p_of_random_pairs))
+    adjusted = multiplicity.holm(np.append(p_against_random, p_of_random_pairs))
     assert (adjusted[:n_random] < 0.05).all()
 
 
@@ -400,19 +453,22 @@ def clusters(request):
     return Clusters(rng(n).normal(0.3, 1, n), rng(n, 1).integers(1, 4, n))
 
 
-def flip_signs(differences, sizes):
+def sign_flip_of_few_draws(differences, sizes):
+    """The sign flip test with at least 5,000 draws of one seed, if it is not exact."""
     return sig.sign_flip(differences, sizes, rng=rng(1), draws=5000)
 
 
 def test_the_order_of_units_does_not_change_a_sign_flip(clusters):
     differences, sizes = clusters
     order = rng(2).permutation(sizes.size)
-    assert flip_signs(differences[order], sizes[order]) == flip_signs(differences, sizes)
+    assert sign_flip_of_few_draws(differences[order], sizes[order]) == sign_flip_of_few_draws(
+        differences, sizes
+    )
 
 
 def test_swapped_systems_have_the_same_p_and_opposite_limits(clusters):
-    comparison = flip_signs(clusters.differences, clusters.sizes)
-    swapped = flip_signs(-clusters.differences, clusters.sizes)
+    comparison = sign_flip_of_few_draws(clusters.differences, clusters.sizes)
+    swapped = sign_flip_of_few_draws(-clusters.differences, clusters.sizes)
     assert swapped.p_value == comparison.p_value
     expected = (-comparison.difference.high, -comparison.difference.low)
     assert (swapped.difference.low, swapped.difference.high) == expected
