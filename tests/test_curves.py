@@ -34,10 +34,10 @@ def test_davis_goadrichs_area_is_the_limit_of_fine_steps():
     the true positives. The area is then the integral of precision over recall.
 
     400 rows with scores rounded to 0.1, so that a threshold has several rows. The integral is taken
-    in 400,000 steps of a thousandth of a row: `at_depth` counts a part of the tied rows of a
-    threshold as so many parts of its positives and of its negatives. A step adds its gain of recall
-    times the precision at its end. A step is off by at most its gain of recall times its change of
-    precision, all steps together by less than 1e-5.
+    in 400,000 steps of a thousandth of a row. Where a step ends within the tied rows of a
+    threshold, `at_depth` takes the same fraction of their positives and of their negatives, so that
+    false positives grow linearly with true positives. A step adds its gain of recall times the
+    precision at its end.
     """
     score, label = simulated(400)
     counts = count(np.round(score, 1), label)
@@ -45,6 +45,7 @@ def test_davis_goadrichs_area_is_the_limit_of_fine_steps():
     fine = curves.at_depth(counts, rows_above)
     gain_of_recall = np.diff(fine.tp, prepend=0) / counts.positives
     area = np.sum(gain_of_recall * precision(fine))
+    # a step is off by at most its gain of recall times its change of precision
     assert curves.pr_auc_davis_goadrich(counts) == pytest.approx(area, abs=1e-5)
 
 

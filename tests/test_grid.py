@@ -54,14 +54,15 @@ def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins
 
 
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
-@pytest.mark.parametrize("cut", [None, 0.3, 2.5])
+@pytest.mark.parametrize("cut", [None, 0.3])
 def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypatch, max_bins, cut):
-    """100,000 scores lie between −0.999 and 0.999. Scores are sorted by a code of 64 bits. Scores
-    below 2 in size leave one bit unused, and `with_label` puts the label there. Labels are sorted
-    apart if the cut is 2 or more, or if `with_label` returns None, as its replacement always does.
+    """Scores are sorted by a code of 64 bits, of which scores below 2 in size leave one bit unused.
+    `with_label` puts the label into that bit, so that labels are sorted with their scores. Where it
+    returns None, labels are sorted apart; its replacement here always does. cut: a score at which a
+    bin must begin.
     """
     score, label = random_rows(seed=6, n=100_000, digits=4)
-    score = score / np.abs(score).max() * 0.999
+    score = score / np.abs(score).max() * 0.999  # between −0.999 and 0.999
     bins = grid.reduce(score, label, max_bins=max_bins, cut=cut)
     monkeypatch.setattr(grid, "with_label", lambda score, label: None)
     bins_from_labels_apart = grid.reduce(score, label, max_bins=max_bins, cut=cut)
@@ -71,9 +72,10 @@ def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypat
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
 def test_large_scores_have_the_same_bins_without_weights_as_with_weights_of_1(max_bins, cut):
-    """100,000 scores between −7.992 and 7.992. Codes of scores of 2 and more leave no bit for the
-    label, so that rows without weights are counted by a search among the sorted positives. Rows
-    with weights are added up bin by bin.
+    """Two ways of counting give the same bins. Scores are sorted by an integer code, in whose last
+    bit the label is held if all scores are below 2 in size. These scores, up to 7.992, need that
+    bit: rows without weights are counted by a search among the sorted positives. Rows with weights
+    are added up bin by bin.
     """
     score, label = random_rows(seed=6, n=100_000, digits=4)
     score = score / np.abs(score).max() * 7.992

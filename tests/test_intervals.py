@@ -210,19 +210,22 @@ SYMMETRIC = np.array([0.2, 0.9, 0.4, 0.7, 0.6, 0.5, 0.3, 0.8])  # about 0.55
 
 
 def test_a_bounded_mean_has_wilsons_limits_at_its_effective_number_of_units():
-    """The mean p of 0.2, 0.3, …, 0.9 within the range 0 to 1. Wilson's limits are the shares L with
-    |p − L| = t √(L (1 − L) / N). t is the quantile of seven degrees of freedom, since eight units
-    without skewness lose none.
+    """The mean p of the eight values 0.2, 0.3, …, 0.9 within the range 0 to 1. Wilson's limits are
+    the shares L with |p − L| = t √(L (1 − L) / N). t has n − 1 = 7 degrees of freedom;
+    `intervals.mean` takes fewer for skewed values only, and these are symmetric.
 
     N is the number of zeros and ones whose mean has the variance of this mean, p (1 − p) / variance
-    (Korn and Graubard 1998). Equal units would have the variance 0, so one unit is added that has
-    the variance q (1 − q) of zeros and ones; q is the mean of the eight values, a 0 and a 1.
+    (Korn and Graubard 1998). The squares of the eight values are added up with q (1 − q), the
+    square of one more unit, so that equal values do not have the variance 0. q is the mean of the
+    eight values, a 0 and a 1. The variance of a unit is this sum / (9 − 1), that of the mean of
+    eight units is the variance of a unit / 8.
     """
     n = 8
     p = SYMMETRIC.mean()
     q = (SYMMETRIC.sum() + 0 + 1) / (n + 2)
     squares = np.sum((SYMMETRIC - p) ** 2) + q * (1 - q)
-    variance_of_mean = squares / n / n
+    variance_of_unit = squares / n
+    variance_of_mean = variance_of_unit / n
     effective_n = p * (1 - p) / variance_of_mean
     found = np.array(limits(intervals.mean(SYMMETRIC, ends=(0, 1))))
     distance = np.abs(p - found) / np.sqrt(found * (1 - found) / effective_n)

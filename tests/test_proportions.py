@@ -289,27 +289,28 @@ def test_the_limits_of_drawn_permutations_are_near_those_of_all(exact_and_drawn)
 
 
 def test_drawn_permutations_of_mostly_zeros_have_the_expected_sums():
-    """40 of 52 units have the value 0, and 12 have other values. 18 units are treated: every third
-    one was observed in the first arm. A permutation puts 18 of the 52 units into its first arm, so
-    that a unit is there with the probability 18 / 52. The expected value of a sum over the first
-    arm is therefore 18 / 52 of the sum over all units.
+    """Of 52 units 40 have the value 0, and every third one, 18 in all, was observed as treated. A
+    permutation moves 18 of the 52 units into a new first arm. It has five sums over that arm: the
+    number of the units observed as treated, their values and their squared values; the values and
+    the squared values of all units there. A unit is there with the probability 18 / 52, so that a
+    sum is expected to be 18 / 52 of the same sum over all 52 units.
 
     The means of 9,999 permutations have relative standard errors of up to 1.1 %; the tolerance is
-    3 %. Zeros are not permuted one by one: the number in the first arm is drawn.
+    3 %.
     """
     values = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     is_treated = np.arange(52) % 3 == 0
     treated = values[is_treated]
     sums_over_all_units = np.array(
         [
-            is_treated.sum(),
-            treated.sum(),
-            np.sum(treated**2),
-            values.sum(),
-            np.sum(values**2),
+            is_treated.sum(),  # the number of treated units
+            treated.sum(),  # their values
+            np.sum(treated**2),  # their squared values
+            values.sum(),  # the values of all units
+            np.sum(values**2),  # their squared values
         ]
     )
-    # five sums over the first arm, the columns being permutations
+    # a row for each of the five sums, a column for each permutation
     drawn = independent._drawn_permutations(values, in_first=is_treated, draws=9_999, rng=rng())
     expected = 18 / 52 * sums_over_all_units
     assert drawn.mean(axis=1) == pytest.approx(expected, rel=0.03)

@@ -178,6 +178,8 @@ def test_the_bca_p_value_of_undefined_replicates_is_undefined():
 
 def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
     """40 clusters of 1 to 29 rows. The estimate is the mean per row: Σ sums / Σ sizes of clusters.
+    `paired_bootstrap` takes the sums and the sizes of the clusters, and by the keyword `sums` the
+    total sum and size of each of 1,000 samples of clusters, so that it draws nothing.
 
     5 more on every row are 5 · size more in the sum of a cluster, and 5 · rows more in the sum of a
     sample of clusters. The mean per row of the data and of each sample rises by 5, and so do both
@@ -583,9 +585,10 @@ def test_the_value_on_new_rows_is_efrons_632_estimate():
 
     The value on the same rows is the precision of 100 rows at the threshold 0.5. The value on
     left-out rows is the mean over two made-up bootstrap samples, with a threshold chosen on each.
-    For one sample the value on left-out rows is 2 · value on all rows − value in the sample: the
-    sample is as much too good as the rows that it leaves out are too bad. By hand, with precision =
-    true positives / (true positives + false positives):
+    For one sample the value on left-out rows is taken as all rows − (sample − all rows), that is
+    2 · value on all rows − value in the sample. Entry i of the arrays below belongs to sample i, at
+    the threshold chosen on it. By hand, with precision = true positives / (true positives + false
+    positives):
 
         precision   in the sample       on all rows         on left-out rows
         first       4 / (4 + 0) = 1     4 / (4 + 4) = 0.5   2 · 0.5 − 1 = 0
@@ -604,7 +607,8 @@ def test_the_value_on_new_rows_is_efrons_632_estimate():
     rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: made_up_samples)
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     value_on_same_rows = statistic.value
-    expected = 1 / np.e * value_on_same_rows + (1 - 1 / np.e) * 0.4
+    value_on_left_out_rows = 0.4
+    expected = 1 / np.e * value_on_same_rows + (1 - 1 / np.e) * value_on_left_out_rows
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 
