@@ -74,7 +74,7 @@ def estimates_of_the_highest(means: tuple[float, ...]) -> pd.DataFrame:
     rows = []
     for _ in range(200):
         values = rng.normal(means, 1.0)
-        e = highest(values, np.ones(10))
+        e = highest(values, np.ones(10), units=np.full(10, 1e6))
         true_value = means[values.argmax()]
         rows.append({"value": e.value, "low": e.low, "high": e.high, "true": true_value})
     return pd.DataFrame(rows)
@@ -102,7 +102,39 @@ def test_the_interval_of_the_highest_covers_its_true_value(means: tuple[float, .
 
 
 def test_a_clear_winner_is_hardly_corrected() -> None:
-    assert highest([9.0, 1.0, 0.0], np.ones(3)).value == pytest.approx(9.0, abs=1e-6)
+    found = highest([9.0, 1.0, 0.0], np.ones(3), units=[100] * 3)
+    assert found.value == pytest.approx(9.0, abs=1e-6)
+
+
+def test_the_interval_of_the_highest_of_equal_shares_covers_their_true_value() -> None:
+    """Four slices of 100 rows are right with probability 0.75, so that two are often equal and the
+    highest. In 95 % of 300 samples, less 2.4 standard errors of 1.26 points.
+    """
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(300):
+        share = rng.binomial(100, 0.75, 4) / 100
+        e = highest(share, np.sqrt(share * (1 - share) / 100), units=[100] * 4)
+        covered += e.low <= 0.75 <= e.high
+    assert covered / 300 >= 0.92
+
+
+def test_equal_highest_values_have_an_interval_with_a_width() -> None:
+    e = highest([0.7, 0.7, 0.6], [0.05] * 3, units=[84] * 3)
+    assert e.low < 0.6 < e.high
+
+
+def test_a_corrected_value_stays_within_the_range_of_the_metric() -> None:
+    """Two of three towns have an AUC of 1."""
+    label = np.tile([0, 1], 60)
+    score = np.where(np.arange(120) < 80, label, 1 - label)  # the third town is all wrong
+    town = np.repeat(["a", "b", "c"], 40)
+    study = ek.classification(
+        y_true=label, y_score=score + 0.5, segments={"town": town}, metrics="roc_auc"
+    )
+    picked = study.picked_slices
+    assert picked[["corrected", "low", "high"]].to_numpy().min() >= 0
+    assert picked[["corrected", "low", "high"]].to_numpy().max() <= 1
 
 
 def logistic_slices() -> pd.DataFrame:

@@ -91,12 +91,16 @@ def against_rest(
     return AgainstRest(rest=shares @ value, error=error, adjusted=adjusted)
 
 
-def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Estimate:
+def highest(
+    values: ArrayLike, errors: ArrayLike, units: ArrayLike, *, level: float = 0.95
+) -> Estimate:
     """The median-unbiased estimate, with its interval, of the true value behind the highest of m
     independent values, which is too high on average because it was picked; n is m.
 
-    values, errors: the values and their standard errors, (m,) each. Given the second highest value,
-    the highest is normal around its true value, truncated to what lies above the second. The
+    values, errors, units: the values, their standard errors and the numbers of units behind them,
+    (m,) each. Given the second highest value, the highest is normal around its true value,
+    truncated to what lies above the second. Shares of units are often equal: a lead below half a
+    standard error / √units is taken for this one, as it would have no limits otherwise. The
     estimate is the true value for which the observed highest value is the median of this
     distribution; for the limits it is another quantile. The interval is the hybrid one: it is also
     conditional on the true value lying in an interval that holds for all m values at once, at a
@@ -105,12 +109,16 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
     Andrews, Kitagawa and McCloskey 2024, doi:10.1093/qje/qjad043. Raises InputError for fewer than
     two values or an error that is not above 0, ParameterError unless 0 < level < 1.
 
-    >>> str(highest([0.90, 0.60, 0.50], [0.05] * 3)), str(highest([0.61, 0.60, 0.59], [0.05] * 3))
-    ('0.90 [0.80, 1.00]', '0.48 [0.45, 0.69]')
+    >>> errors, units = [0.05] * 3, [100] * 3
+    >>> str(highest([0.90, 0.60, 0.50], errors, units))
+    '0.90 [0.80, 1.00]'
+    >>> str(highest([0.61, 0.60, 0.59], errors, units))
+    '0.48 [0.45, 0.69]'
     """
     check_level(level)
     value = finite("values", values)
     error = finite("errors", errors)
+    units_of_each = finite("units", units)
     if value.size < 2 or not (error > 0).all():
         raise InputError("values must hold at least two, with errors above 0")
     top = int(value.argmax())
@@ -124,6 +132,10 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
         value=float(value[top]),
         error=error_of_highest,
         second_highest=float(other_values.max()),
+        # A share moves in steps of 1 / units, of which an equal one covers half on each side of the
+        # second highest. The middle of the half above it is a quarter of a step away: with √(p (1 −
+        # p) / units) as error and p = ½ it is this part of the error.
+        least_lead=error_of_highest / (2 * float(np.sqrt(units_of_each[top]))),
         half_width=normal_quantile(level_of_each) * error_of_highest,
     )
     # what the simultaneous interval leaves of α, conditional on its holding, on two sides
@@ -141,12 +153,14 @@ def highest(values: ArrayLike, errors: ArrayLike, *, level: float = 0.95) -> Est
 class HighestValue(NamedTuple):
     """The highest of several observed values, with its standard error and the second highest.
 
+    least_lead: the least distance that the value is taken to have from the second highest.
     half_width: of the interval around it that holds for all values at once.
     """
 
     value: float
     error: float
     second_highest: float
+    least_lead: float
     half_width: float
 
     def probability(self, mean: float) -> float:
@@ -154,7 +168,7 @@ class HighestValue(NamedTuple):
         observed value is above the second highest, and within the half width of the true one.
         """
         return _truncated_normal(
-            self.value,
+            max(self.value, self.second_highest + self.least_lead),
             mean=mean,
             error=self.error,
             low=max(self.second_highest, mean - self.half_width),

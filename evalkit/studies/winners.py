@@ -16,6 +16,7 @@ from evalkit.parameters.kinds import did_you_mean
 from evalkit.statistics import inference, winners
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.significance import rejected
+from evalkit.statistics.spread import Interval
 from evalkit.statistics.statistic import Layout
 from evalkit.studies.groups import CANNOT_TELL, HIGHER, LOWER
 
@@ -151,17 +152,30 @@ def picked(study: Study) -> Iterator[Row]:
             continue
         values = rows["value"].to_numpy(float)
         errors = family.errors(level)
+        units = rows["n"].to_numpy(float)
+        ends = _range_of(study, is_difference=family.system not in study.order)
         estimates = {
-            "highest": winners.highest(values, errors, level=level),
-            "lowest": _negated(winners.highest(-values, errors, level=level)),
+            "highest": winners.highest(values, errors, units, level=level),
+            "lowest": _negated(winners.highest(-values, errors, units, level=level)),
         }
         numbers = {"highest": int(values.argmax()), "lowest": int(values.argmin())}
         for place, estimate in estimates.items():
             number = numbers[place]  # of the slice
             row: Row = {"segment": family.column, "system": family.system, "place": place}
             row |= {"slice": rows["slice"].iloc[number], "slices": estimate.n}
-            row |= {"value": values[number], "corrected": estimate.value}
-            yield row | {"low": estimate.low, "high": estimate.high}
+            low, corrected, high = np.clip([estimate.low, estimate.value, estimate.high], *ends)
+            yield row | {"value": values[number], "corrected": corrected, "low": low, "high": high}
+
+
+def _range_of(study: Study, *, is_difference: bool) -> Interval:
+    """The range of the first metric; of its differences, from lowest − highest to highest − lowest
+    value.
+    """
+    metric = study.primary.metric
+    if not is_difference:
+        return Interval(metric.low, metric.high)
+    width = metric.high - metric.low
+    return Interval(-width, width)
 
 
 def _negated(estimate: Estimate) -> Estimate:
