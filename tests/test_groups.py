@@ -558,3 +558,41 @@ def test_short_bounds_are_true_of_the_numbers_of_their_quartile():
 def test_the_reference_is_no_group_of_rare_values():
     towns = np.concatenate([np.repeat("Basel", 20), [f"town {i}" for i in range(380)]])
     assert set(gaps_of(towns, metrics="roc_auc")["reference"]) == {"Basel"}
+
+
+def test_an_empty_cell_leaves_the_quartiles_of_a_column_and_has_a_group_of_its_own():
+    ages = np.random.default_rng(0).normal(50, 10, 200).astype(str)
+    ages[3] = "(none)"
+    labels = [part.label for part in slices("age", ages)]
+    assert labels[-1] == "(none)"
+    assert len(labels) == 5  # four quartiles
+
+
+def test_ids_beyond_15_digits_have_quartiles_of_different_labels():
+    ids = 10**15 + np.arange(200)
+    labels = [part.label for part in slices("id", ids.astype(str))]
+    assert len(set(labels)) == 4
+
+
+def test_numbers_up_to_the_largest_double_have_quartiles():
+    numbers = np.linspace(-1, 1, 200) * 1.7e308
+    assert len(slices("x", numbers.astype(str))) == 4
+
+
+def test_months_with_an_underscore_are_texts():
+    months = [f"2020_{month:02}" for month in range(1, 14)]
+    assert slices("month", months * 5)[0].label == "2020_01"
+
+
+def test_a_gap_of_a_hundred_errors_has_a_lower_limit_near_by():
+    groups = GroupShares(hits=np.array([0.0, 20_000, 0]), rows=np.array([20_000.0, 20_000, 30]))
+    gap = largest_gap(groups, 0.95, rng=np.random.default_rng(1))
+    two = GroupShares(hits=np.array([0.0, 20_000]), rows=np.array([20_000.0, 20_000]))
+    alone = largest_gap(two, 0.95, rng=np.random.default_rng(1))
+    assert gap.estimate.low == pytest.approx(alone.estimate.low, abs=3e-4)
+
+
+def test_a_gap_of_more_errors_than_doubles_can_tell_has_limits():
+    groups = GroupShares(hits=np.array([0.0, 400_000, 5]), rows=np.array([4e5, 4e5, 30.0]))
+    gap = largest_gap(groups, 0.95, rng=np.random.default_rng(1))
+    assert 0.999 < gap.estimate.low < 1

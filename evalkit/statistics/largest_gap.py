@@ -31,6 +31,7 @@ FARTHEST = 6.0  # standard errors above the observed gap, where a limit is searc
 # a value within so many standard errors of the highest or the lowest one is tied with it
 TIED = 1.0
 MIN_Z = 0.1  # of the limits of a pair
+HIGHEST_LEVEL = 1 - 1e-15  # of 8 standard errors: more are as good as certain
 RELATIVE = 1e-9  # least error of a difference beside the largest value
 
 
@@ -146,8 +147,13 @@ class NormalGroups:
 
         if not is_too_small(0.0):
             return 0.0
+        # the search begins nearby if the gap is many errors wide, as its steps are parts of the way
+        nearby = self.gap - FARTHEST * float(self.pair_error.max())
+        start = 0.0
+        if nearby > 0 and is_too_small(nearby):
+            start = nearby
         # inside: the largest gap found to be too small, so that the limit is not too high
-        return bisect(is_too_small, 0.0, self.gap, steps=STEPS).inside
+        return bisect(is_too_small, start, self.gap, steps=STEPS).inside
 
     def _upper_limit_of_gap(self, tail: float) -> float:
         """The upper limit of the gap: true gaps above it have less than the probability `tail` of a
@@ -349,4 +355,5 @@ def _level_of(errors: float) -> float:
     """The level of a normal interval that reaches so many standard errors on both sides, at least
     MIN_Z, since a level is above 0.
     """
-    return math.erf(max(errors, MIN_Z) / math.sqrt(2))
+    level = math.erf(max(errors, MIN_Z) / math.sqrt(2))
+    return min(level, HIGHEST_LEVEL)

@@ -24,7 +24,7 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Catalogue, ListAccount
-from evalkit.reading.inputs.runs import NONE, Ask, Runs
+from evalkit.reading.inputs.runs import Ask, Runs
 from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
@@ -36,7 +36,7 @@ from evalkit.reading.reductions.sharded import (
     Unjudged,
 )
 from evalkit.reading.tables import rules, sources
-from evalkit.reading.tables.table import Slice
+from evalkit.reading.tables.table import NONE, Slice
 from evalkit.statistics import inference, intervals, methods, statistic
 from evalkit.studies import diagnostics, study, units
 from evalkit.studies.study import EVERY, Row, Study, SystemPair, estimate_columns, frame, once

@@ -27,10 +27,9 @@ from evalkit.numbers import counted, plural
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
 from evalkit.parameters.reports import NO_GROUPS, Compared, GroupQuestion, attributes
-from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart, RowFilter, Source
-from evalkit.reading.tables.table import Slice, slices
+from evalkit.reading.tables.table import NONE, Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.studies import groups, policy, units, weak_slices, winners

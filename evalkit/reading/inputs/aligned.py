@@ -47,7 +47,7 @@ from evalkit.reading.tables.rules import (
     RoleColumn,
     Rules,
 )
-from evalkit.reading.tables.table import CheckedTable, Coded, Ids, pair_rows
+from evalkit.reading.tables.table import NONE, CheckedTable, Coded, Ids, pair_rows
 
 if TYPE_CHECKING:
     pass
@@ -119,7 +119,6 @@ def _first_difference(
 # Rows side by side --------------------------------------------------------------------------------
 
 
-NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 GROUP = "groups"  # the parameter that names attributes whose values are compared
 # first words of roles that the page prints elsewhere

@@ -22,7 +22,6 @@ from evalkit.numbers import exact
 from evalkit.parameters.kinds import written
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import (
-    NONE,
     Aligned,
     ColumnLayout,
     PredictionTable,
@@ -48,7 +47,7 @@ from evalkit.reading.matching.samples import (
 from evalkit.reading.tables import columns as column_roles, parts, rules
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
-from evalkit.reading.tables.table import Coded
+from evalkit.reading.tables.table import NONE, Coded
 
 ID = Role.declared("id")
 SYSTEM = Role.declared("system")

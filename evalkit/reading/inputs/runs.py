@@ -30,6 +30,7 @@ from evalkit.reading.inputs.rows import (
 from evalkit.reading.tables import columns as column_roles, ids, trec
 from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.table import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,6 @@ NO_ROWS = ListAccount(0, 0, 0, 0, 0, 0, 0)
 TOP = 10  # rows of a list whose items are compared with those that are judged
 SAMPLED = 500  # queries whose items are compared first
 EARLY = 5  # a query in the first fifth of its list stands early
-NONE = "(none)"  # the attribute of a query that has none
 
 
 @dataclass(frozen=True, eq=False)

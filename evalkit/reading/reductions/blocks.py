@@ -22,6 +22,7 @@ from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segmen
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
+from evalkit.reading.tables.table import NONE
 
 Summary = TypeVar("Summary")
 HEAD = 2**14  # rows that tell about where numbers lie
@@ -180,7 +181,7 @@ class Blocks:
         systems are joined.
         """
         literal = self.engine.dialect.literal
-        condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(aligned.NONE)}"
+        condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(NONE)}"
         system = None
         if id is not None:
             condition += f" AND id = {literal(id)}"
@@ -431,7 +432,7 @@ def cell(engine: Engine, role: str) -> str:
     quoted = engine.dialect.quote(role)
     if not role.startswith(ATTRIBUTE):
         return quoted
-    return f"COALESCE({quoted}, {engine.dialect.literal(aligned.NONE)})"
+    return f"COALESCE({quoted}, {engine.dialect.literal(NONE)})"
 
 
 def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
@@ -537,14 +538,14 @@ class DistinctTexts:
     @property
     def empty(self) -> int:
         """The number of rows without a text."""
-        return int(self.rows[self.values == aligned.NONE].sum())
+        return int(self.rows[self.values == NONE].sum())
 
 
 def distinct(engine: Engine, query: Query, column: str, max_texts: int) -> DistinctTexts:
     """The distinct texts of a column of a query's result; if there are more than `max_texts`, so
     many and one more of them.
     """
-    empty = f"{column} = {engine.dialect.literal(aligned.NONE)}"
+    empty = f"{column} = {engine.dialect.literal(NONE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {max_texts + 1}"
     table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))
     values = np.array(table["value"].to_pylist(), dtype=object).astype(str)

@@ -32,6 +32,7 @@ from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import columns_by_type
+from evalkit.reading.tables.table import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -294,7 +295,7 @@ def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> 
 
 def _refuse_empty_units(data: Runs, unit: str) -> None:
     """Raise InputError for queries without a unit, which would be one cluster."""
-    lacking = np.flatnonzero(data.attributes[unit] == runs.NONE)
+    lacking = np.flatnonzero(data.attributes[unit] == NONE)
     if len(lacking):
         query = data.query[lacking[0]]
         raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))

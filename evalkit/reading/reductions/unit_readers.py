@@ -38,6 +38,7 @@ from evalkit.reading.tables import columns as column_roles, rules, table as tabl
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, row_suffix
+from evalkit.reading.tables.table import NONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading)
     rows = predictions.total(ScoredRows(has_ids)).concatenated([ID], reading.max_listed)
     predictions.check(len(rows), None if has_ids else 0)
     if unit:
-        without_unit = rows.filter(pc.equal(rows[CLUSTER], aligned.NONE))
+        without_unit = rows.filter(pc.equal(rows[CLUSTER], NONE))
         if len(without_unit):
             first = pc.min(without_unit[ID]).as_py() if has_ids else None
             raise predictions.no_unit(unit, len(without_unit), first)

@@ -20,12 +20,13 @@ from evalkit.findings import kinds
 from evalkit.limits import Reading
 from evalkit.metrics.draws import Draws
 from evalkit.metrics.rows import Sums
-from evalkit.reading.inputs import aligned, lists, outcomes, unit_roles
+from evalkit.reading.inputs import lists, outcomes, unit_roles
 from evalkit.reading.inputs.unit_columns import UnitColumn
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitRoles
 from evalkit.reading.tables import columns as column_roles, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.table import NONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -320,7 +321,7 @@ class UnitPivot:
         import pyarrow as pa
 
         keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
-        texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
+        texts = {f"t{i}": block[f"t{i}"].fill_null(NONE) for i in range(self.texts)}
         if not self.grouped:
             # −0.0 becomes 0.0
             values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}

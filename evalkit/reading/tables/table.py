@@ -426,6 +426,7 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
 
 
 MOST = 12  # slices of a column
+NONE = "(none)"  # the value of an attribute that is empty
 MOST_DECIMALS = 16  # of the bounds of quartiles
 BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
@@ -495,16 +496,23 @@ class Groups:
 
 def groups(names: np.ndarray, rows: Ints, max_groups: int = MOST) -> Groups:
     """The groups of `slices`, from the distinct values in order and the number of units of each.
+    Beside quartiles of numbers, empty values (`NONE`) have a group of their own.
 
     >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
     ['2', '10']
     """
-    numbers = _numbers(names)
+    is_empty = names == NONE
+    numbers = _numbers(names[~is_empty])
     if len(names) > max_groups:
         if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
             return _frequent(names, rows, max_groups)
-        return _quarters(numbers, rows)
-    if numbers is None:
+        quarters = _quarters(numbers, rows[~is_empty])
+        if not is_empty.any():
+            return quarters
+        number_of_value = np.full(len(names), len(quarters.labels), dtype=np.int64)
+        number_of_value[~is_empty] = quarters.number_of_value
+        return Groups([*quarters.labels, NONE], number_of_value)
+    if numbers is None or is_empty.any():
         order = natural(names)
         labels = [str(names[i]) for i in order]
     else:
@@ -561,7 +569,11 @@ def _plain(labels: list[str]) -> list[str]:
 
 
 def _numbers(names: np.ndarray) -> Floats | None:
-    """Texts as numbers; None if one is no finite number."""
+    """Texts as numbers; None if one is no finite number, or is written as numbers of tables are
+    not, with an underscore or with other digits than 0 to 9.
+    """
+    if any("_" in name or not name.isascii() for name in names):
+        return None
     try:
         numbers = np.array([float(name) for name in names])
     except ValueError:
@@ -577,8 +589,9 @@ def _quarters(values: Floats, rows: Ints) -> Groups:
     edges = np.unique(quartiles)
     interval = _interval_of(values, edges)
     bounds = _short_bounds(values, edges)
-    labels = [f"({low:.15g}, {high:.15g}]" for low, high in itertools.pairwise(bounds)]
-    labels[0] = f"[{bounds[0]:.15g}, {bounds[1]:.15g}]"  # the least number is in the first group
+    texts = [_shortest_text(bound) for bound in bounds]
+    labels = [f"({low}, {high}]" for low, high in itertools.pairwise(texts)]
+    labels[0] = f"[{texts[0]}, {texts[1]}]"  # the least number is in the first group
     filled, group_of_value = np.unique(interval, return_inverse=True)
     return Groups([labels[i] for i in filled], group_of_value)
 
@@ -596,6 +609,8 @@ def _short_bounds(values: Floats, edges: Floats) -> Floats:
     """
     interval = _interval_of(values, edges)
     narrowest = float(np.diff(edges).min())
+    if not np.isfinite(narrowest):  # beyond the largest double
+        return edges
     fewest = max(1 - math.floor(math.log10(narrowest)), 0)
     for decimals in range(fewest, MOST_DECIMALS):
         bounds = np.array([_round_up(edge, decimals) for edge in edges])
@@ -603,6 +618,17 @@ def _short_bounds(values: Floats, edges: Floats) -> Floats:
         if np.array_equal(_interval_of(values, bounds), interval):
             return bounds
     return edges
+
+
+def _shortest_text(number: float) -> str:
+    """A number in 15 digits if it is the same number, else in all that it has, so that different
+    numbers have different texts.
+
+    >>> _shortest_text(0.1 + 0.2), _shortest_text(0.67)
+    ('0.30000000000000004', '0.67')
+    """
+    text = f"{number:.15g}"
+    return text if float(text) == number else repr(float(number))
 
 
 def _round_up(value: float, decimals: int) -> float:
