@@ -326,3 +326,24 @@ def test_a_rule_in_a_policy_takes_its_level(tmp_path: Path) -> None:
     (statement,) = credit(gate=str(path)).gate.statements.to_dict("records")
     assert statement["rule_low"] > statement["low"]
     assert statement["result"] == "pass"
+
+
+def test_the_rest_of_weighted_rows_is_their_weighted_mean() -> None:
+    """Group a has 100 rows of weight 0.001, of which half are right; of b and c all are right but
+    one in ten.
+    """
+    label = np.ones(300, int)
+    label[::3] = 0
+    wrong = np.concatenate([np.arange(100) % 2 == 0, np.arange(200) % 10 == 0])
+    score = np.where(wrong, 1 - label, label)
+    weight = np.repeat([0.001, 1.0, 1.0], 100)
+    study = ek.classification(
+        y_true=label,
+        y_score=score,
+        sample_weight=weight,
+        segments={"group": np.repeat(["a", "b", "c"], 100)},
+        metrics="accuracy",
+    )
+    rest = study.slices_against_rest.set_index("slice").loc["c", "rest"]
+    others = np.arange(300) < 200
+    assert rest == pytest.approx(np.average(~wrong[others], weights=weight[others]))

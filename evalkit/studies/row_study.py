@@ -264,6 +264,14 @@ class RowStudy(Shown, Study):
         # a slice without rows that all systems predict has no sums
         return [slice_ for slice_ in slices if slice_.member in self.measured.groups]
 
+    def weight_of_slice(self, slice_: Slice, units: float) -> float:
+        """How much a slice counts in the mean of several slices: the weight of its rows, if they
+        are weighted and in memory; else as many as its units.
+        """
+        if self.data is None or self.data.weight is None:
+            return units
+        return float(self.data.weight[slice_.member].sum())
+
     def sliced(self, slice_: Slice, p: Any) -> "RowStudy":
         """The study of a slice: the report made again of the rows of the slice alone. p: the
         parameters of that report, with the whole input as `preds`.

@@ -814,6 +814,10 @@ class Study(ABC):
                 row |= with_limits({"difference": comparison.difference})
                 yield row | {"p": comparison.p_value}
 
+    def weight_of_slice(self, slice_: Slice, units: float) -> float:
+        """How much a slice counts in the mean of several slices: as many as its units."""
+        return units
+
     def slices_obstacle(self, column: str) -> str:
         """Why the slices of a column cannot be compared with each other; "" if they can."""
         return winners.obstacle(self, column)

@@ -120,12 +120,19 @@ def against_rest(study: Study) -> Iterator[Row]:
         if len(rows) < 2:
             continue
         values = rows["value"].to_numpy(float)
-        weights = rows["n"].to_numpy(float)
+        units = rows["n"].to_numpy(float)
+        slice_by_label = {s.label: s for s in study.slices if s.column == family.column}
+        weights = np.array(
+            [
+                study.weight_of_slice(slice_by_label[label], n)
+                for label, n in zip(rows["slice"], units, strict=True)
+            ]
+        )
         # The errors come from the width of intervals. Wilson's interval of a share of one half is
         # narrower than normal limits by this factor; all metrics get it, which matters for few rows
         # only.
         square_quantile = normal_quantile(level) ** 2
-        wilson_factor = np.sqrt(1 + square_quantile / weights)
+        wilson_factor = np.sqrt(1 + square_quantile / units)
         errors = family.errors(level) * wilson_factor
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         half_width = normal_quantile(level) * compared.error
