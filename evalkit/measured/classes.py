@@ -139,6 +139,10 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         with_scores = {key.group for key in self.summary.scores}
         return with_cells | with_scores | set(self.summary.moments)
 
+    def weight_of_group(self, group: int) -> float:
+        """The total weight of the rows of a group."""
+        return self.summary.weights[group]
+
     @property
     def problems(self) -> range:
         """The numbers of the classes or labels; 0 alone if there are two classes."""

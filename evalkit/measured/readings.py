@@ -248,14 +248,15 @@ class FirstSummary(Bundle, Generic[SpecificSums]):
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
     of each system and class or label. specific: the sums that only one kind of table has: of two
-    classes (`BinarySums`), of several (`ClassSums`) or of labels (`LabelSums`). rows: the number of
-    rows. ids: counts ids that occur again.
+    classes (`BinarySums`), of several (`ClassSums`) or of labels (`LabelSums`). weights: the total
+    weight of the rows, by group. rows: the number of rows. ids: counts ids that occur again.
     """
 
     cells: dict[CellsKey, CellCounts]
     moments: dict[int, Moments | UnitSums]
     scores: dict[ScoresKey, Tally]
     specific: SpecificSums
+    weights: dict[int, float]
     rows: int
     ids: KeyRepeats
 
@@ -323,7 +324,9 @@ class FirstReading(ABC, Generic[SpecificSums]):
         cells = {}
         moments = {}
         scores = dict[ScoresKey, Tally]()
+        total_weights = {}
         for group, rows in problem_rows.groups():
+            total_weights[group] = float(rows.weights.sum())
             has_all_rows = group == ALL_ROWS_GROUP
             weight = self.counting.weights(rows)  # whole numbers; None for unweighted rows
             for name, actual, predicted in self.decisions(rows, group):
@@ -340,6 +343,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
             moments=moments,
             scores=scores,
             specific=self.specific_sums(problem_rows, self.counting.weights(problem_rows)),
+            weights=total_weights,
             rows=len(block),
             ids=KeyRepeats.from_keys(id_hashes, self.max_ids),
         )

@@ -396,6 +396,12 @@ class SummedForecasts:
         """The numbers of the groups of rows: `ALL_ROWS_GROUP` and those of slices."""
         return self.summary.terms.moments.keys()
 
+    def weight_of_group(self, group: int) -> float:
+        """The total weight of the rows of a group."""
+        moments = self.summary.terms.moments[group].moments
+        mean_of_units = moments.mean[0]  # the first column is the weight
+        return float(mean_of_units * moments.n)
+
     @property
     def in_memory(self) -> bool:
         """True if every unit is in memory."""

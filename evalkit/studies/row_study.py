@@ -266,11 +266,13 @@ class RowStudy(Shown, Study):
 
     def weight_of_slice(self, slice_: Slice, units: float) -> float:
         """How much a slice counts in the mean of several slices: the weight of its rows, if they
-        are weighted and in memory; else as many as its units.
+        are weighted; else as many as its units.
         """
-        if self.data is None or self.data.weight is None:
+        if not self.weighted:
             return units
-        return float(self.data.weight[slice_.member].sum())
+        if self.data is not None and self.data.weight is not None:
+            return float(self.data.weight[slice_.member].sum())
+        return float(self.measured.weight_of_group(slice_.member))
 
     def sliced(self, slice_: Slice, p: Any) -> "RowStudy":
         """The study of a slice: the report made again of the rows of the slice alone. p: the
