@@ -77,6 +77,20 @@ def conditionals_inside(module: Module) -> Iterator[ast.AST]:
             yield node
 
 
+def conditional_arguments(module: Module) -> Iterator[ast.AST]:
+    """`a if condition else b` inside another expression, unless it is the element of a
+    comprehension, which stands alone there.
+    """
+    for node in conditionals_inside(module):
+        around = module.parents.get(node)
+        is_element = isinstance(around, COMPREHENSIONS) and node in (
+            getattr(around, "elt", None),
+            getattr(around, "value", None),
+        )
+        if not is_element:
+            yield node
+
+
 def nested_comprehensions(module: Module) -> Iterator[ast.AST]:
     """Comprehensions with two loops, or inside another comprehension."""
     for node in ast.walk(module.tree):
@@ -247,6 +261,11 @@ RULES = [
         "an assignment to several names computes something",
         tuple_work,
         "write a statement for each name",
+    ),
+    Rule(
+        "a conditional stands inside another expression",
+        conditional_arguments,
+        "give its value a name in a statement before, or write `if`",
     ),
 ]
 

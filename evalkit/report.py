@@ -348,7 +348,8 @@ def replaced(folder: Path, name: str, run: Run) -> str | None:
         return None
     names = []
     for source in old_inputs or []:
-        names.append(str(source.get("name") if isinstance(source, dict) else source))
+        source_name = source.get("name") if isinstance(source, dict) else source
+        names.append(str(source_name))
     return ", ".join(names) or "other inputs"
 
 

@@ -231,7 +231,8 @@ def _contents(files: list[str]) -> list[str]:
         columns = []
         for name in source.columns:
             kind = source.stored_types.get(name, "").removeprefix("large_")
-            columns.append(f"{name} ({kind})" if kind else name)
+            described = f"{name} ({kind})" if kind else name
+            columns.append(described)
         lines.append(f"{source.name}: {size}; columns {', '.join(columns)}")
     if not inspection.small(all_sources):
         lines.append(

@@ -342,13 +342,14 @@ def job(
     refuse_folder(options.folder, path)
     # a notebook of one's own may show what only a kernel shows
     has_own_cells = report_of(path) is None or any(map(_is_notebook, sections))
+    bundled = "" if has_own_cells else path.stem
     return ReportJob(
         notebook,
         values,
         options.folder,
         file_name,
         origin=file.origin,
-        bundled="" if has_own_cells else path.stem,
+        bundled=bundled,
         if_changed=getattr(options, "if_changed", False),
     )
 
@@ -385,7 +386,8 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
     for name, value in options.parameters:
         if name == "preds":
             listed = paths(name, value)
-            files += listed if isinstance(listed, list) else [value]
+            named_files = listed if isinstance(listed, list) else [value]
+            files += named_files
     if not files:
         raise Refused("name a report, such as classification, or a file: -p preds FILE")
     further = {name: value for name, value in options.parameters if name != "preds"}
@@ -445,13 +447,14 @@ def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
             return _with_gate(Outcome(DONE, page, (note,), stored))
     units = desk / UNITS
     units.unlink(missing_ok=True)  # what a run that failed has left
+    name_on_bar = job.name if bar else ""
     run = running.execute(
         job.notebook,
         job.parameters,
         origin=job.origin,
         units=units,
         in_process=bool(job.bundled),
-        bar=job.name if bar else "",
+        bar=name_on_bar,
     )
     return finish(run, job.folder, job.name)
 

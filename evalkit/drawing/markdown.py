@@ -29,7 +29,8 @@ def markdown(table: Table) -> str:
     columns = list(zip(*table.rows, strict=True))
     for column in columns[1:]:
         has_words_alone = all(cell.kind == "text" or not cell.text for cell in column)
-        alignments.append(LEFT if has_words_alone else RIGHT)
+        alignment = LEFT if has_words_alone else RIGHT
+        alignments.append(alignment)
     head, *rows = [_row(map(escape_markdown, line)) for line in table.lines]
     lines = [f"**{escape_markdown(table.caption)}**", "", head, _row(alignments)]
     lines += rows

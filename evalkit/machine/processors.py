@@ -49,7 +49,8 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
     since_2_4, before_2_4 = SORTS
     major, minor = version("numpy").split(".")[:2]
     is_before_2_4 = (int(major), int(minor)) < (2, 4)
-    return {SWITCH: before_2_4 if is_before_2_4 else since_2_4}
+    quicker_sort = before_2_4 if is_before_2_4 else since_2_4
+    return {SWITCH: quicker_sort}
 
 
 def dispatched() -> list[str]:

@@ -525,9 +525,10 @@ def class_rows(block: Block, system: int) -> Rows:
     """
     scores = block.predictions[system]  # (classes, rows)
     has_scores = len(scores) > 0
+    scores_of_rows = scores.T if has_scores else None
     return Rows(
         actual=block.system_columns[ACTUAL_CLASS],
-        score=scores.T if has_scores else None,
+        score=scores_of_rows,
         decision=block.system_columns[PREDICTED_CLASS][system],
         classes=len(block.truth),
         columns=block.shared_columns,

@@ -111,11 +111,12 @@ class Block:
             for role, values in self.system_columns.items()
             if predictive.is_role(role)
         }
+        unit = self.key if self.clustered else None
         return Rows(
             self.truth,
             predictions,
             weight=self.weight,
-            unit=self.key if self.clustered else None,
+            unit=unit,
             columns=self.shared_columns,
             predictive=predictive.of_roles(distribution_columns, predictions),
         )

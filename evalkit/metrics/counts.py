@@ -461,7 +461,8 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
     or above it. backwards: the lowest thresholds first; within a run the highest stays first.
     """
     starts = range(0, len(c.threshold), STEP)
-    for start in reversed(starts) if backwards else starts:
+    ordered_starts = reversed(starts) if backwards else starts
+    for start in ordered_starts:
         tp = c.tp[start : start + STEP]
         fp = c.fp[start : start + STEP]
         positives_at_score = _differences(tp, total_before(c.tp, start))

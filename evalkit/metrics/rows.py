@@ -52,6 +52,7 @@ class Rows:
 
     def take(self, member: Bools | Ints | slice) -> "Rows":
         """The rows that a mask, indices or a slice selects."""
+        distributions = None if self.predictive is None else self.predictive.take(member)
         return replace(
             self,
             actual=self.actual[member],
@@ -61,7 +62,7 @@ class Rows:
             decision=_select(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
             redraw=None,  # the function draws from all rows, not from the selected ones
-            predictive=None if self.predictive is None else self.predictive.take(member),
+            predictive=distributions,
             steps_ahead=_select(self.steps_ahead, member),
         )
 

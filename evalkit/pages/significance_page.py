@@ -755,6 +755,7 @@ def results(study: Significance) -> report.Results:
     fields: dict[str, object] = {"differences": NO_DIFFERENCES}
     if len(study.headline):
         ranks = paired.mean_ranks(study)
+        ranks_by_name = None if ranks is None else ranks._asdict()
         fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
             **as_json.records(
@@ -763,7 +764,7 @@ def results(study: Significance) -> report.Results:
                 tiers=rank_tiers(study),
                 needed=paired.needed(study),
             ),
-            "ranks": None if ranks is None else ranks._asdict(),
+            "ranks": ranks_by_name,
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
             "p_curve": study.p_curve().to_dict("list"),

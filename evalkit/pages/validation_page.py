@@ -817,7 +817,8 @@ def interval_plot(study: Validation) -> figures.Figure:
     colours = []
     for row in study.intervals.to_dict("records"):
         is_valid = _is_valid(study, row)
-        colours.append(plots.COLOURS[0] if is_valid else plots.GREY)
+        colour = plots.COLOURS[0] if is_valid else plots.GREY
+        colours.append(colour)
     frame["colour"] = colours
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))

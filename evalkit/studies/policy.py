@@ -268,12 +268,13 @@ class Statement:
             why = f"only its {percent(e.level)} interval is known"
         if not why:
             result = self.result(deciding)
+        slice_label = "" if self.slice is None else self.slice.label
         return {
             "metric": self.chosen.label,
             "system": self.system,
             "against": self.second,
             "segment": self._column,
-            "slice": "" if self.slice is None else self.slice.label,
+            "slice": slice_label,
             "value": e.value,
             "low": printed.difference.low,
             "high": printed.difference.high,
@@ -672,7 +673,8 @@ def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -
         return ReportResult(PASS, "")
     if isinstance(claim, NoWorseSlice):
         worse = _worse_slices(claim, studies)
-        return ReportResult(FAIL if worse else PASS, ", ".join(worse))
+        word = FAIL if worse else PASS
+        return ReportResult(word, ", ".join(worse))
     return ReportResult(studies[0].word, "")
 
 

@@ -119,7 +119,8 @@ def needed(parts: Sequence[InputPart], budget: Budget) -> Iterator[Engine | None
         return
     with opened(budget, parts) as engine:
         is_large = isinstance(engine, Spark) or rows_of(engine, parts) > max_rows
-        yield engine if is_large else None
+        needed_engine = engine if is_large else None
+        yield needed_engine
 
 
 def rows_of(engine: Engine, parts: Sequence[InputPart]) -> int:
@@ -356,7 +357,8 @@ class Spark(Engine):
         with self._result_of(query) as rows:
             summed = self._worked(rows, query.group_column, summarise, added)
             fold = _sent(spark_worker.folded, added)
-            for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
+            steps = (1,) if 0 < query.rows < LONG else (FOLDS, 1)
+            for folds in steps:
                 summed = summed.repartition(folds, "of").mapInArrow(fold, spark_worker.CELLS)
             batches = summed.toArrow().to_batches()
         results = list(map(_read, spark_worker.contents(batches)))

@@ -48,7 +48,8 @@ def packed() -> bytes:
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
-        name = ".".join(parts[:-1] if is_package else parts)
+        parts_of_name = parts[:-1] if is_package else parts
+        name = ".".join(parts_of_name)
         sources[name] = (is_package, path.read_text(encoding="utf-8"))
     return zlib.compress(pickle.dumps(sources))
 
@@ -77,7 +78,8 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
     def get_filename(self, fullname: str) -> str:
         """The path that the module would have."""
-        return fullname.replace(".", "/") + ("/__init__.py" if self.is_package(fullname) else ".py")
+        ending = "/__init__.py" if self.is_package(fullname) else ".py"
+        return fullname.replace(".", "/") + ending
 
     def get_data(self, path: str) -> bytes:
         """The text that the file at this path would have."""

@@ -897,7 +897,8 @@ def requested_systems(
 
 def empty_unit(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit, which would otherwise count as one unit."""
-    where = f"{rows:,} {'rows' if rows > 1 else 'row'}"
+    noun = "rows" if rows > 1 else "row"
+    where = f"{rows:,} {noun}"
     return InputError(
         f"{place}: {unit} must not be empty where it is the unit, got nothing ({where})"
     )

@@ -576,14 +576,17 @@ def table(parts: Sequence[InputPart], p: reports.ValidationParameters) -> Exampl
     exclusions: tuple[Exclusion, ...] = ()
     if ignored := tuple(columns.ignored):
         exclusions = (Exclusion(kinds.UNUSED_COLUMNS, len(ignored), ignored),)
+    candidates = features if columns.selected else None
+    used_features = features[columns.selected] if columns.selected else features
+    ids = Ids(tables.one_array(rows.chunks("id"))) if "id" in text else None
     examples = _examples(
         rows,
         text,
         _target(text["label"], columns.roles["label"], p.task, rows.locate),
         columns.roles,
-        id=Ids(tables.one_array(rows.chunks("id"))) if "id" in text else None,
-        features=features[columns.selected] if columns.selected else features,
-        candidates=features if columns.selected else None,
+        id=ids,
+        features=used_features,
+        candidates=candidates,
         exclusions=exclusions,
         read=len(rows),
     )

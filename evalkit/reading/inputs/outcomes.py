@@ -329,7 +329,8 @@ class OutcomeTable(PredictionTable):
     def _class_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
-        roles = self.mappings[part].resolve(["label"] if scores else ["label", "predicted"])
+        needed = ["label"] if scores else ["label", "predicted"]
+        roles = self.mappings[part].resolve(needed)
         columns = aligned.shared_columns(
             (ID, SYSTEM, LABEL, WEIGHT), roles, self.attributes, self.metric_columns
         )
@@ -937,7 +938,8 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
     """
     for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
         is_mark = values == mark
-        count = int(np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum())
+        marked_rows = np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum()
+        count = int(marked_rows)
         unmarked = values[~is_mark & ~np.isnan(values)]
         if count < 2 or not unmarked.size:
             continue

@@ -145,7 +145,8 @@ class ListRows:
             if is_rank:  # the lowest rank is the best one
                 score = -columns[role]
             name = piece.system_name if system is None else system  # None: not a wide table
-            self.system.append(OnlySystem(name, rows) if systems is None else systems)
+            system_of_row = OnlySystem(name, rows) if systems is None else systems
+            self.system.append(system_of_row)
             self.query.append(columns["query"])
             self.item.append(columns.get("item"))
             self.score.append(score)
@@ -379,7 +380,8 @@ class RankingInput:
         proposal = self._proposal(part, mapping)
         if proposal is None:
             scores = _score_columns(part, mapping.columns, self.options.systems)
-            by_role = self._resolve(part, mapping, [] if scores else [ORDER])
+            needed = [] if scores else [ORDER]
+            by_role = self._resolve(part, mapping, needed)
         else:
             # system -> role -> column; the key None has the columns of a long table
             predictions = proposal.predictions

@@ -132,10 +132,12 @@ def _values(rows: Aligned, columns: TimeColumns) -> _Values | Unordered:
     late = 0 if cutoff is None else int(np.count_nonzero(cutoff.values > time.values))
     if late:
         return Unordered("late", columns.cutoff, late)
+    cutoff_values = None if cutoff is None else cutoff.values
+    horizon_values = None if horizon is None else horizon.values
     return _Values(
         time,
-        horizon=None if horizon is None else horizon.values,
-        cutoff=None if cutoff is None else cutoff.values,
+        horizon=horizon_values,
+        cutoff=cutoff_values,
     )
 
 

@@ -446,7 +446,8 @@ class UnitRoles:
         if self.ids:
             columns["unit"] = " and ".join(column.name for column in self.ids)
         if self.cluster:
-            columns["cluster" if self.ids else "unit"] = self.cluster.name
+            role = "cluster" if self.ids else "unit"
+            columns[role] = self.cluster.name
         values = ", ".join(column.name for column in self.values)
         if self.system is None:
             return {**columns, "systems": values}

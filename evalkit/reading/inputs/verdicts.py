@@ -147,9 +147,10 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
     of_verdicts = (*layout.verdicts, *layout.models)
     columns_beside = {name: cells[name] for name in part.columns if name not in of_verdicts}
     table = pa.table({**columns_beside, systems[0]: wins, systems[1]: 1 - wins})
+    path = Path(part.name) if part.unnamed else part.path
     return WinShares(
         name=part.name,
-        path=Path(part.name) if part.unnamed else part.path,
+        path=path,
         columns=tuple(table.column_names),
         table=table,
         original=part,

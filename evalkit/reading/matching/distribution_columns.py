@@ -340,7 +340,8 @@ def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterat
         quantile = None
         if level is not None:
             tail = (1 - level) / 2
-            quantile = round(tail if is_low else 1 - tail, EXACT)
+            unrounded = tail if is_low else 1 - tail
+            quantile = round(unrounded, EXACT)
         elif mark.number in quantile_levels:
             stated = quantile_levels[mark.number]
             is_outer = stated < 0.5 if is_low else stated > 0.5
@@ -390,10 +391,12 @@ def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
         roles = [role for role in (MEAN, DEVIATION) if role in possible]
     owner = columns[-1].owner
     points = [possible[role][0] for role in (MEAN, MEDIAN) if role in possible]
+    point = points[0] if roles and points else ""
+    system = owner if comparable(owner) == key else key
     return DistributionColumns(
-        system=owner if comparable(owner) == key else key,
+        system=system,
         roles={role: possible[role][0] for role in roles},
-        point=points[0] if roles and points else "",
+        point=point,
         rivals={role: possible[role] for role in roles if len(possible[role]) > 1},
     )
 

@@ -357,9 +357,10 @@ class QuantileRows:
         if "id" not in chosen:
             columns["id"] = self._ids()
         table = pa.table(columns)
+        path = Path(self.part.name) if self.part.unnamed else self.part.path
         return ForecastFrame(
             name=self.part.name,
-            path=Path(self.part.name) if self.part.unnamed else self.part.path,
+            path=path,
             columns=tuple(table.column_names),
             table=table,
             original=self.part,

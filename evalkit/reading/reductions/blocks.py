@@ -187,7 +187,8 @@ class Blocks:
             condition += f" AND id = {literal(id)}"
             system = self.systems[0]
         empty = self.where(condition, "1", 1, system)
-        return aligned.empty_unit(empty[0].place if empty else self.name, unit, rows)
+        place = empty[0].place if empty else self.name
+        return aligned.empty_unit(place, unit, rows)
 
     def coded(self, role: str, number_of_text: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. number_of_text: text -> its number."""
@@ -267,7 +268,8 @@ class Blocks:
         id = self.id_having("count(*) > 1")
         if id is not None:
             second = self._having(id, "1")[1]
-            raise aligned.repeated_id(second.place, id, None if self.wide else self.systems[0])
+            system = None if self.wide else self.systems[0]
+            raise aligned.repeated_id(second.place, id, system)
 
     def id_having(self, condition: str) -> str | None:
         """The first id whose rows together meet the condition; None if there is none."""
@@ -363,7 +365,8 @@ class Blocks:
             yield
         except (BrokenRule, InputError) as error:
             self._refuse_first()
-            raise (self.refuse() if isinstance(error, BrokenRule) else error) from None
+            refusal = self.refuse() if isinstance(error, BrokenRule) else error
+            raise refusal from None
         for piece in self.pieces:
             if piece.chosen.source:
                 piece.part.check(piece.chosen)

@@ -153,12 +153,16 @@ class Schema:
         id = None
         if self.id and not self.paired:
             id = of_texts(texts["id"]) if self.unit else key
+        one_or_several_predictions = (
+            used_predictions[0]
+            if len(used_predictions) == 1
+            else np.stack(used_predictions, axis=1)
+        )
+        one_or_several_truths = truth[0] if len(truth) == 1 else np.array(truth)
         return _sorted(
             Block(
-                truth=truth[0] if len(truth) == 1 else np.array(truth),
-                predictions=used_predictions[0]
-                if len(used_predictions) == 1
-                else np.stack(used_predictions, axis=1),
+                truth=one_or_several_truths,
+                predictions=one_or_several_predictions,
                 weight=weight,
                 key=key,
                 id=id,

@@ -123,7 +123,8 @@ class Predictions:
         """The first score of a role outside 0..1, as text. column: as in `outcomes.outside`."""
         score = self.table.engine.dialect.quote(self._key(system, role))
         is_outside = f"({score} < 0 OR {score} > 1)"
-        row = self.table.where(is_outside, score, 1, None if self.table.wide else system)[0]
+        system_of_rows = None if self.table.wide else system
+        row = self.table.where(is_outside, score, 1, system_of_rows)[0]
         return outcomes.outside(system, row.value, row.place, column)
 
     def precision(self, system: str) -> list[rules.Precision]:
@@ -399,4 +400,7 @@ def opened(
     numbers = sum(field.is_number for field in predicted.layouts[0].fields.values())
     reading = of_width(budget.reading, numbers)
     with backends.needed(predicted.parts, replace(budget, reading=reading)) as engine:
-        yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
+        if engine is None:
+            yield None
+        else:
+            yield read(engine, predicted, list(dict.fromkeys(segments)), unit)

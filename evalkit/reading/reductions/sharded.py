@@ -118,8 +118,9 @@ def _shard(table: "pa.Table", role: str, task: Task) -> _Shard:
     table = table.combine_chunks()
     columns = {name: _one_array(table[name]) for name in table.column_names}
     part = columns["part"].to_numpy(zero_copy_only=False)
+    named_systems = columns["system"] if task.says else None
     rows = _Shard(
-        system=[_systems_of(part, columns["system"] if task.says else None, task)],
+        system=[_systems_of(part, named_systems, task)],
         query=[columns["query"]],
         item=[columns["item"]],
         score=[columns["score"].to_numpy(zero_copy_only=False)],
@@ -371,10 +372,11 @@ def _profile(engine: base.Engine, part: _SelectedPart) -> _Profile:
         cells.append(f"{system} AS system")
         grouping = f"GROUP BY {system}"
     groups = base.checked(engine, part.chosen, part.piece.fields, cells, grouping)
+    systems = {group["system"] for group in groups} if part.says else set()
     return _Profile(
         rows=sum(group["n"] for group in groups),
         top=max(0.0, *(group.get("top") or 0.0 for group in groups)),
-        systems={group["system"] for group in groups} if part.says else set(),
+        systems=systems,
     )
 
 

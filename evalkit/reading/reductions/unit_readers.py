@@ -106,7 +106,8 @@ def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading)
     has_ids = predictions.schema.id is not None
     refuse_too_many(predictions.name, predictions.rows // systems, systems + 1, reading.max_values)
     rows = predictions.total(ScoredRows(has_ids)).concatenated([ID], reading.max_listed)
-    predictions.check(len(rows), None if has_ids else 0)
+    repeated_ids = None if has_ids else 0
+    predictions.check(len(rows), repeated_ids)
     if unit:
         without_unit = rows.filter(pc.equal(rows[CLUSTER], NONE))
         if len(without_unit):
@@ -307,12 +308,13 @@ def read_report(parts: Sequence[InputPart]) -> UnitValues:
     # of the first system the differences, of the second zeros: their difference is what is known
     terms = [Sums(differences.to_numpy()), Sums(np.zeros(count))]
     values = dict(zip(estimates, terms, strict=True))
+    repeated = estimates if MID_P in row.get("method", "") else ()
     return replace(
         UnitValues(differences.index.to_numpy(object), row["unit"], values),
         columns={"differences": f"{row['first']} − {row['second']}"},
         sources=(part.fingerprint(count),),
         known=estimates,
-        repeated=estimates if MID_P in row.get("method", "") else (),
+        repeated=repeated,
         directions=_directions(report),
     )
 

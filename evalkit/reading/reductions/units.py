@@ -534,7 +534,8 @@ def _blocks(roles: UnitRoles, keys: Sequence[Key], limit: int) -> UnitBlocks:
         refuse_too_many(table.name, units, pivot.width, limit)
     texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(roles.groups_read)}
     numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
-    query = table.query(texts, numbers, ID if pivot.grouped else None)
+    grouped_by = ID if pivot.grouped else None
+    query = table.query(texts, numbers, grouped_by)
     blocks: UnitBlocks = table.engine.total(query, pivot)
     return blocks
 

@@ -14,7 +14,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, filterfalse, groupby
@@ -74,7 +74,8 @@ class TextFile(File):
         first = start(self.path)
         if not first:
             return 0
-        size = self.stamp[0] * (PACKING if self._packed else 1)
+        packing = PACKING if self._packed else 1
+        size = self.stamp[0] * packing
         return int(size / len(first) * max(first.count(b"\n"), 1))
 
     @property
@@ -649,7 +650,8 @@ def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
             return logs_in_file
         if document := documents.opened(path, printed_path(path)):
             return [document]
-        return [opener(path, header) if opener else _by_content(path, header)]
+        table = opener(path, header) if opener else _by_content(path, header)
+        return [table]
     except OSError as error:
         raise InputError(f"{printed_path(path)}: cannot be read, {error}") from None
 
@@ -665,8 +667,8 @@ def _no_file(path: Path) -> None:
     """
     try:
         status = path.stat()
-        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
-            pass
+        if stat.S_ISREG(status.st_mode):
+            path.open("rb").close()  # raises OSError if the file may not be read
     except OSError as error:
         raise InputError(f"{printed_path(path)}: cannot be read: {error.strerror}") from None
     for is_special, kind in SPECIAL.items():

@@ -540,7 +540,8 @@ class Classes:
         if all(np.ndim(values) != 2 for values in predictions):
             return cls((), None, labels=False)
         column = _column(role, label)
-        distinct = np.unique(np.asarray(column.drop_null() if column.null_count else label))
+        cells = column.drop_null() if column.null_count else label
+        distinct = np.unique(np.asarray(cells))
         return cls([str(name) for name in distinct], arrays.positive, labels=False)
 
     def columns(self, arrays: Mapping[str, ArrayLike]) -> dict[str, object]:
@@ -586,7 +587,8 @@ class Classes:
                 f"name several systems by a dict"
             )
         positive = classes[1] if self.positive is None else canonical_label(self.positive)
-        return columns.index(positive if positive in columns else classes[1])
+        column = positive if positive in columns else classes[1]
+        return columns.index(column)
 
 
 def _table_of_arrays(arrays: Arrays) -> "pa.Table":
@@ -598,7 +600,8 @@ def _table_of_arrays(arrays: Arrays) -> "pa.Table":
     by_name = dict(arrays.shared_columns)
     for role, of_systems in arrays.system_columns.items():
         for name, values in of_systems.items():
-            by_name[role if name is None else f"{role}_{name}"] = values
+            column = role if name is None else f"{role}_{name}"
+            by_name[column] = values
     _refuse_other_order(by_name)
     arrays = _converted(arrays, _without_second_axis)
     classes = Classes.from_arrays(arrays)

@@ -103,7 +103,8 @@ class Content:
         for row in self.rows:
             has_error = Answer(row["question"], row["epoch"]) in errored
             is_wrong = has_error and math.isnan(row["value"])
-            rows.append({**row, "value": 0.0} if is_wrong else row)
+            counted_row = {**row, "value": 0.0} if is_wrong else row
+            rows.append(counted_row)
         without_score = {
             what: number - len(errored)
             for what, number in self.left_out.items()
@@ -413,6 +414,7 @@ def _inspect(path: Path) -> Content:
     scores = (header.get("results") or {}).get("scores") or []
     statements = [_stated(score, header) for score in scores]
     status = "" if header.get("status") == "success" else f" (status {header.get('status')})"
+    unscored_samples = unscored if names else 0
     return Content(
         model=header["eval"]["model"],
         task=header["eval"]["task"].rpartition("/")[2],
@@ -421,7 +423,7 @@ def _inspect(path: Path) -> Content:
         best={_name(score): "high" for score in scores if "accuracy" in score["metrics"]},
         left_out={
             f"samples not run{status}": _planned(header) - len(log.samples),
-            UNSCORED: unscored if names else 0,
+            UNSCORED: unscored_samples,
         },
         texts=texts,
         errored=errored,
@@ -449,9 +451,10 @@ def _scores(sample: Record, names: Iterable[str]) -> Iterator[Row]:
         # a scorer may give several values by name
         by_key = value if isinstance(value, dict) else {"": value}
         for key, score in by_key.items():
+            metric = f"{name}/{key}" if key else name
             yield {
                 **answer,
-                "metric": f"{name}/{key}" if key else name,
+                "metric": metric,
                 "value": _score(score, answer["question"]),
             }
 
@@ -480,10 +483,11 @@ def _stated(score: Record, header: Record) -> Stated | None:
         return None
     errors = [metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)]
     reducers = (header["eval"].get("config") or {}).get("epochs_reducer") or ["mean"]
+    error = errors[0] if errors else math.nan
     return Stated(
         _name(score),
         mean=means[0],
-        error=errors[0] if errors else math.nan,
+        error=error,
         questions=score.get("scored_samples") or 0,
         reducer=score.get("reducer") or reducers[0],
     )
@@ -494,7 +498,8 @@ def _name(score: Record) -> str:
     that has several.
     """
     scorer = score.get("scorer") or score["name"]
-    return str(scorer if score["name"] == scorer else f"{scorer}/{score['name']}")
+    full_name = scorer if score["name"] == scorer else f"{scorer}/{score['name']}"
+    return str(full_name)
 
 
 class InspectLog(NamedTuple):
@@ -524,7 +529,8 @@ def _archive(path: Path) -> InspectLog:
         samples: list[Record] = []
         for name in members:
             document = json.loads(_member(archive, name))  # a sample, or a list of summaries
-            samples += document if isinstance(document, list) else [document]
+            entries = document if isinstance(document, list) else [document]
+            samples += entries
         return InspectLog(json.loads(_member(archive, "header.json")), samples)
 
 
@@ -656,10 +662,11 @@ def _stated_by(results: Record, task: str) -> Iterator[Stated]:
         metric, _, answer_filter = name.partition(",")
         if answer_filter and not metric.endswith("_stderr") and isinstance(mean, int | float):
             error = values.get(f"{metric}_stderr,{answer_filter}")
+            known_error = error if isinstance(error, int | float) else math.nan
             yield Stated(
                 _filtered(metric, answer_filter),
                 mean=mean,
-                error=error if isinstance(error, int | float) else math.nan,
+                error=known_error,
                 questions=questions,
                 reducer=aggregations.get(metric, "mean"),
             )
@@ -825,7 +832,8 @@ def _content_of_prompt(system: str, results: Sequence[Record], metrics: Sequence
             values |= result.get("namedScores") or {}
         for name in ("success", *metrics):
             value = values.get(name)
-            rows.append({**answer, "metric": name, "value": math.nan if value is None else value})
+            number = math.nan if value is None else value
+            rows.append({**answer, "metric": name, "value": number})
     return Content(
         model=system,
         task="promptfoo",

@@ -88,7 +88,10 @@ def layout_of(lines: list[list[str]]) -> LineLayout | None:
     """The layout of a file whose name does not tell it: that of its first line, or a run of MS
     MARCO.
     """
-    return layout(lines[0]) or (MARCO if _counts(lines) else None)
+    known_layout = layout(lines[0])
+    if known_layout is None and _counts(lines):
+        return MARCO
+    return known_layout
 
 
 def layout_of_table(lines: list[list[str]]) -> LineLayout | None:
