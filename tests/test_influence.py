@@ -16,11 +16,13 @@ from evalkit.catalogue.lookup import find_metric
 from evalkit.limits import USUAL
 from evalkit.metrics.counts import auc, average_precision, count
 from evalkit.metrics.influence import (
+    CELLS,
     WidestGap,
     auc_influence,
     auc_variance,
     average_precision_bias,
     average_precision_influence,
+    cell_ends,
     threshold_index,
     widest_gap,
 )
@@ -244,3 +246,11 @@ def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(
 def test_a_system_does_not_differ_from_itself_in_variance_explained(name):
     statistic = forecast_statistic(name, 0.5)
     assert inference.compare(statistic, statistic, OPTIONS).p_value == 1.0
+
+
+def test_thresholds_of_positives_alone_are_pooled_by_rank():
+    scores = np.random.default_rng(5).random(5_000)  # more thresholds than cells
+    without_negatives = count(scores, np.ones(5_000))
+    pooled = cell_ends(without_negatives)
+    assert 100 < len(pooled.threshold) <= CELLS
+    assert pooled.tp[-1] == 5_000

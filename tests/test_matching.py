@@ -141,6 +141,12 @@ def test_of_two_labels_the_one_with_higher_scores_is_the_first_that_may_be_posit
     ]
 
 
+def test_each_of_two_labels_of_yes_and_no_is_tried_once():
+    yes_or_no = np.where(LABEL, "yes", "no")
+    ways = ways_of(churned=yes_or_no, returned=yes_or_no[::-1], beta=SCORE)
+    assert [way.choice.columns for way in ways] == [{"label": "churned"}]
+
+
 def test_a_frame_is_refused_with_the_call_that_works():
     with pytest.raises(InputError, match=r": evalkit\.classification\(preds=data\)$"):
         ek.ranking(pd.DataFrame({"churn": LABEL, "churn_score": SCORE}))

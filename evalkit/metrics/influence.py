@@ -335,13 +335,15 @@ class CellsByProgress:
 
     def progress(self, index: Ints | slice) -> Floats:
         """Recall + false positive rate + log(1 + rank) / log(1 + n) at thresholds by index, with n
-        rows, of which `rank` are at or above the threshold. A class without rows makes it NaN.
+        rows, of which `rank` are at or above the threshold. The rate of a class without rows is 0.
         """
         c = self.table
         tp = c.tp[index]
         fp = c.fp[index]
         depth = np.log1p(tp + fp) / np.log1p(c.total)
-        progress: Floats = ratio(tp, c.positives) + ratio(fp, c.negatives) + depth
+        recall = np.nan_to_num(ratio(tp, c.positives))
+        false_positive_rate = np.nan_to_num(ratio(fp, c.negatives))
+        progress: Floats = recall + false_positive_rate + depth
         return progress
 
     @cached_property

@@ -273,7 +273,7 @@ def _misses_of_pair(missed: Missed) -> Pair:
     the second.
     """
     values = {}
-    for name in dict.fromkeys([*missed.pair, *missed.study.order][:CHOICE]):
+    for name in list(dict.fromkeys([*missed.pair, *missed.study.order]))[:CHOICE]:
         values[name] = missed.misses.errors[name][missed.rows]
     places = decimals(chain.from_iterable(values[name] for name in missed.pair))
     return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)

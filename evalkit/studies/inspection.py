@@ -226,14 +226,14 @@ def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> 
             for label in labels:
                 decided = {**choice, "positive": written(label)}
                 further.append(inspected.reading(reading.report, decided))
-    # a reading with a label may be refused for the next open point, so that it is looked at too;
-    # systems and the neutral word are tried without other choices
+    # a reading with a label may be refused for the next open point, so that it is looked at too
     for reading in chain(readings, list(further)):
         if reading.systems:
-            decided = {"systems": written(reading.systems)}
+            decided = {**reading.choice, "systems": written(reading.systems)}
             further.append(inspected.reading(reading.report, decided))
         if reading.neutral:
-            further.append(inspected.reading(reading.report, {"neutral": reading.neutral}))
+            decided = {**reading.choice, "neutral": reading.neutral}
+            further.append(inspected.reading(reading.report, decided))
     return further
 
 

@@ -475,8 +475,9 @@ def label_guesses(table: SampledTable) -> list[ColumnSample]:
     decisions = decided_classes(table)
     if decided := [column for column in columns if is_decided(column, decisions)]:
         return sorted(decided, key=lambda column: agreement(column, decisions[0]), reverse=True)
-    flags = [column for column in columns if column.is_flag and len(column.labels) == 2]
-    texts = [column for column in columns if column.numbers is None and len(column.labels) == 2]
+    of_two_labels = [column for column in columns if len(column.labels) == 2]
+    flags = [column for column in of_two_labels if column.is_flag]
+    texts = [c for c in of_two_labels if c.numbers is None and not c.is_flag]
     if scores := table.named("score"):
         possible = flags or texts
         return sorted(possible, key=lambda label: likelihood_order(label, scores[0]), reverse=True)
