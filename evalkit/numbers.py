@@ -474,13 +474,6 @@ def anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower().replace("^", " hat")).strip("-")
 
 
-def link(text: str, place: str) -> str:
-    """A link to a place on the same page, as HTML."""
-    import html
-
-    return f'<a href="#{place}">{html.escape(text)}</a>'
-
-
 def definition(name: str) -> str:
     """The id of a name's definition."""
     return f"def-{anchor(name)}"

@@ -330,7 +330,9 @@ def test_a_single_group_has_no_gap() -> None:
 
 def test_names_are_escaped_on_the_page() -> None:
     study = ek.classification(table(**{"a <b> c": ["x <i>", "y\x1b[31m"] * 200}), groups="a <b> c")
-    assert "<i>" not in classification_page.group_gaps(study).html
+    html = classification_page.group_gaps(study).html
+    assert "<i>" not in html
+    assert "\x1b" not in html  # HTML allows no control characters
 
 
 def test_a_reference_that_is_not_there_is_refused() -> None:

@@ -946,3 +946,10 @@ def test_a_perfect_kappa_has_a_lower_limit():
     low, high = limits(kappa_of_classes(label, label))
     assert 0.8 < low < 1
     assert high == 1
+
+
+def test_values_that_all_lie_at_the_lowest_rating_have_an_upper_limit_above_it():
+    # as 0 of 60 successes, on the range from 1 to 5 instead of 0 to 1
+    no_success = intervals.wilson(0, 60)
+    e = intervals.mean(np.ones(60), ends=(1, 5))
+    assert (e.low, e.high) == (1, pytest.approx(1 + 4 * no_success.high))

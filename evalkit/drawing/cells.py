@@ -8,15 +8,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalkit.numbers import END, Show, decimals, interval, link, number, p_value, printed
+from evalkit.machine.terminal import escaped
+from evalkit.numbers import END, Show, decimals, interval, number, p_value, printed
 
+# what HTML does not allow, and what turns the direction of the text that follows
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 BREAKS = re.compile(r"[\r\n\t]+")
 NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
 
 
 def escape(text: object) -> str:
-    """Text made safe for HTML."""
-    return html.escape(str(text), quote=True)
+    r"""Text made safe for HTML; control characters are escaped as Python does.
+
+    >>> print(escape("<b>\x07"))
+    &lt;b&gt;\x07
+    """
+    return html.escape(CONTROL.sub(escaped, str(text)), quote=True)
+
+
+def link(text: str, place: str) -> str:
+    """A link to a place on the same page, as HTML."""
+    return f'<a href="#{place}">{escape(text)}</a>'
 
 
 @dataclass(frozen=True)

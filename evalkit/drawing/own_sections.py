@@ -4,7 +4,6 @@ page is made.
 
 import ast
 import base64
-import html
 import io
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit import report, running
 from evalkit.displays import Display, Displayed
+from evalkit.drawing.cells import escape
 from evalkit.page.arrangement import ASKED, SECTION, own_notebooks
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _section(name: str, study: object, failures: list[str]) -> Iterator[Display]
     except Failed as failed:
         message = str(failed)
         failures.append(message)
-        text = f"<p><strong>This section failed:</strong> {html.escape(message)}</p>"
+        text = f"<p><strong>This section failed:</strong> {escape(message)}</p>"
         yield Display({"text/html": text, "text/plain": f"This section failed: {message}"}, {})
 
 

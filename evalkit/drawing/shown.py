@@ -19,7 +19,7 @@ from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing import own_sections
-from evalkit.drawing.cells import escape
+from evalkit.drawing.cells import escape, link
 from evalkit.drawing.figures import Figure, Systems
 from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.pieces import Html, folded, stack
@@ -407,10 +407,10 @@ def _list_of_all(items: Sequence[Finding]) -> str:
     lines = []
     for kind, of_kind in by_kind.items():
         first = of_kind[0]
-        link = numbers.link(first.message, kind.code)
+        sentence = link(first.message, kind.code)
         number = f" ({len(of_kind)} such)" if len(of_kind) > 1 else ""
         style = WARN if first.matters else ""
-        lines.append(f"<li{style}>{first.severity}: {link}{number}</li>")
+        lines.append(f"<li{style}>{first.severity}: {sentence}{number}</li>")
     warned = len([item for item in items if item.matters])
     warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
     summary = f"<summary>{numbers.counted(len(items), 'finding')}{warnings}</summary>"

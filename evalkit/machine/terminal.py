@@ -14,10 +14,10 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31m")
     'a\\\\x1b[31m'
     """
-    return CONTROL.sub(_escaped, text)
+    return CONTROL.sub(escaped, text)
 
 
-def _escaped(character: re.Match[str]) -> str:
+def escaped(character: re.Match[str]) -> str:
     """A control character as Python escapes it, without quotes."""
     return ascii(character[0]).strip("'")
 

@@ -14,7 +14,16 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.arrays import Record
 from evalkit.drawing import paragraphs, shown, strips
-from evalkit.drawing.cells import Cell, Head, as_cell, escape, join, number_cell, with_interval
+from evalkit.drawing.cells import (
+    Cell,
+    Head,
+    as_cell,
+    escape,
+    join,
+    link,
+    number_cell,
+    with_interval,
+)
 from evalkit.drawing.columns import Column, by_row, words as word_column
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
@@ -707,9 +716,9 @@ def _limits(low: str, high: str) -> Column:
     return by_row(number_with_limits)
 
 
-def link(text: str, place: str) -> Cell:
+def linked(text: str, place: str) -> Cell:
     """Words that lead to a place on the page."""
-    return Cell(text, markup=numbers.link(text, place))
+    return Cell(text, markup=link(text, place))
 
 
 # The strip of results -----------------------------------------------------------------------------
@@ -865,7 +874,7 @@ def _below_strip(study: Study, against: Against) -> Html:
         means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
         adjustment = f"Differences are adjusted for {covariate} (CUPED). Adjusted means: {means}. "
     detectable = _detectable(study, against, places)
-    all_differences = link("All differences and p-values", page.evidence(study))
+    all_differences = linked("All differences and p-values", page.evidence(study))
     return paragraph(join(adjustment, detectable, all_differences, "."))
 
 

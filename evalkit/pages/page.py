@@ -18,6 +18,7 @@ from evalkit.drawing import figures, paragraphs, plots, shown, tables
 from evalkit.drawing.cells import (
     Cell,
     Head,
+    link,
     metric_head as head_with_title,
     minus,
     number_cell,
@@ -179,9 +180,7 @@ def significance_marks(study: Study) -> Marks:
 
 def metric_link(chosen: MetricAtK) -> Cell:
     """A metric's name with a link to its definition."""
-    return Cell(
-        chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name))
-    )
+    return Cell(chosen.label, markup=link(chosen.label, numbers.definition(chosen.metric.name)))
 
 
 def metric_head(chosen: MetricAtK) -> Cell:
@@ -620,9 +619,9 @@ def _slice_cells(
     """
     first = rows.iloc[0]
     n = max(rows["n"])
-    link = numbers.LISTED if study.listed_under else ""
+    listing = numbers.LISTED if study.listed_under else ""
     cells = [
-        slice_cell(first["segment"], first["slice"], link),
+        slice_cell(first["segment"], first["slice"], listing),
         Cell(f"{n:,}", numbers=(n,)),
     ]
     for _, row in rows.iterrows():

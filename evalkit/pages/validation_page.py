@@ -109,7 +109,7 @@ def _with_evidence(study: Validation, text: str) -> Cell:
     """The text with a link to the findings of the audit, if there are any."""
     if not study.audited:
         return join(text)
-    return join(text, " (", first_screen.link("evidence", LEAKS), ")")
+    return join(text, " (", first_screen.linked("evidence", LEAKS), ")")
 
 
 def _answer(study: Validation) -> str:
@@ -219,7 +219,11 @@ def _estimate(study: Validation) -> Cell:
     how = f"{subject}: {value}, {units}, {answer['what']} ({answer['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
     return join(
-        unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), "."
+        unsound,
+        page.metric_link(study.primary),
+        how,
+        first_screen.linked("evidence", INTERVALS),
+        ".",
     )
 
 
@@ -301,7 +305,7 @@ def _baseline(study: Validation) -> list[Cell]:
         f"({row['method']}); "
     )
     word = Cell(row["verdict"], tag="strong")
-    return [join(word, text, first_screen.link("evidence", PAIRED), ".")]
+    return [join(word, text, first_screen.linked("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:

@@ -537,8 +537,8 @@ SLOPE = 0.3
 def mean(
     values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: Ends = UNBOUNDED
 ) -> Estimate:
-    """The mean of the values, one per unit, with Wilson's interval if all are 0 or 1, else with
-    that of `of_spread`.
+    """The mean of the values, one per unit, with Wilson's interval if all are 0 or 1, and may be
+    either, else with that of `of_spread`.
 
     rows: the number of units with each value, None for one. ends: the bounds of the values.
     The limits are NaN below two units. Raises InputError for a value that is not finite.
@@ -560,7 +560,9 @@ def mean(
         frequency = frequency[frequency > 0]
         total = float(frequency @ x)
         n = float(frequency.sum())
-    if n and ((x == 0) | (x == 1)).all():
+    lowest, highest = ends
+    may_be_0_or_1 = lowest <= 0 and highest >= 1
+    if n and may_be_0_or_1 and ((x == 0) | (x == 1)).all():
         return wilson(total, n, level=level)
     value = float(ratio(total, n))
     # the influence of a unit on the mean is its deviation / n
