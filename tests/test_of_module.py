@@ -1,9 +1,12 @@
 """Which tests a change of a module should run first."""
 
+from functools import cache
+
 import pytest
 from of_module import ROOT, module_path, paths_to_test
 
 
+@cache
 def names_of_tests(module):
     return [path.name for path in paths_to_test(module_path(module))]
 
