@@ -479,3 +479,26 @@ def test_a_rule_about_weak_slices_needs_a_search() -> None:
     study = ek.classification(planted_rows(500), metrics="accuracy")
     with pytest.raises(ParameterError, match="the report searched no slices"):
         ek.check(study, "no weak slice")
+
+
+def test_an_effect_that_the_metric_cannot_have_is_not_detectable() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 300)
+    is_right = rng.random(300) < 0.2
+    decisions = {
+        "label": label,
+        "predicted": np.where(is_right, label, 1 - label),
+        "country": rng.choice([*"abcde"], 300),
+    }
+    study = ek.classification(pd.DataFrame(decisions), metrics="accuracy", slices="country")
+    # a slice without any hit is 0.2 / (1 - 0.2) = 0.25 below the rest, too little on 300 rows
+    searched_metric = searches.of_study(study).searched[0]
+    largest = is_right.mean() / (1 - 0.2)
+    assert searched_metric.largest_effect(share=0.2) == pytest.approx(largest)
+    assert np.isnan(study.detectable_slices()["effect"]).all()
+
+
+def test_no_effect_is_detectable_where_all_rows_are_right() -> None:
+    decisions = {"label": [0, 1] * 100, "predicted": [0, 1] * 100, "country": [*"ab"] * 100}
+    study = ek.classification(pd.DataFrame(decisions), metrics="accuracy", slices="country")
+    assert np.isnan(study.detectable_slices()["effect"]).all()

@@ -642,7 +642,7 @@ def refine(
 def detectable(response: Response, critical: float, share: float) -> float:
     """The effect, mean of the slice less mean of the rest, at which a slice is found with 80 %
     power if its variance is that of all rows. NaN if no effect is large enough, as the slice has
-    too few units.
+    too few units, and if the values do not vary.
 
     response: of all rows. critical: the evidence that a find needs. share: of the size of all rows
     that the slice has.
@@ -652,6 +652,8 @@ def detectable(response: Response, critical: float, share: float) -> float:
     variance σ² of a row. With the share q and the size S of all rows, d solves
     (d q (1 − q) S)² = k² · q (1 − q) · spread · (1 + d² (1 − q) / σ²).
     """
+    if response.variance_of_size_1 == 0:
+        return float("nan")
     k = critical + one_sided_normal_quantile(POWER)
     squared_distance = k**2 * response.spread
     total_size = response.size.sum()

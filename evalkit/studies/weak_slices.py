@@ -98,6 +98,24 @@ class SearchedMetric:
         value = sign * np.where(sums.defined, sums.numerator, np.nan)
         return Response.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
 
+    def largest_effect(self, share: float) -> float:
+        """The largest effect, mean of a slice less mean of the rest, that the range of the metric
+        allows; infinite without a range. share: of the rows that the slice has.
+
+        With the mean m of all rows, an effect d makes the mean of the slice m + (1 − share) d.
+        """
+        values = [self.study.measure(self.chosen, name).value for name in self.systems]
+        low, high = self.chosen.metric.ends
+        mean = values[0]
+        if len(values) > 1:
+            mean = values[0] - values[1]
+            low, high = low - high, high - low
+        distances = [high - mean, mean - low]
+        if self.is_directed:
+            is_worse_above = self.chosen.metric.best == "low"
+            distances = distances[:1] if is_worse_above else distances[1:]
+        return max(distances) / (1 - share)
+
     def verdict(self, response: Response, mask: Bools) -> str:
         """Whether a slice is worse, or higher or lower, than the rest. response: of the rows on
         which it was found. mask: of these rows, True in the slice.
@@ -205,12 +223,17 @@ class WeakSlices:
         return " and ".join(texts)
 
     def detectable_rows(self) -> Iterator[Row]:
-        """The effect that would be found in slices of some sizes, for each searched metric."""
+        """The effect that would be found in slices of some sizes, for each searched metric; NaN if
+        none that the metric can have is large enough.
+        """
         for searched, response in zip(self.searched, self._responses, strict=True):
             for share in SHARES:
                 row: Row = {"metric": searched.chosen.label, "system": searched.name}
                 row |= {"candidates": self.search.candidates, "share": share}
-                yield row | {"effect": detectable(response, self.search.critical, share)}
+                effect = detectable(response, self.search.critical, share)
+                if effect > searched.largest_effect(share):
+                    effect = float("nan")
+                yield row | {"effect": effect}
 
 
 @cached
