@@ -74,7 +74,7 @@ class BatchRun(NamedTuple):
 
 @pytest.fixture(scope="module")
 def batch_run(tmp_path_factory, inputs):
-    """Five reports from two kernels: april, may and gate are written, bad is refused, dies fails."""
+    """Five reports from two kernels: april, may and gate are written, bad is refused, dies ends."""
     home = tmp_path_factory.mktemp("batch")
     path = notebook(home / "n" / "n.ipynb", CHECK, SOURCE_OF_BATCH, PUBLISH)
     settings = home / "p.toml"
