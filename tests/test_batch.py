@@ -12,6 +12,7 @@ import sys
 import time
 from importlib.metadata import metadata
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import nbformat
 import pandas as pd
@@ -30,14 +31,17 @@ from evalkit.parameters import cells
 from evalkit.reading.tables.parts import InputPart
 
 COMMANDS = examples("commands")
-METRICS = '''import evalkit as ek
+OWN_METRIC = '''import evalkit as ek
 
 @ek.mean(best="low", low=0)
 def overshoot(actual, forecast):
     """How far forecasts are too high."""
     return (forecast - actual).clip(0)
 '''
-LEFT = """
+# The notebook of a batch. For the file dies.csv its kernel ends, for bad.csv it refuses the input,
+# for gate.csv the gate `good` fails. It shows whether names and numbers of cells are left from a
+# report that the same kernel has run before.
+SOURCE_OF_BATCH = """
 import os
 from evalkit.arrays import InputError
 if "dies" in preds:
@@ -51,121 +55,171 @@ seen"""
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
+    """A folder with april.csv, bad.csv, dies.csv, gate.csv and may.csv."""
     folder = tmp_path_factory.mktemp("in")
     for name in ("april", "bad", "dies", "gate", "may"):
         (folder / f"{name}.csv").write_text("a\n1\n")
     return folder
 
 
-@pytest.fixture(scope="module")
-def several(tmp_path_factory, inputs):
-    """One report for each of five files, from two kernels; one dies, and one that has run is as
-    good as new.
+class BatchRun(NamedTuple):
+    """A notebook that was run for each file of `inputs`, the file of its settings, and how the
+    command ended: its exit status, what it printed, and the folder of its reports.
     """
+
+    notebook: Path
+    settings: Path
+    ended: Any
+
+
+@pytest.fixture(scope="module")
+def batch_run(tmp_path_factory, inputs):
+    """Five reports from two kernels: april, may and gate are written, bad is refused, dies ends."""
     home = tmp_path_factory.mktemp("batch")
-    path = notebook(home / "n" / "n.ipynb", CHECK, LEFT, PUBLISH)
+    path = notebook(home / "n" / "n.ipynb", CHECK, SOURCE_OF_BATCH, PUBLISH)
     settings = home / "p.toml"
     settings.write_text("ks = [1, 5]\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         each = ("--each", f"{inputs}/*.csv", "-f", settings)
-        return path, settings, evalkit("report", path, *each, "-j", "2", folder=home / "out")
+        ended = evalkit("report", path, *each, "-j", "2", folder=home / "out")
+    return BatchRun(path, settings, ended)
 
 
-def test_each_file_has_its_report_and_the_table_says_how_it_ended(several):
-    _, _, ended = several
-    assert ended.status == 1
-    good = ("april", "gate", "may")
-    names = {path.name for path in ended.folder.iterdir()} - {
-        "n-dies.failed.html",
-        "n-dies.failed.ipynb",
+def test_a_batch_writes_the_report_of_each_file_and_a_table_of_all(batch_run):
+    """A kernel that ended leaves a page named failed, a refused input none."""
+    complete = ("april", "gate", "may")
+    expected = {f"n-{name}.{end}" for name in complete for end in ("html", "ipynb", "json")}
+    expected |= {"n-dies.failed.html", "n-dies.failed.ipynb", "each.csv", "each.json"}
+    folder = batch_run.ended.folder
+    assert {path.name for path in folder.iterdir()} == expected
+    pages = [str(folder / f"n-{name}.html") for name in complete]
+    assert sorted(batch_run.ended.out.splitlines()) == pages
+
+
+def test_a_batch_ends_with_the_status_of_a_failure_and_says_why(batch_run):
+    assert batch_run.ended.status == 1
+    assert "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in batch_run.ended.err
+    assert "evalkit: n-gate: gate failed: good is true" in batch_run.ended.err
+
+
+def test_a_batch_prints_how_each_report_ended(batch_run):
+    """A head and five rows; columns are separated by at least two spaces."""
+    head, *lines = batch_run.ended.err.splitlines()[-6:]
+    assert head.startswith("report  ")
+    rows = [re.split(r"\s{2,}", line) for line in lines]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("n-april", "done"),
+        ("n-bad", "refused"),
+        ("n-dies", "failed"),
+        ("n-gate", "gate failed"),
+        ("n-may", "done"),
+    ]
+
+
+def test_the_tables_of_a_batch_have_status_message_and_page_of_each_report(batch_run):
+    csv = pd.read_csv(batch_run.ended.folder / "each.csv").set_index("report")
+    assert csv["status"].to_dict() == {
+        "n-april": "done",
+        "n-bad": "refused",
+        "n-dies": "failed",
+        "n-gate": "gate failed",
+        "n-may": "done",
     }
-    names -= {"each.csv", "each.json"}
-    assert names == {f"n-{name}.{end}" for name in good for end in ("html", "ipynb", "json")}
-    assert sorted(ended.out.splitlines()) == [str(ended.folder / f"n-{name}.html") for name in good]
-    assert "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in ended.err
-    assert "evalkit: n-gate: gate failed: good is true" in ended.err
-    lines = [line.split("  ") for line in ended.err.splitlines()[-6:]]
-    assert [line[0] for line in lines] == [
-        "report",
-        "n-april",
-        "n-bad",
-        "n-dies",
-        "n-gate",
-        "n-may",
-    ]
-    statuses = [next(word.strip() for word in line[1:] if word) for line in lines[1:]]
-    assert statuses == ["done", "refused", "failed", "gate failed", "done"]
-    written = pd.read_csv(ended.folder / "each.csv")
-    assert written["status"].tolist() == statuses
-    assert "label must hold only 0 and 1" in written["message"][1]
-    assert [row["page"] for row in json.loads((ended.folder / "each.json").read_text("utf-8"))][
-        1:
-    ] == [
-        *(None, "n-dies.failed.html", "n-gate.html", "n-may.html"),
-    ]
+    assert "label must hold only 0 and 1" in csv["message"]["n-bad"]
+    records = json.loads((batch_run.ended.folder / "each.json").read_text("utf-8"))
+    assert {record["report"]: record["page"] for record in records} == {
+        "n-april": "n-april.html",
+        "n-bad": None,
+        "n-dies": "n-dies.failed.html",
+        "n-gate": "n-gate.html",
+        "n-may": "n-may.html",
+    }
 
 
-def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tmp_path):
-    path, settings, ended = several
-    given = ("-f", settings, "-p", "preds", inputs / "may.csv", "--name", "n-may")
-    alone = evalkit("report", path, *given, folder=tmp_path)
+def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(batch_run, inputs, tmp_path):
+    """So nothing is left in a kernel from the reports that it ran before."""
+    options = ("-f", batch_run.settings, "-p", "preds", inputs / "may.csv", "--name", "n-may")
+    alone = evalkit("report", batch_run.notebook, *options, folder=tmp_path)
     assert alone.status == 0
     for end in ("html", "ipynb", "json"):
-        assert (tmp_path / f"n-may.{end}").read_bytes() == (
-            ended.folder / f"n-may.{end}"
-        ).read_bytes()
+        of_batch = batch_run.ended.folder / f"n-may.{end}"
+        assert (tmp_path / f"n-may.{end}").read_bytes() == of_batch.read_bytes()
 
 
-def test_the_worst_status_counts_and_verdicts_are_cut():
-    assert [batch.status([Outcome(s) for s in some]) for some in ([0, 3], [3, 2], [2, 1], [0])] == [
-        3,
-        2,
-        1,
-        0,
-    ]
-    row = {
-        "verdict": "better",
-        "first": "a",
-        "second": "b",
-        "metric": "mae",
-        "difference": -1.0,
-        "low": -2,
-        "high": 0,
-    }
+@pytest.mark.parametrize(
+    "statuses, status_of_batch",
+    [([0], 0), ([0, 3], 3), ([3, 2], 2), ([2, 1], 1)],
+    ids=["all done", "a gate failed", "and an input refused", "and a run failed"],
+)
+def test_a_batch_has_the_worst_status_of_its_reports(statuses, status_of_batch):
+    """The worst is 1 (failed), then 2 (refused), 3 (gate failed), 0 (done)."""
+    assert batch.status([Outcome(status) for status in statuses]) == status_of_batch
+
+
+ROW_OF_HEADLINE = {
+    "verdict": "better",
+    "first": "a",
+    "second": "b",
+    "metric": "mae",
+    "difference": -1.0,
+    "low": -2,
+    "high": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "results, words",
+    [
+        ({"headline": [ROW_OF_HEADLINE]}, "better: a − b on mae −1.0 [−2.0, 0.0]"),
+        (
+            {"log": {"headline": [ROW_OF_HEADLINE | {"low": None, "high": None}]}, "users": None},
+            "better: a − b on mae −1.000 no interval",
+        ),
+        ({"verdict": {"word": "pass", "because": "no problem found"}}, "pass: no problem found"),
+        (
+            {"headline": [], "estimates": [{"system": "a", "metric": "mae", "value": 1.23456}]},
+            "a: mae 1.23",
+        ),
+    ],
+    ids=["a comparison", "one without an interval", "a verdict in words", "an estimate"],
+)
+def test_the_last_column_of_the_printed_table_has_the_result(results, words):
+    table = batch.table([batch.Planned("one", None)], [Outcome(0, results=results)])
+    _, row = table.splitlines()
+    assert re.split(r"\s{2,}", row.rstrip())[-1] == words
+
+
+def test_a_long_message_is_cut_in_the_printed_table():
+    outcome = Outcome(1, messages=("run failed: " + "x" * 99,))
+    table = batch.table([batch.Planned("one", None)], [outcome])
+    assert table.rstrip().endswith("x…")
+
+
+def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict():
+    """Of one that failed too, which has neither."""
+    names = ("interval", "no interval", "verdict", "failed")
+    planned = [batch.Planned(name, None) for name in names]
+    without_interval = ROW_OF_HEADLINE | {"low": None, "high": None}
     results = [
-        {"headline": [row]},
-        {"log": {"headline": [row | {"low": None, "high": None}]}, "users": None},
+        {"headline": [ROW_OF_HEADLINE]},
+        {"log": {"headline": [without_interval]}, "users": None},
         {"verdict": {"word": "pass", "because": "no problem found"}},
-        {"headline": [], "estimates": [{"system": "a", "metric": "mae", "value": 1.23456}]},
     ]
-    planned = [batch.Planned(str(i), None) for i in range(5)]
-    outcomes = [
-        *(Outcome(0, results=result) for result in results),
-        Outcome(1, messages=("run failed: " + "x" * 99,)),
-    ]
-    said = [
-        line.split("  ")[-1].strip() for line in batch.table(planned, outcomes).splitlines()[1:]
-    ]
-    assert said[0] == "better: a − b on mae −1.0 [−2.0, 0.0]"
-    assert said[1] == "better: a − b on mae −1.000 no interval"
-    assert said[2:4] == ["pass: no problem found", "a: mae 1.23"]
-    assert said[4].endswith("x…")
-    rows = batch.records(planned, outcomes)
-    assert [len(rows), rows[0]["difference"], rows[1]["low"], rows[2]["verdict"]] == [
-        5,
-        -1.0,
-        None,
-        "pass",
-    ]
-    assert rows[3] == {
-        "report": "3",
-        "status": "done",
-        "page": None,
-        "system": "a",
-        "metric": "mae",
-        "value": 1.23456,
-    }
+    outcomes = [Outcome(0, results=result) for result in results]
+    outcomes.append(Outcome(1, messages=("run failed",)))
+    interval, no_interval, verdict, failed = batch.records(planned, outcomes)
+    assert interval["difference"] == -1.0
+    assert no_interval["low"] is None
+    assert verdict["verdict"] == "pass"
+    assert failed["status"] == "failed"
+
+
+def test_a_record_of_an_estimate_has_its_value_unrounded():
+    estimate = {"system": "a", "metric": "mae", "value": 1.23456}
+    outcome = Outcome(0, results={"headline": [], "estimates": [estimate]})
+    (record,) = batch.records([batch.Planned("one", None)], [outcome])
+    assert record == {"report": "one", "status": "done", "page": None} | estimate
 
 
 def test_a_report_without_a_comparison_has_one_row_of_its_first_estimate():
@@ -204,68 +258,96 @@ def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, 
 # A file of settings -------------------------------------------------------------------------------
 
 
-# cells of the notebook that a short copy needs
-KEPT = (
-    "read",
-    "definitions",
-    "provenance",
-    "results",
-)
-
-
-def own_notebook(path):
-    """A copy of a notebook with a section of its own, and without most of the others."""
+def write_notebook_with_own_section(path):
+    """Write a copy of the rating notebook with the section "Worst people", which has the parameters
+    `most`, a number of rows, and `worst`, a name, and without most of the other sections.
+    """
     book = nbformat.read(ROOT / "notebooks" / "rating.ipynb", 4)
-    kept = [
+    needed = ("read", "definitions", "provenance", "results")
+    parameters, reading, *others = (
         cell
         for cell in book.cells
-        if cell.id in KEPT or "parameters" in cell.metadata.get("tags", [])
-    ]
+        if cell.id in needed or "parameters" in cell.metadata.get("tags", [])
+    )
     section = [
         new_markdown_cell("## Worst people"),
         new_code_cell("study.extremes(most).assign(person=worst)"),
     ]
-    kept[0].source += "\nmost = 2  # rows of the section\nworst: str = None  # a name"
-    kept[1].source = kept[1].source.replace("values()", "values(own='most,worst')")
-    book.cells = [*kept[:2], *section, *kept[2:]]
+    parameters.source += "\nmost = 2  # rows of the section\nworst: str = None  # a name"
+    reading.source = reading.source.replace("values()", "values(own='most,worst')")
+    book.cells = [parameters, reading, *section, *others]
     nbformat.write(book, path)
-    return path
 
 
-def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_settings(tmp_path):
-    path, settings, metrics = (
-        tmp_path / name for name in ("own.ipynb", "june.toml", "my_metrics.py")
-    )
-    metrics.write_text(METRICS, encoding="utf-8")
+class OwnReport(NamedTuple):
+    """The page and the results of a report with a metric and a section of one's own, and the files
+    of its settings and of its metric.
+    """
+
+    page: str
+    results: dict
+    settings: Path
+    metric: Path
+
+
+@pytest.fixture(scope="module")
+def own_report(tmp_path_factory):
+    """The settings name the metrics MAE and `overshoot` and the level 0.8; the command line sets
+    the level to 0.9.
+    """
+    folder = tmp_path_factory.mktemp("own")
+    write_notebook_with_own_section(folder / "own.ipynb")
+    metric = folder / "my_metrics.py"
+    metric.write_text(OWN_METRIC, encoding="utf-8")
+    settings = folder / "june.toml"
     settings.write_text(
-        f'metrics = ["mae", "{metrics}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n'
+        f'metrics = ["mae", "{metric}:overshoot"]\nmost = 3\nworst = "somebody"\nlevel = 0.8\n'
     )
+    out = folder / "out"
     ended = evalkit(
-        "report", own_notebook(path), "-f", settings, "-p", "level", "0.9", folder=tmp_path / "out"
+        "report", folder / "own.ipynb", "-f", settings, "-p", "level", "0.9", folder=out
     )
     assert (ended.status, ended.err) == (0, "")
-    page = (tmp_path / "out" / "own.html").read_text(encoding="utf-8")
-    assert f"june.toml, SHA-256 {hashlib.sha256(settings.read_bytes()).hexdigest()}" in page
-    assert f"my_metrics.py, SHA-256 {hashlib.sha256(metrics.read_bytes()).hexdigest()}" in page
-    assert "How far forecasts are too high" in page
-    assert page.count("somebody") >= 3
-    results = json.loads((tmp_path / "out" / "own.json").read_text(encoding="utf-8"))
-    assert {row["level"] for row in results["estimates"]} == {0.9}
-    assert results["settings"].startswith("june.toml, SHA-256 ")
+    page = (out / "own.html").read_text(encoding="utf-8")
+    results = json.loads((out / "own.json").read_text(encoding="utf-8"))
+    return OwnReport(page, results, settings, metric)
 
 
-def test_settings_of_every_kind(tmp_path):
+def test_a_page_names_the_files_of_settings_and_metrics_with_their_hashes(own_report):
+    hash_of_settings = hashlib.sha256(own_report.settings.read_bytes()).hexdigest()
+    hash_of_metric = hashlib.sha256(own_report.metric.read_bytes()).hexdigest()
+    assert f"june.toml, SHA-256 {hash_of_settings}" in own_report.page
+    assert f"my_metrics.py, SHA-256 {hash_of_metric}" in own_report.page
+    assert own_report.results["settings"].startswith("june.toml, SHA-256 ")
+
+
+def test_a_page_has_the_definition_of_an_own_metric(own_report):
+    assert "How far forecasts are too high" in own_report.page
+
+
+def test_a_section_of_ones_own_has_parameters_from_a_file_of_settings(own_report):
+    """`worst` is the name on each of the `most` = 3 rows."""
+    assert own_report.page.count("somebody") >= 3
+
+
+def test_a_parameter_of_the_command_line_comes_before_the_file_of_settings(own_report):
+    assert {row["level"] for row in own_report.results["estimates"]} == {0.9}
+
+
+def test_settings_are_numbers_dates_tables_and_lists(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text(
         'level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n'
     )
-    read = requests.settings(path)
-    assert read.values == {
+    assert requests.settings(path).values == {
         "level": 0.9,
         "data_date": "2026-10-01",
         "columns": {"label": "y"},
         "segments": ["a", "b"],
     }
+
+
+def test_outside_of_a_report_there_is_no_file_of_settings_to_name():
     assert cells.settings() == ""
 
 
@@ -290,22 +372,27 @@ def test_settings_that_are_refused(tmp_path, source, message):
 # Inspect and doctor -------------------------------------------------------------------------------
 
 
-OWN = "import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({}):\n    return 1\n"
 SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
 
 
-@pytest.mark.parametrize("data, options, status, printed", COMMANDS["inspected"])
+# Cases of tests/examples/commands.toml, such as ["label,score\n0,.1\n1,.2\n2,.3\n",
+# "--report classification", 2, "classification: refused: "].
+@pytest.mark.parametrize("path_or_text, options, status, pattern", COMMANDS["inspected"])
 def test_inspect_says_what_a_report_makes_of_a_file(
-    capsys, tmp_path, monkeypatch, data, options, status, printed
+    capsys, tmp_path, monkeypatch, path_or_text, options, status, pattern
 ):
+    """The input is a path or the text of a CSV file; the pattern must occur in what is printed. A
+    refusal is at most one line of stderr.
+    """
     monkeypatch.chdir(ROOT)
-    if "\n" in data:
-        (tmp_path / "x.csv").write_text(data)
-        data = tmp_path / "x.csv"
-    assert command.main(["inspect", *f"{data} {options}".split()]) == status
-    captured = capsys.readouterr()
-    assert re.search(printed, captured.out + captured.err)
-    assert captured.err.count("\n") <= 1
+    path = path_or_text
+    if "\n" in path_or_text:
+        path = tmp_path / "x.csv"
+        path.write_text(path_or_text)
+    assert command.main(["inspect", *f"{path} {options}".split()]) == status
+    printed = capsys.readouterr()
+    assert re.search(pattern, printed.out + printed.err)
+    assert printed.err.count("\n") <= 1
 
 
 def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkeypatch):
@@ -322,19 +409,26 @@ def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkey
     assert f"ranking: refused: {path}: no column for the query" in printed
 
 
-@pytest.mark.parametrize("report, argument, text, message", COMMANDS["misspelt"])
-def test_a_misspelt_argument_of_an_own_metric_is_told(
-    tmp_path, monkeypatch, report, argument, text, message
+# Cases of tests/examples/commands.toml, such as ["rating", "forecast, lable",
+# "actual,forecast,label\n1,2,3\n", "metrics: saved: x.csv has no column 'lable'"].
+@pytest.mark.parametrize("report, arguments, csv_text, message", COMMANDS["misspelt"])
+def test_a_misspelt_argument_of_an_own_metric_is_refused(
+    tmp_path, monkeypatch, report, arguments, csv_text, message
 ):
+    """The arguments of the metric, a function, are names of columns."""
     monkeypatch.chdir(tmp_path)
-    Path("x.csv").write_text(text)
-    Path("own.py").write_text(OWN.format(argument))
-    data = "users" if report == "interleaving" else "preds"
+    Path("x.csv").write_text(csv_text)
+    Path("own.py").write_text(
+        f"import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({arguments}):\n    return 1\n"
+    )
+    name_of_input = "users" if report == "interleaving" else "preds"
     with pytest.raises(ParameterError, match=message):
-        getattr(ek, report)(**{data: "x.csv"}, metrics="own.py:saved")
+        getattr(ek, report)(**{name_of_input: "x.csv"}, metrics="own.py:saved")
 
 
-def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tmp_path):
+def test_a_metric_of_scores_on_predicted_classes_is_refused_and_says_how_to_name_the_scores(
+    tmp_path,
+):
     path = tmp_path / "x.csv"
     path.write_text("id,y_true,y_pred,odds\n1,b,b,6\n2,a,a,2\n3,b,a,3\n")
     with pytest.raises(
@@ -342,7 +436,8 @@ def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tm
     ):
         ek.classification(path, metrics="roc_auc")
     study = ek.classification(path, metrics="roc_auc", columns="score=odds", positive="b")
-    assert study.estimates["value"].tolist() == [1.0]
+    (auc,) = study.estimates["value"]
+    assert auc == 1  # both b, with odds of 6 and 3, are above a, with 2
 
 
 @pytest.mark.parametrize(
@@ -356,12 +451,13 @@ def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch,
     assert "; put a pattern of files in quotes: -p preds '*.csv'" in capsys.readouterr().err
 
 
-def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch):
+def test_doctor_finds_python_and_its_kernel(capsys):
     assert command.main(["doctor"]) == 0
-    printed = capsys.readouterr().out
-    assert {"ok       kernel python3", "ok       Python"} <= {
-        line.split(":")[0] for line in printed.splitlines()
-    }
+    heads = {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert {"ok       kernel python3", "ok       Python"} <= heads
+
+
+def test_doctor_says_that_the_distribution_is_not_installed(capsys, monkeypatch):
     monkeypatch.setattr(checks, "DISTRIBUTION", "evalkit-of-nobody")
     assert command.main(["doctor"]) == 1
     assert "missing  evalkit-of-nobody: not installed" in capsys.readouterr().out
@@ -382,7 +478,9 @@ def test_doctor_says_how_to_install_the_package_of_an_extra(capsys, monkeypatch)
 
 @pytest.fixture
 def shared_folder(tmp_path):
-    """A folder that holds evalkit's first module, and a subpackage of the other `evalkit`."""
+    """A folder whose package evalkit has two modules of ours and a subpackage, geal, of the
+    unrelated distribution `evalkit`, as if both were installed into one folder.
+    """
     package = tmp_path / "evalkit"
     (package / "geal").mkdir(parents=True)
     shutil.copy(Path(ek.__file__), package)
@@ -400,6 +498,9 @@ def test_a_folder_shared_with_the_other_evalkit_is_refused(shared_folder):
 def test_the_command_says_how_to_repair_a_package_without_its_first_module(
     shared_folder, monkeypatch
 ):
+    """As is left if the unrelated distribution is uninstalled; option -S hides the installed
+    packages, so that only the folder is searched.
+    """
     (shared_folder / "evalkit" / "__init__.py").unlink()
     monkeypatch.delenv("PYTHONPATH")
     ended = subprocess.run(
@@ -411,17 +512,17 @@ def test_the_command_says_how_to_repair_a_package_without_its_first_module(
 
 # Refused before anything runs ---------------------------------------------------------------------
 
-FAULTY = nbformat.writes(
+NOTEBOOK_WITH_A_SYNTAX_ERROR = nbformat.writes(
     new_notebook(
         cells=[new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})], metadata=KERNEL
     )
 )
-TEXTS = {
+CONTENT_OF_FILES = {  # that the refused command lines name
     "text.ipynb": b"no JSON",
     "list.ipynb": b"[1]",
     "dict.ipynb": b"{}",
     "latin.ipynb": b'{"a": "\xe9"}',
-    "bad.ipynb": FAULTY.encode(),
+    "bad.ipynb": NOTEBOOK_WITH_A_SYNTAX_ERROR.encode(),
     "may.csv": b"a\n1\n",
     "mars.csv": b"a\n1\n",
 }
@@ -435,21 +536,28 @@ REFUSED = [
 ]
 
 
+# Cases of tests/examples/commands.toml, such as ["none.ipynb", "cannot read none.ipynb: No such
+# file or directory\n"]; a message that ends with a new line is all that is printed.
 @pytest.mark.parametrize("arguments, message", REFUSED)
-def test_what_is_refused_before_a_kernel_starts(tmp_path, monkeypatch, arguments, message):
+def test_a_command_line_is_refused_before_a_kernel_starts(
+    tmp_path, monkeypatch, arguments, message
+):
+    """Nothing is written, and a long argument is not repeated at full length."""
     monkeypatch.setattr(running, "execute", lambda *_, **__: pytest.fail("the notebook was run"))
     monkeypatch.chdir(tmp_path)
     notebook(Path("n.ipynb"))
     notebook(Path("notebooks/ranking.ipynb"))
-    for name, content in TEXTS.items():
+    for name, content in CONTENT_OF_FILES.items():
         Path(name).write_bytes(content)
-    before = sorted(tmp_path.rglob("*"))
-    given = [text.replace("\xa0", " ") for text in arguments.split(" ")]
-    ended = evalkit("report", *given, folder=None, notebooks=Path("notebooks"))
+    files_before = sorted(tmp_path.rglob("*"))
+    # a no-break space stands for a space within a word
+    words = [word.replace("\xa0", " ") for word in arguments.split(" ")]
+    ended = evalkit("report", *words, folder=None, notebooks=Path("notebooks"))
     assert ended.status == 2
     assert message in ended.err
-    assert not message.endswith("\n") or ended.err == f"evalkit: {message}"
-    assert sorted(tmp_path.rglob("*")) == before
+    if message.endswith("\n"):
+        assert ended.err == f"evalkit: {message}"
+    assert sorted(tmp_path.rglob("*")) == files_before
     assert len(ended.err) < 700
 
 
@@ -476,17 +584,17 @@ def test_parameters_command(tmp_path, capsys):
 
 
 def test_version_and_wrong_arguments_import_nothing_slow():
-    code = (
-        "import sys; sys.argv[1:] = ['{}']\ntry: import runpy; runpy.run_module('evalkit', "
-        "run_name='__main__')\n"
-    )
-    code += (
-        "except SystemExit: pass\nprint(sorted({{'papermill', 'nbconvert', 'numpy', 'nbformat'}} & "
-        "set(sys.modules)))"
-    )
     for argument in ("--version", "nonsense"):
+        code = (
+            "import runpy, sys\n"
+            f"sys.argv[1:] = ['{argument}']\n"
+            "try: runpy.run_module('evalkit', run_name='__main__')\n"
+            "except SystemExit: pass\n"
+            "slow = {'papermill', 'nbconvert', 'numpy', 'nbformat'}\n"
+            "print(sorted(slow & set(sys.modules)))"
+        )
         ended = subprocess.run(
-            [sys.executable, "-c", code.format(argument)], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
         )
         assert ended.stdout.splitlines()[-1] == "[]", ended.stderr
 
@@ -496,6 +604,4 @@ def test_notebook_prints_a_copy_without_outputs(capsys):
     copied = nbformat.reads(capsys.readouterr().out, as_version=4)
     own = report.read(ROOT / "notebooks" / "ranking.ipynb")
     assert [cell.source for cell in copied.cells] == [cell.source for cell in own.cells]
-    assert [
-        cell.outputs for cell in copied.cells if cell.cell_type == "code" and cell.outputs
-    ] == []
+    assert not any(cell.outputs for cell in copied.cells if cell.cell_type == "code")

@@ -16,78 +16,90 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
 
-NO_RELEVANT, NO_GAIN = "nothing is relevant", "no item has a grade above 0"
-METRICS = [metric for metric in lookup.TABLE.values() if metric.structure == "rankings"]
-CHOSEN = [
+# each metric of ranked lists without a cut-off and at 1 and 3, if it can and need not have one
+RANKING_METRICS = [
     MetricAtK(metric, k)
-    for metric in METRICS
+    for metric in lookup.TABLE.values()
+    if metric.structure == "rankings"
     for k in (None, 1, 3)
     if metric.cut != ("never" if k else "must")
 ]
-NAMES = [one.label for one in CHOSEN]
 
 # ---- names ---------------------------------------------------------------------------------------
 
 
-def test_every_metric_has_words_and_no_words_are_of_none():
-    rows = {(of, name): row for of, table in lookup.TABLES.items() for name, row in table.items()}
-    assert set(rows) == {
-        (structure, name) for structure in lookup.TABLES for name in TEXTS[structure]
-    }
-    assert all(row.formula and row.undefined and row.plain for row in rows.values())
+def test_every_metric_has_texts_and_all_texts_are_of_metrics():
+    for structure, table in lookup.TABLES.items():
+        assert set(table) == set(TEXTS[structure])
+        for metric in table.values():
+            assert metric.formula
+            assert metric.undefined
+            assert metric.plain
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_label_finds_its_metric_again(name):
-    chosen = CHOSEN[NAMES.index(name)]
-    assert lookup.find_metric(name, "rankings") == chosen
+@pytest.mark.parametrize("metric", RANKING_METRICS, ids=lambda metric: metric.label)
+def test_a_metric_is_found_by_its_label(metric):
+    assert lookup.find_metric(metric.label, "rankings") == metric
 
 
 # ---- AUC by query, GAUC --------------------------------------------------------------------------
 
 
-def users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
-    """Rankings of users u0, u1, … with the labels beside the scores."""
+def table_of_rows(rows: list[tuple], names: tuple[str, ...]) -> pa.Table:
+    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def rankings_of_users(labels: list[list[int]], scores: list[list[float]]) -> Rankings:
+    """Rankings of the items i0, i1, ... of users u0, u1, ..., each with a list of labels and one of
+    scores.
+    """
     rows = [
-        (f"u{u}", f"i{i}", s, float(y))
-        for u, (ys, ss) in enumerate(zip(labels, scores, strict=True))
-        for i, (y, s) in enumerate(zip(ys, ss, strict=True))
+        (f"u{user}", f"i{item}", score, float(label))
+        for user, (of_labels, of_scores) in enumerate(zip(labels, scores, strict=True))
+        for item, (label, score) in enumerate(zip(of_labels, of_scores, strict=True))
     ]
-    names = ("query", "item", "score", "grade")
-    return runs.read(
-        pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    ).rankings["score"]
+    table = table_of_rows(rows, ("query", "item", "score", "grade"))
+    return runs.read(table).rankings["score"]
 
 
 def value(name: str, r: Rankings) -> float:
-    """The mean or the pooled ratio."""
+    """The value of a metric over all users: the mean or the pooled ratio."""
     return lookup.find_metric(name, "rankings").sums(r).value
-
-
-WORKED = users([[1, 0, 1, 0], [1, 0, 0]], [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]])
-TABLE_2_9 = ([[1, 0, 1, 0], [1, 0, 0, 0, 0, 0]], [[4.0, 3, 2, 1], [6.0, 5, 4, 3, 2, 1]])
 
 
 @pytest.mark.parametrize(
     "name, expected", [("gauc", 0.642857), ("gauc_positives", 0.666667), ("gauc_uniform", 0.625)]
 )
-def test_worked_example_of_gauc(name, expected):
-    assert value(name, WORKED) == pytest.approx(expected, abs=5e-7)
+def test_gauc_is_the_mean_of_the_auc_of_users_with_weights(name, expected):
+    """The first user has an AUC of 3/4 with 4 items, 2 of them positive, the second 1/2 with 3
+    items, 1 of them positive: (4 · 3/4 + 3 · 1/2) / 7 by items, (2 · 3/4 + 1/2) / 3 by positives,
+    (3/4 + 1/2) / 2 with equal weights.
+    """
+    labels = [[1, 0, 1, 0], [1, 0, 0]]
+    scores = [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]]
+    assert value(name, rankings_of_users(labels, scores)) == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(
     "name, expected", [("gauc_uniform", 0.875), ("gauc_positives", 5 / 6), ("gauc", 0.9)]
 )
-def test_gauc_weights_on_which_the_tools_differ(name, expected):
-    labels, scores = TABLE_2_9
-    assert value(name, users(labels, scores)) == pytest.approx(expected)
-    with_one_class = users([*labels, [1, 1, 1]], [*scores, [3.0, 2, 1]])
-    assert value(name, with_one_class) == pytest.approx(expected)
-    assert np.isnan(rankings.auc(with_one_class)[2])
+def test_a_user_with_one_class_does_not_count_for_gauc(name, expected):
+    """Of two users with both classes, AUC is 3/4 with 4 items and 2 positives, and 1 with 6 items
+    and 1 positive: (3/4 + 1) / 2, (2 · 3/4 + 1) / 3 and (4 · 3/4 + 6) / 10.
+    """
+    labels = [[1, 0, 1, 0], [1, 0, 0, 0, 0, 0]]
+    scores = [[4.0, 3, 2, 1], [6.0, 5, 4, 3, 2, 1]]
+    assert value(name, rankings_of_users(labels, scores)) == pytest.approx(expected)
+    with_third_user = rankings_of_users([*labels, [1, 1, 1]], [*scores, [3.0, 2, 1]])
+    assert value(name, with_third_user) == pytest.approx(expected)
+    _, _, auc_of_third_user = rankings.auc(with_third_user)
+    assert np.isnan(auc_of_third_user)
 
 
 def test_a_tied_pair_counts_half_whatever_the_ids():
-    assert rankings.auc(users([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])).tolist() == [0.5, 0.5]
+    """The positive item of the first user is i0, that of the second i1."""
+    r = rankings_of_users(labels=[[1, 0], [0, 1]], scores=[[0.5, 0.5], [0.5, 0.5]])
+    assert rankings.auc(r).tolist() == [0.5, 0.5]
 
 
 # ---- invariants ----------------------------------------------------------------------------------
@@ -99,45 +111,47 @@ SCORE = st.sampled_from([-2.5, -1.0, 0.0, 0.25, 0.5, 3.0, 1e9, 1e-300])
 
 @st.composite
 def judged_runs(draw, score=SCORE):
-    """qrels and run as rows: some queries missed by the run, some only in it, ties, unjudged
-    items.
+    """Judgements (query, item, grade) of the queries q1 to q4, and a run (query, item, score) with
+    some of q1 to q3 and perhaps the query "only": no run has q4, some items are not judged, some
+    judged ones not retrieved, and scores may be tied.
     """
     qrels = []
     run = []
     for query in ("q1", "q2", "q3", "q4"):
         grades = draw(st.dictionaries(st.sampled_from(ITEMS), GRADE, min_size=1, max_size=6))
         qrels += [(query, item, grade) for item, grade in grades.items()]
-    for query in draw(
+    queries_of_run = draw(
         st.sets(st.sampled_from(["q1", "q2", "q3", "only"]), min_size=1).filter(
-            lambda s: s != {"only"}
+            lambda queries: queries != {"only"}
         )
-    ):
+    )
+    for query in queries_of_run:
         scores = draw(st.dictionaries(st.sampled_from(ITEMS), score, min_size=1, max_size=6))
-        run += [(query, item, one) for item, one in scores.items()]
+        run += [(query, item, value) for item, value in scores.items()]
     return qrels, run
 
 
-def read(qrels: list[tuple], run: list[tuple]) -> Rankings:
-    """The rankings of the rows."""
-    preds = pa.table(
-        dict(zip(("query", "item", "score"), map(list, zip(*run, strict=True)), strict=True))
-    )
-    judged = pa.table(
-        dict(zip(("query", "item", "grade"), map(list, zip(*qrels, strict=True)), strict=True))
-    )
-    assume({row[:2] for row in qrels} & {row[:2] for row in run})  # else the run is refused
+def rankings_of(qrels: list[tuple], run: list[tuple]) -> Rankings:
+    """The rankings of the judged queries by a run. An example without a judged item in the run,
+    which would be refused, is skipped.
+    """
+    assume({row[:2] for row in qrels} & {row[:2] for row in run})
+    preds = table_of_rows(run, ("query", "item", "score"))
+    judged = table_of_rows(qrels, ("query", "item", "grade"))
     return runs.read(preds, judged).rankings["score"]
 
 
-def every_value(r: Rankings, level: float = 1) -> dict[str, np.ndarray]:
-    """All metrics; a pooled one as its ratio by query."""
-    return {chosen.label: chosen.sums(r, level).per_unit for chosen in CHOSEN}
+def values_by_query(r: Rankings, level: float = 1) -> dict[str, np.ndarray]:
+    """Of each of RANKING_METRICS, by label, the value of each judged query; of a pooled metric its
+    ratio. level: the lowest relevant grade.
+    """
+    return {metric.label: metric.sums(r, level).per_unit for metric in RANKING_METRICS}
 
 
-def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
-    """Equal to the last bit."""
-    for name, values in a.items():
-        np.testing.assert_array_equal(values, b[name], err_msg=name)
+def assert_identical(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    """Assert that values of all metrics are equal to the last bit."""
+    for name, values in first.items():
+        np.testing.assert_array_equal(values, second[name], err_msg=name)
 
 
 some_examples = settings(
@@ -147,19 +161,30 @@ some_examples = settings(
 
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
-def test_values_lie_in_the_range_or_are_undefined_as_the_table_says(data, level):
-    r = read(*data)
-    nothing = {
-        NO_RELEVANT: rankings.relevant(r, level) == 0,
-        NO_GAIN: r.ideal.total(r.ideal.grade > 0) == 0,
+def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_and_run, level):
+    values = values_by_query(rankings_of(*qrels_and_run), level)
+    for chosen in RANKING_METRICS:
+        defined = values[chosen.label][~np.isnan(values[chosen.label])]
+        assert (defined >= chosen.metric.low).all(), chosen.label
+        assert (defined <= chosen.metric.high + 1e-12).all(), chosen.label
+
+
+@some_examples
+@given(judged_runs(), st.sampled_from([0.5, 1, 2]))
+def test_each_metric_is_undefined_exactly_if_the_catalogue_states_it(qrels_and_run, level):
+    """For the two most frequent statements; others are tested with their metrics."""
+    r = rankings_of(*qrels_and_run)
+    is_so = {
+        "nothing is relevant": rankings.relevant(r, level) == 0,
+        "no item has a grade above 0": r.ideal.total(r.ideal.grade > 0) == 0,
     }
-    for one, values in zip(CHOSEN, every_value(r, level).values(), strict=True):
-        known = values[~np.isnan(values)]
-        assert (known >= one.metric.low).all(), one.label
-        assert (known <= one.metric.high + 1e-12).all(), one.label
-        if one.metric.undefined in nothing:
+    values = values_by_query(r, level)
+    for chosen in RANKING_METRICS:
+        if chosen.metric.undefined in is_so:
             np.testing.assert_array_equal(
-                np.isnan(values), nothing[one.metric.undefined], err_msg=one.label
+                np.isnan(values[chosen.label]),
+                is_so[chosen.metric.undefined],
+                err_msg=chosen.label,
             )
 
 
@@ -169,73 +194,86 @@ def test_values_lie_in_the_range_or_are_undefined_as_the_table_says(data, level)
     st.randoms(use_true_random=False),
     st.dictionaries(st.sampled_from(ITEMS), SCORE, min_size=1),
 )
-def test_order_another_scale_and_a_query_of_the_run_alone_change_nothing(data, random, scores):
-    qrels, run = data
-    before = every_value(read(qrels, run))
-    doubled = [(query, item, 2 * score) for query, item, score in run]
-    doubled += [("nobody judged this", item, score) for item, score in scores.items()]
+def test_order_of_rows_scale_of_scores_and_an_unjudged_query_change_no_value(
+    qrels_and_run, random, scores_of_unjudged_query
+):
+    qrels, run = qrels_and_run
+    before = values_by_query(rankings_of(qrels, run))
+    changed_run = [(query, item, 2 * score) for query, item, score in run]
+    changed_run += [
+        ("nobody judged this", item, score) for item, score in scores_of_unjudged_query.items()
+    ]
     random.shuffle(qrels)
-    random.shuffle(doubled)
-    same(before, every_value(read(qrels, doubled)))
+    random.shuffle(changed_run)
+    assert_identical(before, values_by_query(rankings_of(qrels, changed_run)))
 
 
 @some_examples
 @given(judged_runs())
-def test_perfect_order_is_best(data):
-    qrels, run = data
-    grade = {(query, item): one for query, item, one in qrels}
-    perfect = [(query, item, grade.get((query, item), 0.0)) for query, item, _ in run]
-    ours = every_value(read(qrels, run))
-    best = every_value(read(qrels, perfect))
-    for one in CHOSEN:
-        # AUC is blind to equal scores' order: grades as scores tie only where the metric sees no
-        # difference.
-        if one.metric.best == "high":
-            worse = ours[one.label] > best[one.label] + 1e-12
-            assert not worse.any(), (one.label, ours[one.label], best[one.label])
+def test_no_order_of_the_retrieved_items_is_better_than_by_their_grades(qrels_and_run):
+    """With the grades as scores, only items of equal grade are tied, between which no metric sees
+    a difference. An unjudged item has the grade 0.
+    """
+    qrels, run = qrels_and_run
+    grades = {(query, item): grade for query, item, grade in qrels}
+    run_by_grade = [(query, item, grades.get((query, item), 0.0)) for query, item, _ in run]
+    values = values_by_query(rankings_of(qrels, run))
+    best_values = values_by_query(rankings_of(qrels, run_by_grade))
+    for chosen in RANKING_METRICS:
+        if chosen.metric.best == "high":
+            is_better = values[chosen.label] > best_values[chosen.label] + 1e-12
+            assert not is_better.any(), chosen.label
 
 
 @some_examples
 @given(judged_runs())
-def test_ties_lie_between_the_worst_and_the_best_order(data):
-    r = read(*data)
-    worst = every_value(rankings.worst_ties(r))
-    best = every_value(rankings.best_ties(r))
-    for one, values in zip(CHOSEN, every_value(r).values(), strict=True):
-        # A hit that falls out of the first k can raise the mean precision at the hits that stay:
-        # that metric has no worst order of this kind.
-        if one.metric.best == "high" and one.metric.name != "average_precision_hits":
-            assert not (values < worst[one.label] - 1e-12).any(), one.label
-            assert not (values > best[one.label] + 1e-12).any(), one.label
+def test_values_with_tied_scores_lie_between_those_of_the_worst_and_the_best_order(qrels_and_run):
+    """Not the mean precision at the hits among the first k: it can rise if a hit falls out, so that
+    the order with the hits last is not its worst.
+    """
+    r = rankings_of(*qrels_and_run)
+    worst = values_by_query(rankings.worst_ties(r))
+    best = values_by_query(rankings.best_ties(r))
+    values = values_by_query(r)
+    for chosen in RANKING_METRICS:
+        if chosen.metric.best == "high" and chosen.metric.name != "average_precision_hits":
+            label = chosen.label
+            assert not (values[label] < worst[label] - 1e-12).any(), label
+            assert not (values[label] > best[label] + 1e-12).any(), label
 
 
 @some_examples
 @given(judged_runs())
-def test_a_query_missing_from_the_run_has_the_value_that_the_catalogue_states(data):
-    qrels, run = data
-    r = read(qrels, run)
-    missing = ~np.isin(r.query, [query for query, _, _ in run])
-    assert missing[3]
-    for one, values in zip(CHOSEN, every_value(r).values(), strict=True):
-        stated = one.metric.missing
-        defined = values[missing & ~np.isnan(values)]
-        assert defined.tolist() == ([] if stated is None else [stated] * len(defined)), one.label
+def test_a_query_missing_from_the_run_has_the_value_that_the_catalogue_states(qrels_and_run):
+    """If it is defined; None in the catalogue stands for undefined. q4 is missing from each run."""
+    qrels, run = qrels_and_run
+    r = rankings_of(qrels, run)
+    is_missing = ~np.isin(r.query, [query for query, _, _ in run])
+    assert is_missing[list(r.query).index("q4")]
+    values = values_by_query(r)
+    for chosen in RANKING_METRICS:
+        of_missing = values[chosen.label][is_missing]
+        defined = of_missing[~np.isnan(of_missing)]
+        if chosen.metric.missing is None:
+            assert not len(defined), chosen.label
+        else:
+            assert (defined == chosen.metric.missing).all(), chosen.label
 
 
 @some_examples
 @given(judged_runs())
-def test_queries_do_not_touch_each_other(data):
-    qrels, run = data
-    together = every_value(read(qrels, run))
-    for i, query in enumerate(("q1", "q2", "q3")):
-        if any(row[0] == query for row in run):
-            alone = read(
-                [row for row in qrels if row[0] == query], [row for row in run if row[0] == query]
-            )
-            top = max(grade for _, _, grade in qrels)
-            for name, values in every_value(replace(alone, top_grade=top)).items():
+def test_a_query_alone_has_the_value_that_it_has_among_others(qrels_and_run):
+    """If the largest grade of all queries, by which some metrics scale, is kept."""
+    qrels, run = qrels_and_run
+    among_others = values_by_query(rankings_of(qrels, run))
+    top_grade = max(grade for _, _, grade in qrels)
+    for place, query in enumerate(("q1", "q2", "q3")):
+        run_of_query = [row for row in run if row[0] == query]
+        if run_of_query:
+            r = rankings_of([row for row in qrels if row[0] == query], run_of_query)
+            for name, (value_alone,) in values_by_query(replace(r, top_grade=top_grade)).items():
                 np.testing.assert_allclose(
-                    values[0], together[name][i], rtol=1e-12, atol=1e-15, err_msg=name
+                    value_alone, among_others[name][place], rtol=1e-12, atol=1e-15, err_msg=name
                 )
 
 

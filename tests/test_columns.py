@@ -15,91 +15,119 @@ from evalkit.reading.tables import columns
 from evalkit.reading.tables.table import MOST, Coded, encode
 from evalkit.studies import rating
 
-ROLES = ("system", "query", "item", "score", "rank", "grade")
+ROLES_OF_LISTS = ("system", "query", "item", "score", "rank", "grade")
+
+
+def matched(names, chosen=None, roles=ROLES_OF_LISTS, **options):
+    """Role -> column of a table f.csv with columns of these names, where the user names some in
+    `chosen`.
+    """
+    return columns.match(names, roles, chosen or {}, where="f.csv", **options).resolve()
 
 
 @pytest.mark.parametrize(
-    "names, given, expected",
+    "names, expected",
     [
-        (["query", "item", "score"], {}, {"query": "query", "item": "item", "score": "score"}),
+        (["query", "item", "score"], {"query": "query", "item": "item", "score": "score"}),
         (
             ["user_id", "item_id", "y_score"],
-            {},
             {"query": "user_id", "item": "item_id", "score": "y_score"},
         ),
-        (["model", "rank", "rel"], {}, {"system": "model", "rank": "rank", "grade": "rel"}),
-        (["qid", "doc_id", "y_true"], {}, {"query": "qid", "item": "doc_id", "grade": "y_true"}),
-        (["query", "qid", "user_id", "item"], {}, {"query": "query", "item": "item"}),
-        (["qid", "user_id", "item"], {"query": "user_id"}, {"query": "user_id", "item": "item"}),
-        (["query", "item", "who"], {"query": "who"}, {"query": "who", "item": "item"}),
-        (["query", "label", "grade"], {}, {"query": "query", "grade": "grade"}),
-        (["Query", "item"], {}, {"item": "item"}),
-        ([], {}, {}),
+        (["model", "rank", "rel"], {"system": "model", "rank": "rank", "grade": "rel"}),
+        (["qid", "doc_id", "y_true"], {"query": "qid", "item": "doc_id", "grade": "y_true"}),
+        (["query", "qid", "user_id", "item"], {"query": "query", "item": "item"}),
+        (["query", "label", "grade"], {"query": "query", "grade": "grade"}),
+        (["Query", "item"], {"item": "item"}),
+        ([], {}),
+    ],
+    ids=[
+        "exact names",
+        "synonyms",
+        "other synonyms",
+        "synonyms of search",
+        "an exact name before two synonyms",
+        "an exact name before one",
+        "a capital letter is another name",
+        "no columns",
     ],
 )
-def test_resolves(names, given, expected):
-    assert columns.match(names, ROLES, given, "f.csv").resolve() == expected
+def test_columns_have_roles_by_their_names(names, expected):
+    assert matched(names) == expected
 
 
-def test_a_column_has_one_use():
-    assert columns.match(
-        ["query", "item"], ["query", "item"], {"query": "item"}, "f.csv"
-    ).resolve() == {"query": "item"}
-    assert columns.match(
-        ["qid", "user_id"], ["query"], {}, "f.csv", other_uses=["user_id"]
-    ).resolve() == {"query": "qid"}
+@pytest.mark.parametrize(
+    "names, chosen",
+    [(["qid", "user_id", "item"], "user_id"), (["query", "item", "who"], "who")],
+    ids=["before a synonym", "before an exact name"],
+)
+def test_a_column_that_the_user_names_for_a_role_comes_first(names, chosen):
+    assert matched(names, chosen={"query": chosen}) == {"query": chosen, "item": "item"}
 
 
-def test_a_column_has_its_role_by_the_surest_of_three_ways():
-    mapping = columns.match(
-        ["mine", "item", "qid"], ["score", "item", "query"], {"score": "mine"}, "f.csv"
-    )
-    assert mapping.columns == {"score": "mine", "item": "item", "query": "qid"}
+def test_a_column_that_the_user_names_for_one_role_has_no_other_role():
+    assert matched(["query", "item"], chosen={"query": "item"}) == {"query": "item"}
 
 
-def test_the_exact_name_is_surer_than_a_usual_one():
-    mapping = columns.match(["qid", "query"], ["query"], {}, "f.csv")
-    assert mapping.columns == {"query": "query"}
+def test_a_column_with_another_use_has_no_role():
+    """As a segment or a unit; without that use, both columns could be the query."""
+    assert matched(["qid", "user_id"], other_uses=["user_id"]) == {"query": "qid"}
+
+
+def test_columns_have_roles_by_the_users_word_by_exact_name_and_by_synonym():
+    names = ["mine", "item", "qid"]
+    expected = {"score": "mine", "item": "item", "query": "qid"}
+    assert matched(names, chosen={"score": "mine"}) == expected
+
+
+def test_an_exact_name_comes_before_a_synonym():
+    assert matched(["qid", "query"]) == {"query": "query"}
 
 
 def test_a_column_is_the_query_and_the_unit_at_once():
     frame = pd.DataFrame({"user_id": ["u", "v"], "item": "i", "score": 0.5, "grade": 1})
     lists = runs.read(frame, unit="user_id")
-    assert (lists.columns["query"], lists.attributes["user_id"].tolist()) == ("user_id", ["u", "v"])
+    assert lists.columns["query"] == "user_id"
+    assert lists.attributes["user_id"].tolist() == ["u", "v"]
 
 
-@pytest.mark.parametrize("decisions", [[], ["prediction"]])
-def test_columns_are_matched_once(decisions, monkeypatch):
+@pytest.mark.parametrize(
+    "further_columns", [{}, {"prediction": [0, 1]}], ids=["scores", "scores and decisions"]
+)
+def test_columns_are_matched_once_in_a_read(further_columns, monkeypatch):
+    """Decisions beside scores are found among the columns that are left by the same matching."""
     calls = []
     match = columns.match
 
-    def counted(*arguments, **named):
+    def counting_match(*arguments, **options):
         calls.append(arguments)
-        return match(*arguments, **named)
+        return match(*arguments, **options)
 
-    monkeypatch.setattr(columns, "match", counted)
-    cells = {"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]}
-    outcomes.read(pd.DataFrame({**cells, **{name: [0, 1] for name in decisions}}))
+    monkeypatch.setattr(columns, "match", counting_match)
+    table = {"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]}
+    outcomes.read(pd.DataFrame(table | further_columns))
     assert len(calls) == 1
 
 
-def test_refuses_two_synonyms():
+def test_two_synonyms_of_one_role_are_refused():
     message = (
         r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: "
         r"columns='query=qid'"
     )
     with pytest.raises(InputError, match=message):
-        columns.match(["qid", "user_id", "item"], ROLES, {}, "f.csv").resolve()
+        matched(["qid", "user_id", "item"])
 
 
-def test_refuses_a_column_that_is_not_there():
+def test_a_column_for_a_role_that_is_not_there_is_refused_with_the_nearest_name():
     message = (
         r"columns: score: f.csv has no column 'scroe', it has query, score; did you mean 'score'\?"
     )
     with pytest.raises(ParameterError, match=message):
-        columns.match(["query", "score"], ROLES, {"score": "scroe"}, "f.csv").resolve()
+        matched(["query", "score"], chosen={"score": "scroe"})
+
+
+def test_a_column_that_is_not_there_and_like_no_other_is_refused_with_all_names():
     with pytest.raises(ParameterError, match=r"f\.csv has no column 'zzz', it has query, score$"):
-        columns.require(["query", "score"], "zzz", "f.csv", "segments")
+        columns.require(["query", "score"], "zzz", where="f.csv", parameter="segments")
 
 
 def test_refuses_an_unknown_role():
@@ -125,7 +153,7 @@ def test_many_columns_are_not_all_listed():
 CELLS = ["b", None, "a", "b", None, "c"]
 
 
-def numbered(cells):
+def dictionary_encoded(cells):
     return pa.array(cells).dictionary_encode()
 
 
@@ -133,9 +161,9 @@ def numbered(cells):
     "blocks",
     [
         [pa.array(CELLS)],
-        [numbered(CELLS)],
-        [numbered(CELLS[:2]), numbered(CELLS[2:])],
-        [numbered(CELLS[:2]), pa.array(CELLS[2:], pa.large_string())],
+        [dictionary_encoded(CELLS)],
+        [dictionary_encoded(CELLS[:2]), dictionary_encoded(CELLS[2:])],
+        [dictionary_encoded(CELLS[:2]), pa.array(CELLS[2:], pa.large_string())],
         [pa.array(CELLS).dictionary_encode(null_encoding="encode")],
         [
             pa.DictionaryArray.from_arrays(
@@ -143,15 +171,25 @@ def numbered(cells):
             )
         ],
     ],
+    ids=[
+        "texts",
+        "a dictionary",
+        "two dictionaries",
+        "a dictionary and texts",
+        "a dictionary with null",
+        "a dictionary in another order",
+    ],
 )
-def test_distinct_texts_and_places_give_back_the_cells(blocks):
-    place, texts = encode(blocks)
+def test_encoding_gives_the_code_of_each_cell_and_the_distinct_texts(blocks):
+    """In whatever form Arrow holds the six CELLS, two of them empty."""
+    codes, texts = encode(blocks)
     distinct = texts.to_pylist()
-    assert [distinct[i] for i in place] == CELLS
+    assert [distinct[code] for code in codes] == CELLS
     assert len(distinct) == len({*distinct})
 
 
-def test_texts_that_mean_the_same_are_one_name():
+def test_a_coded_column_has_sorted_names_and_one_object_for_equal_texts():
+    """Codes are positions in the list of texts; "1.0" and "1" are two names."""
     column = Coded.from_texts(["1.0", "0", "1"], np.array([0, 1, 2, 2]))
     assert column.names == ("0", "1", "1.0")
     texts = column.texts
@@ -160,11 +198,13 @@ def test_texts_that_mean_the_same_are_one_name():
 
 
 def test_rows_that_are_taken_have_only_their_own_names():
+    """The rows are c, a, b, c."""
     column = Coded.from_texts(["c", "a", "b"], np.array([0, 1, 2, 0]))
-    part = column.take(np.array([3, 1]))
-    assert part.names == ("a", "c")
-    assert part.texts.tolist() == ["c", "a"]
-    assert column.take(slice(None)).names == ("a", "b", "c")
+    fourth_and_second = column.take(np.array([3, 1]))
+    assert fourth_and_second.names == ("a", "c")
+    assert fourth_and_second.texts.tolist() == ["c", "a"]
+    all_rows = column.take(slice(None))
+    assert all_rows.names == ("a", "b", "c")
 
 
 @pytest.mark.parametrize(
@@ -191,15 +231,18 @@ def test_an_empty_label_of_whole_numbers_is_refused_with_its_row(tmp_path):
         outcomes.read(tmp_path / "a.parquet")
 
 
-def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none_of_these(tmp_path):
+def test_rows_and_labels_of_systems_that_are_not_asked_for_are_left_out(tmp_path):
+    """Of system a are rows 1 and 3, with the labels x and y; z is a label of b alone."""
     table = pa.table(
         {"system": ["a", "b", "a"], "label": ["x", "z", "y"], "score": [0.9, 0.2, 0.4]}
     )
     pq.write_table(table, tmp_path / "a.parquet")
     data = outcomes.read(tmp_path / "a.parquet", systems=["a"], positive="y")
-    assert (data.actual.tolist(), data.names[0]) == ([0, 1], "x")
+    assert data.actual.tolist() == [0, 1]
+    assert data.names[0] == "x"  # the negative class
     assert data.rows.id.tolist() == ["1", "3"]
-    assert "row 3" in data.rows.place(1)
+    second_row = 1
+    assert "row 3" in data.rows.place(second_row)
 
 
 def test_a_column_of_a_system_without_a_name_is_refused():
@@ -218,10 +261,13 @@ def test_a_value_at_the_end_of_a_quarter_belongs_to_it():
 
 
 def test_rare_texts_are_one_slice_beside_the_most_frequent():
-    """More texts than slices: t0 twice, t1 three times, and so on."""
+    """A column has at most MOST = 12 slices. Of 24 texts, t0 on 2 rows, t1 on 3, up to t23 on 25,
+    the 11 most frequent are slices of their own; the last slice holds the rows of the other 13.
+    """
     texts = [f"t{i}" for i in range(2 * MOST) for _ in range(i + 2)]
     table = pd.DataFrame({"actual": 0.0, "forecast": 1.0, "town": texts})
     by_town = rating.read(table, metrics="mae", segments="town").by_segment
-    own = [f"t{i}" for i in range(MOST + 1, 2 * MOST)]
-    assert by_town["slice"].tolist()[:-1] == own
-    assert by_town["n"].tolist()[-1] == sum(i + 2 for i in range(MOST + 1))
+    *most_frequent, _rest = by_town["slice"]
+    assert most_frequent == [f"t{i}" for i in range(MOST + 1, 2 * MOST)]
+    *_, rows_of_rest = by_town["n"]
+    assert rows_of_rest == sum(i + 2 for i in range(MOST + 1))

@@ -7,9 +7,10 @@ import pytest
 import evalkit as ek
 from evalkit.arrays import InputError
 
+# 60 actual values and forecasts of two systems, with two decimals
 RNG = np.random.default_rng(7)
 ACTUAL = np.round(RNG.normal(50, 20, 60), 2)
-FRAME = pd.DataFrame(
+FORECASTS = pd.DataFrame(
     {
         "id": np.arange(60),
         "actual": ACTUAL,
@@ -19,71 +20,81 @@ FRAME = pd.DataFrame(
 )
 
 
-def written(path, frame=FRAME, separator=";"):
-    """A file with decimal commas."""
+def write_with_commas(path, frame=FORECASTS, separator=";"):
+    """Write a file with decimal commas and return its path."""
     frame.to_csv(path, sep=separator, decimal=",", index=False)
     return path
 
 
-def with_line(path, line):
-    """The same file with one more line."""
+def append_line(path, line):
+    """Write one more line at the end of a file and return its path."""
     path.write_text(f"{path.read_text()}{line}\n")
     return path
 
 
+def forecasts_of_2400_rows():
+    """FORECASTS forty times: more rows than those by which the types of columns are first told."""
+    frame = pd.concat([FORECASTS] * 40, ignore_index=True)
+    frame["id"] = np.arange(len(frame))
+    return frame
+
+
 @pytest.mark.parametrize(("name", "separator"), [("t.csv", ";"), ("t.tsv", "\t"), ("t.csv", "|")])
 def test_values_are_those_of_the_same_table_with_points(tmp_path, name, separator):
-    study = ek.rating(written(tmp_path / name, separator=separator))
-    pd.testing.assert_frame_equal(study.estimates, ek.rating(FRAME).estimates)
+    study = ek.rating(write_with_commas(tmp_path / name, separator=separator))
+    pd.testing.assert_frame_equal(study.estimates, ek.rating(FORECASTS).estimates)
 
 
 def test_values_by_unit_are_read(tmp_path):
-    frame = FRAME.drop(columns="actual").set_axis(["unit", "a", "b"], axis=1)
-    study = ek.significance(written(tmp_path / "t.csv", frame))
+    frame = FORECASTS.drop(columns="actual").set_axis(["unit", "a", "b"], axis=1)
+    study = ek.significance(write_with_commas(tmp_path / "t.csv", frame))
     pd.testing.assert_frame_equal(study.estimates, ek.significance(frame).estimates)
 
 
 def test_probabilities_are_read(tmp_path):
-    frame = pd.DataFrame({"y_true": FRAME["id"] % 2, "model_a": (FRAME["id"] * 37 % 60) / 64})
-    study = ek.classification(written(tmp_path / "t.csv", frame))
+    frame = pd.DataFrame(
+        {"y_true": FORECASTS["id"] % 2, "model_a": (FORECASTS["id"] * 37 % 60) / 64}
+    )
+    study = ek.classification(write_with_commas(tmp_path / "t.csv", frame))
     pd.testing.assert_frame_equal(study.estimates, ek.classification(frame).estimates)
 
 
 def test_a_column_of_whole_numbers_may_have_commas_after_the_first_rows(tmp_path):
-    long = pd.concat([FRAME] * 40, ignore_index=True)
-    long["id"] = np.arange(len(long))
-    long["actual"] = np.where(long["id"] < 2_300, long["actual"].round(), long["actual"])
+    """The first 2,300 of 2,400 actual values are whole and written without a comma."""
+    frame = forecasts_of_2400_rows()
+    first_rows = frame["id"] < 2_300
+    frame["actual"] = np.where(first_rows, frame["actual"].round(), frame["actual"])
+    text = frame.to_csv(sep=";", decimal=",", index=False)
     path = tmp_path / "t.csv"
-    text = long.to_csv(sep=";", decimal=",", index=False)
     path.write_text(text.replace(",0;", ";"))
-    pd.testing.assert_frame_equal(ek.rating(path).estimates, ek.rating(long).estimates)
+    pd.testing.assert_frame_equal(ek.rating(path).estimates, ek.rating(frame).estimates)
 
 
 @pytest.mark.parametrize("cell", ["1.234", "1.5"])
 def test_a_point_beside_commas_is_refused(tmp_path, cell):
-    path = with_line(written(tmp_path / "t.csv"), f"60;{cell};1,2;1,3")
+    path = append_line(write_with_commas(tmp_path / "t.csv"), f"60;{cell};1,2;1,3")
     with pytest.raises(InputError, match=rf"must be written alike .* got '{cell}' beside"):
         ek.rating(path)
 
 
 def test_a_point_after_the_first_rows_is_refused(tmp_path):
-    long = pd.concat([FRAME] * 40, ignore_index=True)
-    long["id"] = np.arange(len(long))
-    path = with_line(written(tmp_path / "t.csv", long), "9999;1.234;1,2;1,3")
+    path = write_with_commas(tmp_path / "t.csv", forecasts_of_2400_rows())
+    append_line(path, "9999;1.234;1,2;1,3")
     with pytest.raises(InputError, match=r"must be written alike .* got '1.234' beside"):
         ek.rating(path)
 
 
 def test_a_text_is_named_with_its_row(tmp_path):
-    path = with_line(written(tmp_path / "t.csv"), "60;abc;1,2;1,3")
+    path = append_line(write_with_commas(tmp_path / "t.csv"), "60;abc;1,2;1,3")
     with pytest.raises(InputError, match=r"actual must be a number, got 'abc' \(row 61\)"):
         ek.rating(path)
 
 
 def test_another_column_with_points_keeps_the_refusal(tmp_path):
-    frame = FRAME.assign(forecast_b=FRAME["forecast_b"].map("{:.2f}".format))
+    """The forecasts of b have points, the other columns commas."""
+    frame = FORECASTS.assign(forecast_b=FORECASTS["forecast_b"].map("{:.2f}".format))
     with pytest.raises(InputError, match=r"forecast|actual"):
-        ek.rating(written(tmp_path / "t.csv", frame))
+        ek.rating(write_with_commas(tmp_path / "t.csv", frame))
 
 
 def test_commas_between_commas_stay_refused(tmp_path):

@@ -19,7 +19,10 @@ from evalkit.studies import significance
 METRICS = "pass@1,pass@3,pass^2,pass^4"
 
 
-def trials(tasks=12, draws=4, systems=("a", "b")):
+def random_trials(tasks=12, draws=4, systems=("a", "b")):
+    """A row for each system ("model"), task and trial, in random order, with a reward of 0 or 1.
+    On each task a system has its own probability of 1, drawn uniformly.
+    """
     rng = np.random.default_rng(3)
     chance = rng.beta(1, 1, (len(systems), tasks))
     rows = [
@@ -31,51 +34,84 @@ def trials(tasks=12, draws=4, systems=("a", "b")):
     return pd.DataFrame(rows).sample(frac=1, random_state=1, ignore_index=True)
 
 
-def by_subsets(rewards, k, whether):
-    return np.mean([whether(some) for some in combinations(rewards, k)])
+READ_IN_MEMORY_OR_BY_BLOCKS = pytest.mark.parametrize(
+    "read", [significance.read, compared], ids=["in memory", "by blocks"]
+)
 
 
-@pytest.mark.parametrize("read", [significance.read, compared])
-def test_pass_metrics_are_means_over_all_subsets_of_draws(read):
-    table = trials()
-    study = read(table, metrics=METRICS)
-    for label, k, whether in (
-        ("pass@1", 1, any),
-        ("pass@3", 3, any),
-        ("pass^2", 2, all),
-        ("pass^4", 4, all),
-    ):
-        for name, own in table.groupby("model"):
-            expected = own.groupby("task_id")["reward"].apply(by_subsets, k, whether).mean()
-            row = study.estimates.set_index(["metric", "system"]).loc[(label, name)]
-            assert row["value"] == pytest.approx(expected, abs=1e-12)
-            assert row["low"] < expected < row["high"]
-            assert row["n"] == 12
-    assert study.comparisons["metric"].tolist() == METRICS.split(",")
-    assert study.family.startswith("4 comparisons: 4 metrics × 1 pair")
+@pytest.fixture(
+    scope="module", params=[significance.read, compared], ids=["in memory", "by blocks"]
+)
+def study_of_trials(request):
+    """The study of `random_trials()` by pass@1, pass@3, pass^2 and pass^4."""
+    return request.param(random_trials(), metrics=METRICS)
+
+
+@pytest.mark.parametrize(
+    "metric, k, passes",
+    [("pass@1", 1, any), ("pass@3", 3, any), ("pass^2", 2, all), ("pass^4", 4, all)],
+    ids=["pass@1", "pass@3", "pass^2", "pass^4"],
+)
+@pytest.mark.parametrize("system", ["a", "b"])
+def test_pass_metrics_are_means_over_all_subsets_of_k_draws(
+    study_of_trials, metric, k, passes, system
+):
+    """Of a task: the share of its subsets of k draws of which any (pass@k) or all (pass^k) have the
+    reward 1. Of a system: the mean over its 12 tasks.
+    """
+    table = random_trials()
+    rewards_by_task = table[table["model"] == system].groupby("task_id")["reward"]
+    share_by_task = [
+        np.mean([passes(subset) for subset in combinations(rewards, k)])
+        for _, rewards in rewards_by_task
+    ]
+    expected = np.mean(share_by_task)
+    estimates = study_of_trials.estimates.set_index(["metric", "system"])
+    row = estimates.loc[(metric, system)]
+    assert row["value"] == pytest.approx(expected, abs=1e-12)
+    assert row["low"] < expected < row["high"]
+    assert row["n"] == 12
+
+
+def test_each_pass_metric_is_a_comparison_of_the_family(study_of_trials):
+    assert study_of_trials.comparisons["metric"].tolist() == [
+        "pass@1",
+        "pass@3",
+        "pass^2",
+        "pass^4",
+    ]
+    assert study_of_trials.family.startswith("4 comparisons: 4 metrics × 1 pair")
 
 
 @pytest.mark.parametrize("metric", [all_pass, any_passes])
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
+    """5,000 units have 4 or 6 draws, which pass with a probability of each unit's own. The noise is
+    estimated from one sample of draws; the exact variance is that over the binomial distribution of
+    the number of passes. Their means over the units agree within 4 %.
+    """
     rng = np.random.default_rng(4)
-    share = stats.norm.cdf(rng.normal(0.3, 1, 5_000))
-    n = rng.choice([4.0, 6.0], 5_000)
-    mean = rng.binomial(n.astype(int), share) / n
-    noise = Draws(n, mean, mean * (1 - mean) * n / (n - 1)).noise_of(lambda of: metric(of, k))
-    variance = np.zeros(len(n))
+    probability = stats.norm.cdf(rng.normal(0.3, 1, 5_000))
+    n_draws = rng.choice([4.0, 6.0], 5_000)
+    share = rng.binomial(n_draws.astype(int), probability) / n_draws
+    variance_of_draw = share * (1 - share) * n_draws / (n_draws - 1)
+    noise = Draws(n_draws, share, variance_of_draw).noise_of(lambda draws: metric(draws, k))
+    exact_variance = np.zeros(len(n_draws))
     for count in (4, 6):
-        hits = np.arange(count + 1.0)
-        of = metric(Draws(np.full(count + 1, float(count)), hits / count, hits), k)
-        chance = stats.binom.pmf(hits, count, share[n == count][:, None])
-        variance[n == count] = chance @ of**2 - (chance @ of) ** 2
-    assert noise.mean() == pytest.approx(variance.mean(), rel=0.04)
+        passes = np.arange(count + 1.0)
+        counts = np.full(count + 1, float(count))
+        # for each number of passes; no metric uses the third field, the variance
+        value = metric(Draws(counts, passes / count, passes), k)
+        units = n_draws == count
+        weight = stats.binom.pmf(passes, count, probability[units][:, None])
+        exact_variance[units] = weight @ value**2 - (weight @ value) ** 2
+    assert noise.mean() == pytest.approx(exact_variance.mean(), rel=0.04)
 
 
-def drawn(*hits, draws=2):
-    """The draws of units, so many each, of which these pass."""
-    share = np.array(hits) / draws
-    count = np.full(len(hits), float(draws))
+def units_with_passes(*passes, draws=2):
+    """Units, each with `draws` draws, of which so many pass."""
+    share = np.array(passes) / draws
+    count = np.full(len(passes), float(draws))
     return Draws(count, share, share * (1 - share) * draws / (draws - 1))
 
 
@@ -88,14 +124,16 @@ def test_a_draw_of_the_largest_variance_is_added_to_those_of_the_prior():
     (3 × 1/6 + 1/4) / 4 = 3/16 of 1/4: a beta distribution with 3/2 and 3/2. Then
     E p² − E p⁴ = 5/16 − 21/128.
     """
-    assert drawn(2, 0, 1).noise_of(both_pass) == pytest.approx(5 / 16 - 21 / 128, rel=1e-3)
+    assert units_with_passes(2, 0, 1).noise_of(both_pass) == pytest.approx(
+        5 / 16 - 21 / 128, rel=1e-3
+    )
 
 
 def test_half_a_pass_and_half_a_failure_are_added_to_the_mean_of_the_prior():
     """Of two units with two draws 2 and 1 pass: 3.5 of 5 draws. The units seem alike, so that each
     passes with p = 0.7, and the noise is p² − p⁴.
     """
-    assert drawn(2, 1).noise_of(both_pass) == pytest.approx(0.7**2 - 0.7**4, rel=2e-3)
+    assert units_with_passes(2, 1).noise_of(both_pass) == pytest.approx(0.7**2 - 0.7**4, rel=2e-3)
 
 
 def test_units_with_more_draws_count_more_for_the_variance_of_a_draw():
@@ -109,33 +147,34 @@ def test_units_with_more_draws_have_less_noise():
     assert draws.noise == pytest.approx([3 / 16, 3 / 32])
 
 
-@pytest.mark.parametrize("repeated, mid_p", [(1, False), (15, False), (16, True)])
-def test_ties_count_half_where_most_units_have_several_draws(repeated, mid_p):
-    table = trials(tasks=30, draws=5)
-    kept = table[(table["task_id"] < repeated) | (table["trial"] == 0)]
+@pytest.mark.parametrize("n_repeated, has_mid_p", [(1, False), (15, False), (16, True)])
+def test_ties_count_half_where_most_of_30_units_have_several_draws(n_repeated, has_mid_p):
+    """So many units have 5 draws, the others one."""
+    table = random_trials(tasks=30, draws=5)
+    kept = table[(table["task_id"] < n_repeated) | (table["trial"] == 0)]
     (method,) = significance.read(kept, metrics="pass@1").headline["method"]
-    assert ("mid-p" in method) is mid_p
+    assert ("mid-p" in method) is has_mid_p
 
 
 def test_a_table_of_one_system_needs_nothing_else(tmp_path):
     path = tmp_path / "gpt.csv"
-    trials(systems=("a",)).drop(columns="model").to_csv(path, index=False)
+    random_trials(systems=("a",)).drop(columns="model").to_csv(path, index=False)
     study = significance.read(path, metrics="pass@1,pass^4")
     assert (study.systems, study.unit_name) == (("gpt",), "task")
     assert study.estimates["value"].between(0, 1).all()
 
 
 def test_each_file_of_trials_is_a_system(tmp_path):
-    for name, own in trials().groupby("model"):
-        own.drop(columns="model").to_csv(tmp_path / f"{name}.csv", index=False)
-    study = significance.read(tmp_path, metrics=METRICS)
-    pd.testing.assert_frame_equal(
-        study.comparisons, significance.read(trials(), metrics=METRICS).comparisons
-    )
+    table = random_trials()
+    for system, rows in table.groupby("model"):
+        rows.drop(columns="model").to_csv(tmp_path / f"{system}.csv", index=False)
+    of_files = significance.read(tmp_path, metrics=METRICS)
+    of_table = significance.read(table, metrics=METRICS)
+    pd.testing.assert_frame_equal(of_files.comparisons, of_table.comparisons)
 
 
 @pytest.mark.parametrize(
-    "change, metrics, error, says",
+    "change, metrics, error, message",
     [
         ({"reward": 0.5}, "pass@1", InputError, r"reward must be 0, 1 or empty, got 0.5 \(row 1\)"),
         (
@@ -154,13 +193,16 @@ def test_each_file_of_trials_is_a_system(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused(change, metrics, error, says):
-    with pytest.raises(error, match=says):
-        significance.read(trials().assign(**change), metrics=metrics)
+def test_a_reward_or_a_metric_of_draws_that_has_no_meaning_is_refused(
+    change, metrics, error, message
+):
+    with pytest.raises(error, match=message):
+        significance.read(random_trials().assign(**change), metrics=metrics)
 
 
-def test_of_several_metrics_the_one_that_passes_is_named():
-    table = pd.concat([trials().assign(metric=name) for name in ("exact", "loose")])
+def test_a_pass_metric_of_a_table_with_two_metrics_must_name_one_of_them_too():
+    """pass@2 is computed from the metric of 0 and 1 that is named beside it."""
+    table = pd.concat([random_trials().assign(metric=name) for name in ("exact", "loose")])
     with pytest.raises(
         ParameterError, match=r"pass@2 needs one metric of 0 and 1, .* metrics='exact,pass@2'"
     ):
@@ -169,73 +211,108 @@ def test_of_several_metrics_the_one_that_passes_is_named():
     assert [chosen.label for chosen in study.settings.metrics] == ["pass@2", "loose"]
 
 
-@pytest.mark.parametrize("read", [significance.read, compared])
+@READ_IN_MEMORY_OR_BY_BLOCKS
 def test_variation_is_that_of_one_way_analysis_of_variance(read):
-    table = trials(draws=5)
-    study = read(table)
-    for row in significance.variation(study).head(2).to_dict("records"):
-        groups = table[table["model"] == row["what"]].groupby("task_id")["reward"]
-        within = groups.var().mean()
-        means = groups.mean()
+    """The standard error of a system's mean is √(variance of the means of 12 tasks / 12). With
+    twice the tasks its square is halved; with 10 in place of 5 draws per task the variance of the
+    means has within / 10 in place of within / 5.
+    """
+    table = random_trials(tasks=12, draws=5)
+    of_a, of_b, _of_difference = significance.variation(read(table)).to_dict("records")
+    for row in (of_a, of_b):
+        rewards = table[table["model"] == row["what"]].groupby("task_id")["reward"]
+        within = rewards.var().mean()
+        of_means = rewards.mean().var()
         assert row["within"] == pytest.approx(within**0.5)
-        assert row["between"] == pytest.approx(max(means.var() - within / 5, 0) ** 0.5)
-        square = means.var() / 12
-        assert row["error"] == pytest.approx(square**0.5)
-        assert row["twice_units"] == pytest.approx((square / 2) ** 0.5)
-        assert row["twice_draws"] == pytest.approx((square - within / 10 / 12) ** 0.5)
-        assert (row["units"], row["draws"]) == (12, pytest.approx(5))
+        assert row["between"] == pytest.approx(max(of_means - within / 5, 0) ** 0.5)
+        assert row["error"] == pytest.approx((of_means / 12) ** 0.5)
+        assert row["twice_units"] == pytest.approx((of_means / 24) ** 0.5)
+        of_means_of_10 = of_means - within / 5 + within / 10
+        assert row["twice_draws"] == pytest.approx((of_means_of_10 / 12) ** 0.5)
+        assert row["units"] == 12
+        assert row["draws"] == pytest.approx(5)
 
 
-def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve(tmp_path):
-    table = trials(tasks=30, draws=5)
-    study = significance.read(table, metrics="pass@1,pass^4")
-    for chosen in study.settings.metrics:
-        c = study.compare(chosen, ("a", "b"))
-        exact = sign_flip(study.differences(("a", "b"), chosen), rng=np.random.default_rng(1))
-        assert (c.method, exact.p_value / 2 < c.p_value < exact.p_value) == (
-            f"{exact.method}, mid-p",
-            True,
-        )
-    assert study.p_of(np.zeros(1)) == pytest.approx(study.headline.iloc[0]["p"], rel=0.05)
+@pytest.fixture(scope="module")
+def study_of_repeated_draws():
+    """Of two systems, 30 tasks and 5 draws of each."""
+    return significance.read(random_trials(tasks=30, draws=5), metrics="pass@1,pass^4")
+
+
+def test_ties_of_repeated_draws_count_half_in_the_test(study_of_repeated_draws):
+    """The p-value, a mid-p, lies between that of all ties and half of it."""
+    study = study_of_repeated_draws
+    for metric in study.settings.metrics:
+        comparison = study.compare(metric, ("a", "b"))
+        with_ties = sign_flip(study.differences(("a", "b"), metric), rng=np.random.default_rng(1))
+        assert comparison.method == f"{with_ties.method}, mid-p"
+        assert with_ties.p_value / 2 < comparison.p_value < with_ties.p_value
+
+
+def test_the_curve_of_p_values_has_the_mid_p_at_a_difference_of_0(study_of_repeated_draws):
+    (p,) = study_of_repeated_draws.headline["p"]
+    difference_of_0 = np.zeros(1)
+    assert study_of_repeated_draws.p_of(difference_of_0) == pytest.approx(p, rel=0.05)
+
+
+def test_saved_results_of_repeated_draws_are_read_with_the_mid_p(study_of_repeated_draws, tmp_path):
+    table = random_trials(tasks=30, draws=5)
     ek.significance(table, metrics="pass@1").save(tmp_path / "earlier.json")
-    (again,) = ek.significance(str(tmp_path / "earlier.json")).headline.to_dict("records")
-    assert (again["p"], again["method"]) == (
-        study.headline.iloc[0]["p"],
-        study.headline.iloc[0]["method"],
-    )
-    once = significance.read(table[table["trial"] == 0], metrics="pass@1")
-    rated = significance.read(table.assign(reward=table["reward"] * 0.7 + table["trial"] / 100))
-    by_task = significance.read(table.assign(task=table["task_id"] % 7), unit="task")
-    of_one = significance.read(table[(table["model"] == "a") | (table["trial"] == 0)])
-    assert not any(
-        "mid-p" in of.headline.iloc[0]["method"] for of in (once, rated, by_task, of_one)
-    )
+    (saved,) = ek.significance(str(tmp_path / "earlier.json")).headline.to_dict("records")
+    (expected,) = study_of_repeated_draws.headline.to_dict("records")
+    assert saved["p"] == expected["p"]
+    assert saved["method"] == expected["method"]
+
+
+@pytest.mark.parametrize(
+    "change, options",
+    [
+        (lambda table: table[table["trial"] == 0], {"metrics": "pass@1"}),
+        (lambda table: table.assign(reward=table["reward"] * 0.7 + table["trial"] / 100), {}),
+        (lambda table: table.assign(task=table["task_id"] % 7), {"unit": "task"}),
+        (lambda table: table[(table["model"] == "a") | (table["trial"] == 0)], {}),
+    ],
+    ids=["one draw each", "rewards of any size", "clustered by unit", "repeated by a alone"],
+)
+def test_ties_count_in_full_without_repeated_passes_of_both_systems_by_task(change, options):
+    study = significance.read(change(random_trials(tasks=30, draws=5)), **options)
+    (method,) = study.headline["method"]
+    assert "mid-p" not in method
 
 
 def test_twice_the_draws_never_gain_more_than_twice_the_units():
+    """Each of 20 tasks has the rewards 0, 1, 0, 1 in some order: its mean is 1/2, so that nothing
+    varies between tasks.
+    """
     table = pd.DataFrame({"task_id": np.repeat(range(20), 4), "trial": list(range(4)) * 20})
-    right = (table["task_id"] + table["trial"]) % 2
-    study = significance.read(pd.concat([table.assign(model=name, reward=right) for name in "ab"]))
-    for row in significance.variation(study).to_dict("records"):
-        assert (row["between"], row["twice_draws"]) == (0, row["twice_units"])
+    reward = (table["task_id"] + table["trial"]) % 2
+    both_systems = pd.concat([table.assign(model=name, reward=reward) for name in "ab"])
+    for row in significance.variation(significance.read(both_systems)).to_dict("records"):
+        assert row["between"] == 0
+        assert row["twice_draws"] == row["twice_units"]
 
 
 def test_variation_of_the_difference_has_the_draws_of_both_systems():
-    first, second, both = significance.variation(significance.read(trials())).to_dict("records")
-    assert both["within"] ** 2 == pytest.approx(first["within"] ** 2 + second["within"] ** 2)
-    assert significance.variation(significance.read(trials(draws=1))).empty
+    study = significance.read(random_trials())
+    of_a, of_b, of_difference = significance.variation(study).to_dict("records")
+    sum_of_variances = of_a["within"] ** 2 + of_b["within"] ** 2
+    assert of_difference["within"] ** 2 == pytest.approx(sum_of_variances)
 
 
-@pytest.mark.parametrize("read", [significance.read, compared])
+def test_without_repeated_draws_there_is_no_table_of_variation():
+    assert significance.variation(significance.read(random_trials(draws=1))).empty
+
+
+@READ_IN_MEMORY_OR_BY_BLOCKS
 def test_draws_without_a_value_are_counted(read):
-    table = trials().assign(
-        reward=lambda t: t["reward"].mask(
-            (t["model"] == "a") & (t["task_id"] == 0) & (t["trial"] > 0)
-        )
-    )
-    says = (
+    """Of 2 systems, 12 tasks and 4 draws, 96 rows; 3 of them, draws of a on the first task, are
+    empty.
+    """
+    table = random_trials(tasks=12, draws=4)
+    emptied = (table["model"] == "a") & (table["task_id"] == 0) & (table["trial"] > 0)
+    table["reward"] = table["reward"].mask(emptied)
+    message = (
         "96 rows are draws, up to 4 per task_id and system: the value of a unit is the mean of its "
-        "draws, and each unit"
+        "draws, and each unit counts once. Empty values among them: 3; they are left out."
     )
-    says += " counts once. Empty values among them: 3; they are left out."
-    assert says in [finding.message for finding in read(table).data.findings]
+    assert message in [finding.message for finding in read(table).data.findings]

@@ -15,113 +15,148 @@ from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import classification, ranking, rating, row_study
 
+THREE_DECIMALS = 6e-4  # the largest error of a number that is shown with three decimals
 
-def binary(n=80, seed=2, **more):
+
+def binary_predictions(n_rows=80, seed=2, **further_columns):
+    """Rows r0000, r0001, ... with a label and probabilities of two systems: `score_a` tells the
+    classes apart well, `score_b` badly.
+    """
     rng = np.random.default_rng(seed)
-    label = rng.integers(0, 2, n)
+    label = rng.integers(0, 2, n_rows)
     scores = {
-        f"score_{name}": rng.beta(1 + s * label, 1 + s * (1 - label))
-        for name, s in (("a", 2.0), ("b", 0.5))
+        f"score_{name}": rng.beta(1 + skill * label, 1 + skill * (1 - label))
+        for name, skill in (("a", 2.0), ("b", 0.5))
     }
-    return pd.DataFrame({"id": [f"r{i:04d}" for i in range(n)], "label": label, **scores, **more})
+    ids = [f"r{i:04d}" for i in range(n_rows)]
+    return pd.DataFrame({"id": ids, "label": label, **scores, **further_columns})
 
 
-def rows_of(study):
+def rows_on_page(study):
+    """The table of single rows on the page of a study, as a frame."""
     (frame,) = explorer.explorer(study).to_frames()
     return frame
 
 
 def test_rows_are_listed_by_the_leaders_miss_with_the_scores_of_each_system():
-    table = binary(part=np.tile(["x", "y"], 40))
-    frame = rows_of(classification.read(table, segments="part")).set_index("row")
+    """System a leads; its miss is |label − score|."""
+    table = binary_predictions(n_rows=80, part=np.tile(["x", "y"], 40))
+    frame = rows_on_page(classification.read(table, segments="part")).set_index("row")
     assert list(frame) == ["part", "label", "a", "b", "miss a", "miss a − b"]
     assert frame["miss a"].is_monotonic_decreasing
     for row in table.to_dict("records"):
         listed = frame.loc[row["id"]]
-        misses = [abs(row["label"] - row[f"score_{name}"]) for name in "ab"]
-        assert listed[["a", "miss a", "miss a − b"]].tolist() == pytest.approx(
-            [row["score_a"], misses[0], misses[0] - misses[1]], abs=6e-4
-        )
-        assert (listed["part"], listed["label"]) == (f"part {row['part']}", str(row["label"]))
+        miss_a = abs(row["label"] - row["score_a"])
+        miss_b = abs(row["label"] - row["score_b"])
+        assert listed["a"] == pytest.approx(row["score_a"], abs=THREE_DECIMALS)
+        assert listed["miss a"] == pytest.approx(miss_a, abs=THREE_DECIMALS)
+        assert listed["miss a − b"] == pytest.approx(miss_a - miss_b, abs=THREE_DECIMALS)
+        assert listed["part"] == f"part {row['part']}"
+        assert listed["label"] == str(row["label"])
 
 
-def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
-    study = classification.read(binary(3000))
-    m = row_study.missed(study, 40)
-    off = {name: np.abs(study.data.actual - score) for name, score in study.data.score.items()}
-    first = off[study.leader]
-    apart = np.abs(off["a"] - off["b"])
-    assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
-    assert len(m.rows) == 40
-    piece = explorer.explorer(study)
-    listed = len(piece.to_frames()[0])
-    assert 60 < listed <= explorer.MOST
-    assert len(piece.html) < 1.2 * explorer.ROOM
-    assert f"The {listed} rows with the largest or most unlike errors" in piece.html
+def test_rows_with_the_largest_and_the_most_different_errors_are_chosen_in_turn():
+    """40 of 3,000 rows are chosen: at least 20 by the error of the leader, a, and 20 by how much
+    the errors of a and b differ. Some rows are among the first 20 of both.
+    """
+    study = classification.read(binary_predictions(3000))
+    missed = row_study.missed(study, max_rows=40)
+    assert study.leader == "a"
+    error_a = np.abs(study.data.actual - study.data.score["a"])
+    error_b = np.abs(study.data.actual - study.data.score["b"])
+    largest_error_of_a = np.argsort(-error_a)[:20]
+    largest_difference = np.argsort(-np.abs(error_a - error_b))[:20]
+    assert {*largest_error_of_a, *largest_difference} <= {*missed.rows}
+    assert len(missed.rows) == 40
+
+
+def test_a_page_lists_as_many_of_many_rows_as_it_has_room_for():
+    """ROOM, a number of characters, is reached before MOST, a number of rows. As rows differ in
+    length, the HTML may exceed ROOM by 20 %; more than 60 rows show that the room is used.
+    """
+    page_part = explorer.explorer(classification.read(binary_predictions(3000)))
+    n_listed = len(page_part.to_frames()[0])
+    assert 60 < n_listed <= explorer.MOST
+    assert len(page_part.html) < 1.2 * explorer.ROOM
+    assert f"The {n_listed} rows with the largest or most unlike errors" in page_part.html
     assert (
         "Of 3,000 rows, those with the largest errors of a, "
-        "and those where the errors of a and b differ most." in piece.html
+        "and those where the errors of a and b differ most." in page_part.html
     )
 
 
-def test_of_many_rows_those_without_a_miss_are_not_listed():
+def test_rows_without_an_error_are_not_listed_if_there_are_more_rows_than_room():
+    """Of 60 rows at most 40 are listed. The forecast is wrong on every tenth row alone."""
     actual = np.arange(60.0)
-    table = pd.DataFrame(
-        {"id": range(60), "actual": actual, "forecast": actual + (np.arange(60) % 10 == 0)}
-    )
-    m = row_study.missed(rating.read(table, metrics="mae"), 40)
-    assert [m.aligned.id[row] for row in m.rows] == ["0", "10", "20", "30", "40", "50"]
+    every_tenth = np.arange(60) % 10 == 0
+    table = pd.DataFrame({"id": range(60), "actual": actual, "forecast": actual + every_tenth})
+    missed = row_study.missed(rating.read(table, metrics="mae"), max_rows=40)
+    listed = [missed.aligned.id[row] for row in missed.rows]
+    assert listed == ["0", "10", "20", "30", "40", "50"]
 
 
 def test_each_segment_has_its_most_missed_rows():
-    study = classification.read(
-        binary(3000, part=np.where(np.arange(3000) < 2980, "many", "few")), segments="part"
-    )
-    m = row_study.missed(study, 40)
+    """Rows are taken in turn from all rows by the error of a, all rows by the difference of errors,
+    and, in every second turn, each of the two segments. 11 turns take at most 2 · 11 + 2 · 6 = 34
+    rows, so that 40 rows hold the 6 worst of a segment of only 20 rows.
+    """
+    part = np.where(np.arange(3000) < 2980, "many", "few")
+    study = classification.read(binary_predictions(3000, part=part), segments="part")
+    missed = row_study.missed(study, max_rows=40)
     few = np.arange(2980, 3000)
-    worst = few[np.argsort(-m.misses.errors["a"][few])]
-    assert {*worst[:6]} <= {*m.rows}
+    worst_first = few[np.argsort(-missed.misses.errors["a"][few])]
+    assert {*worst_first[:6]} <= {*missed.rows}
     assert "overall and per segment" in explorer.explorer(study).html
 
 
-def test_a_row_opens_to_its_other_columns(tmp_path):
-    table = binary(
+def test_each_row_has_the_texts_of_its_unused_columns_across_files(tmp_path):
+    """Row i has the city <b>i</b> and, if i is odd, the age i; an empty cell is left out."""
+    table = binary_predictions(
+        n_rows=80,
         city=[f"<b>{i}</b>" for i in range(80)],
         age=np.where(np.arange(80) % 2, np.arange(80.0), np.nan),
     )
     table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
     table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
-    m = row_study.missed(classification.read(str(tmp_path / "*.csv")), 80)
-    for row, others in zip(m.rows, m.unused_values(40), strict=False):
-        age = {"age": str(row)} if row % 2 else {}
-        assert {**others, **({"age": others["age"].removesuffix(".0")} if row % 2 else {})} == (
-            {"city": f"<b>{row}</b>"} | age
-        )
+    missed = row_study.missed(classification.read(str(tmp_path / "*.csv")), max_rows=80)
+    first_rows = missed.rows[:40]
+    for row, texts in zip(first_rows, missed.unused_values(40), strict=True):
+        expected = {"city": f"<b>{row}</b>"}
+        if row % 2:
+            expected["age"] = str(row)
+            texts["age"] = texts["age"].removesuffix(".0")  # the CSV has 7.0 for an age of 7
+        assert texts == expected
+
+
+def test_the_first_rows_of_a_page_open_to_their_unused_columns():
+    table = binary_predictions(n_rows=80, city=[f"<b>{i}</b>" for i in range(80)])
     html = explorer.explorer(classification.read(table)).html
-    assert html.count("<details><summary>r") == explorer.OPENED
+    assert html.count("<details><summary>r") == explorer.OPENED < len(table)
     assert "city: &lt;b&gt;" in html
 
 
-def test_scores_that_are_no_probabilities_are_ranked():
-    table = binary()
+def test_scores_that_are_not_probabilities_are_ranked():
+    """Ten times a probability can exceed 1. Errors are then |label − (rank − ½) / n|."""
+    table = binary_predictions()
     table["score_a"] = 10 * table["score_a"]
-    m = classification.read(table).data.misses
-    rank = (table["score_a"].rank() - 0.5) / len(table)
-    assert m.errors["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
-    assert m.error_kind is ErrorKind.RANK
+    misses = classification.read(table).data.misses
+    relative_rank = (table["score_a"].rank() - 0.5) / len(table)
+    expected = np.abs(table["label"] - relative_rank).to_numpy()
+    assert misses.errors["a"] == pytest.approx(expected)
+    assert misses.error_kind is ErrorKind.RANK
 
 
 def test_a_class_without_probabilities_is_hit_or_missed():
+    """The error is 1 on the two rows, the fourth and the last, with a wrong class."""
     table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
-    m = classification.read(table).data.misses
-    assert next(iter(m.errors.values())).tolist() == [0, 0, 0, 1, 0, 1]
+    (errors,) = classification.read(table).data.misses.errors.values()
+    assert errors.tolist() == [0, 0, 0, 1, 0, 1]
 
 
-def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
-    small = Limits(reading=Reading(rows=100, shard=100))
-    study = classification.study_of(
-        ClassificationParameters.from_raw({"preds": binary(600)}), small
-    )
+def test_a_table_with_more_rows_than_memory_may_hold_says_that_no_row_is_listed():
+    at_most_100_rows = Limits(reading=Reading(rows=100, shard=100))
+    parameters = ClassificationParameters.from_raw({"preds": binary_predictions(600)})
+    study = classification.study_of(parameters, at_most_100_rows)
     assert (
         "Single rows are not listed: of more than 100 rows none is kept."
         in classification_page.explorer(study).html
@@ -129,22 +164,23 @@ def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
 
 
 def test_the_json_has_the_rows_that_the_page_lists_unrounded():
-    study = classification.read(binary(3000))
-    frame = rows_of(study)
-    missed = classification_page.results(study).results["missed"]
-    assert [row["row"] for row in missed] == frame["row"].tolist()
-    for row, shown in zip(missed, frame.to_dict("records"), strict=True):
-        systems = {system["system"]: system for system in row["systems"]}
-        assert shown["miss a"] == pytest.approx(systems["a"]["miss"], abs=6e-4)
-        assert shown["miss a − b"] == pytest.approx(
-            systems["a"]["miss"] - systems["b"]["miss"], abs=6e-4
-        )
-        assert (shown["a"], shown["b"]) == pytest.approx(
-            [systems[name]["says"] for name in "ab"], abs=6e-4
-        )
+    study = classification.read(binary_predictions(3000))
+    on_page = rows_on_page(study)
+    in_json = classification_page.results(study).results["missed"]
+    assert [row["row"] for row in in_json] == on_page["row"].tolist()
+    for exact, shown in zip(in_json, on_page.to_dict("records"), strict=True):
+        by_system = {system["system"]: system for system in exact["systems"]}
+        a, b = by_system["a"], by_system["b"]
+        assert shown["a"] == pytest.approx(a["says"], abs=THREE_DECIMALS)
+        assert shown["b"] == pytest.approx(b["says"], abs=THREE_DECIMALS)
+        assert shown["miss a"] == pytest.approx(a["miss"], abs=THREE_DECIMALS)
+        assert shown["miss a − b"] == pytest.approx(a["miss"] - b["miss"], abs=THREE_DECIMALS)
 
 
-def table(queries=30, items=8, seed=1):
+def judged_lists(queries=30, items=8, seed=1):
+    """Lists of graded items for queries q00, q01, ... by the systems x (good) and y (noisy), in
+    random order of rows; the `kind` of query i is k0, k1 or k2, by i modulo 3.
+    """
     rng = np.random.default_rng(seed)
     grade = rng.integers(0, 3, (queries, items))
     frames = []
@@ -165,69 +201,83 @@ def table(queries=30, items=8, seed=1):
 
 
 def test_queries_are_listed_by_how_far_they_moved_with_the_values_of_the_study():
-    study = ranking.read(table(), segments="kind")
+    study = ranking.read(judged_lists(), segments="kind")
     (shown,) = ranking_page.explorer(study).to_frames()
     assert list(shown)[:5] == ["query", "kind", "ndcg@10 x", "ndcg@10 y", "difference"]
     differences = study.differences()
     values = study.values()
     assert shown["difference"].abs().is_monotonic_decreasing
     for row in shown.to_dict("records"):
-        query = row["query"]
-        assert row["kind"] == f"kind k{int(query[1:]) % 3}"
+        query = row["query"]  # such as q07
+        query_number = int(query[1:])
+        assert row["kind"] == f"kind k{query_number % 3}"
+        # shown with three decimals
         assert row["ndcg@10 x"] == pytest.approx(values["x"][query], abs=5.1e-4)
         assert row["difference"] == pytest.approx(differences[query], abs=5.1e-4)
 
 
-def test_a_list_has_its_items_in_the_order_of_its_scores():
-    rows = table()
-    study = ranking.read(rows)
-    for number, query in enumerate(study.runs.query[:10]):
-        own = rows[(rows["query"] == query) & (rows["system"] == "y")].sort_values(
-            "score", ascending=False
-        )
-        assert study.top("y", number, 5) == list(
-            zip(own["item"][:5], own["grade"][:5].astype(float), strict=True)
-        )
+def test_the_top_of_a_list_has_its_items_by_descending_score():
+    table = judged_lists()
+    study = ranking.read(table)
+    for query_number, query in enumerate(study.runs.query[:10]):
+        of_list = table[(table["query"] == query) & (table["system"] == "y")]
+        first_5 = of_list.sort_values("score", ascending=False).head(5)
+        items_with_grades = list(zip(first_5["item"], first_5["grade"].astype(float), strict=True))
+        assert study.top("y", query_number, 5) == items_with_grades
 
 
-def test_of_many_queries_the_most_moved_are_shown_and_fewer_metrics():
-    piece = ranking_page.explorer(ranking.read(table(queries=510)))
-    (shown,) = piece.to_frames()
-    assert (len(shown), piece.html.count("<details><summary>q")) == (500, 50)
+def test_of_many_queries_the_500_that_differ_most_are_shown_with_one_metric():
+    """The first 50 open to their lists."""
+    page_part = ranking_page.explorer(ranking.read(judged_lists(queries=510)))
+    (shown,) = page_part.to_frames()
+    assert len(shown) == 500
+    assert page_part.html.count("<details><summary>q") == 50
     assert list(shown)[1:] == ["ndcg@10 x", "ndcg@10 y", "difference", "overlap@10", "RBO"]
-    assert "The 500 queries that differ most" in piece.html
+    assert "The 500 queries that differ most" in page_part.html
 
 
-def test_each_query_has_the_overlap_of_its_two_lists_and_those_side_by_side():
-    study = ranking.read(table())
-    piece = ranking_page.explorer(study)
-    (shown,) = piece.to_frames()
-    by_query = study.likeness.set_index("query")
+def test_each_query_shows_the_similarity_of_its_two_lists():
+    study = ranking.read(judged_lists())
+    (shown,) = ranking_page.explorer(study).to_frames()
+    rbo = study.likeness.set_index("query")["rbo"]
     for row in shown.to_dict("records"):
-        number = list(study.runs.query).index(row["query"])
-        lists = [[item for item, _ in study.top(name, number, 10)] for name in ("x", "y")]
-        common = len({*lists[0]} & {*lists[1]})
-        assert row["overlap@10"] == pytest.approx(common / max(map(len, lists)), abs=5.1e-3)
-        assert row["RBO"] == pytest.approx(by_query["rbo"][row["query"]], abs=5.1e-3)
-    opened = piece.html.split("<details><summary>q", 2)[1].split("</details>")[0]
-    assert re.findall("<section>(.)<ol>", opened) == list(study.compared_systems)
-    assert opened.count("<li>") == 16
+        query_number = list(study.runs.query).index(row["query"])
+        items_x = [item for item, _ in study.top("x", query_number, 10)]
+        items_y = [item for item, _ in study.top("y", query_number, 10)]
+        n_common = len({*items_x} & {*items_y})
+        overlap = n_common / max(len(items_x), len(items_y))
+        # shown with two decimals
+        assert row["overlap@10"] == pytest.approx(overlap, abs=5.1e-3)
+        assert row["RBO"] == pytest.approx(rbo[row["query"]], abs=5.1e-3)
 
 
-def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
+def test_a_query_opens_to_the_lists_of_both_systems_side_by_side():
+    study = ranking.read(judged_lists(items=8))
+    html = ranking_page.explorer(study).html
+    first_query = html.split("<details><summary>q")[1].split("</details>")[0]
+    assert re.findall("<section>(.)<ol>", first_query) == list(study.compared_systems)
+    assert first_query.count("<li>") == 2 * 8
+
+
+def test_without_the_items_in_memory_queries_have_values_and_no_lists(monkeypatch):
+    """There is memory for one row less than the first SHALLOWEST rows of 30 queries and two
+    systems, so that none is kept. The only part that opens is then the table itself.
+    """
     monkeypatch.setattr(listed, "KEPT", 30 * 2 * listed.SHALLOWEST - 1)
-    study = ranking.read(table())
-    piece = ranking_page.explorer(study)
-    assert piece.html.count("<details") == 1
-    (shown,) = piece.to_frames()
+    study = ranking.read(judged_lists(queries=30))
+    page_part = ranking_page.explorer(study)
+    assert page_part.html.count("<details") == 1
+    (shown,) = page_part.to_frames()
     assert len(shown) == 30
     assert "RBO" not in shown
     assert not len(study.likeness)
 
 
 def test_no_more_rows_of_a_list_are_kept_than_there_is_room_for(monkeypatch):
+    """With room for 3 rows of each list (30 queries, two systems), 10 asked for give 3."""
     monkeypatch.setattr(listed, "SHALLOWEST", 2)
     monkeypatch.setattr(listed, "KEPT", 30 * 2 * 3)
-    first = ranking.read(table()).top("x", 4, 10)
+    fifth_query = 4
+    kept = ranking.read(judged_lists(queries=30)).top("x", fifth_query, 10)
     monkeypatch.undo()
-    assert first == ranking.read(table()).top("x", 4, 3)
+    assert kept == ranking.read(judged_lists(queries=30)).top("x", fifth_query, 3)

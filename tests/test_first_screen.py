@@ -11,6 +11,7 @@ import pytest
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import MetricAtK
+from evalkit.findings import kinds
 from evalkit.numbers import number
 from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
@@ -19,8 +20,11 @@ N = 60
 CREDIT = Path(__file__).resolve().parents[1] / "data" / "german_credit" / "predictions.csv"
 
 
-def forecasts(**errors: float) -> pd.DataFrame:
-    """Systems that miss by their error, give or take a tenth."""
+def forecasts_with_errors(**errors: float) -> pd.DataFrame:
+    """60 rows with an actual value around 50 and the forecast of each system, which exceeds it by
+    the system's error, give or take up to a tenth: forecasts_with_errors(a=1, b=2) has an MAE of
+    about 1 for a and 2 for b.
+    """
     rng = np.random.default_rng(3)
     actual = rng.normal(50, 5, N)
     columns = {
@@ -31,7 +35,7 @@ def forecasts(**errors: float) -> pd.DataFrame:
 
 
 def answer(study) -> str:
-    """The sentence under the gate."""
+    """The first sentence of the first screen, below the gate if there is one."""
     return next(
         line
         for line in first_screen.verdict(study).text.splitlines()
@@ -90,13 +94,15 @@ AGAINST = (
     ],
 )
 def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence):
-    assert re.fullmatch(
-        sentence, answer(rating.read(forecasts(**errors), metrics="mae", **options))
-    )
+    """The MAE of a system is about its error. Systems of one error are too alike to say which is
+    better, and so equivalent within a margin of 0.5; which of them is named first is chance.
+    """
+    study = rating.read(forecasts_with_errors(**errors), metrics="mae", **options)
+    assert re.fullmatch(sentence, answer(study))
 
 
-def test_the_answer_names_the_systems_that_are_exactly_as_good():
-    table = forecasts(a=1, b=2)
+def test_the_answer_names_a_system_that_is_exactly_as_good_as_the_best():
+    table = forecasts_with_errors(a=1, b=2)
     table["forecast_c"] = table["forecast_a"]
     study = rating.read(table, metrics="mae")
     assert re.match(
@@ -108,250 +114,357 @@ def test_the_answer_names_the_systems_that_are_exactly_as_good():
 ROW = re.compile(r"<tr[^>]*><th scope=.row.*?</tr>")
 
 
-def rows(study) -> list[str]:
-    """The rows of the strip of results as HTML."""
+def rows_of_strip(study) -> list[str]:
+    """The rows of the strip of results as HTML: systems, or groups of many systems with one
+    verdict, in order of their values, and last the constant prediction.
+    """
     return ROW.findall(first_screen.strip(study).html)
 
 
-def test_many_systems_are_a_tally_and_a_row_for_each_verdict():
-    table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(20)})
-    study = rating.read(table, metrics="mae")
+@pytest.fixture(scope="module")
+def forecasts_of_21_systems():
+    """best, with an error of 0.1, and m0, m1, ..., m19, with errors of 1, 2, ..., 20."""
+    return forecasts_with_errors(best=0.1, **{f"m{i}": 1 + i for i in range(20)})
+
+
+def test_many_systems_with_one_verdict_are_counted_and_share_a_row(forecasts_of_21_systems):
+    """All are worse than the best one. A circle is drawn for each system."""
+    study = rating.read(forecasts_of_21_systems, metrics="mae")
     assert answer(study).startswith("best is better than all 20 other systems")
-    first, others, constant = rows(study)
-    circles = [row.count("<circle") for row in (first, others, constant)]
-    assert circles == [1, 20, 1]
+    best, others, constant = rows_of_strip(study)
+    assert [row.count("<circle") for row in (best, others, constant)] == [1, 20, 1]
     assert "20 systems" in others
     assert "m0, m1, m2 and 17 more" in others
     assert others.startswith('<tr class="worse">')
-    against = rating.read(table, metrics="mae", baseline="m3")
-    assert answer(against) == (
+
+
+def test_many_systems_are_counted_by_their_verdicts_against_a_baseline(forecasts_of_21_systems):
+    """best and m0 to m2 are better than m3, m4 to m19 worse. The comparison of the two best is none
+    of the 20 with the baseline.
+    """
+    study = rating.read(forecasts_of_21_systems, metrics="mae", baseline="m3")
+    assert answer(study) == (
         "Against m3, by MAE: 4 systems are better than it; 16 systems are worse than it. Of the "
         "others, best is better than m0, the second best."
     )
-    assert [row.count("<circle") for row in rows(against)] == [4, 1, 16, 1]
-    assert "outside the family" in first_screen.verdict(against).text
+    better, baseline, worse, constant = rows_of_strip(study)
+    circles = [row.count("<circle") for row in (better, baseline, worse, constant)]
+    assert circles == [4, 1, 16, 1]
+    assert "outside the family" in first_screen.verdict(study).text
 
 
 def test_the_strip_has_the_values_and_the_differences_of_the_tables():
-    study = rating.read(forecasts(a=1, b=2, c=3), metrics="mae")
+    """Its columns are the system, its value, its difference and its verdict. A difference is the
+    leader's value less the system's, as in the table of differences.
+    """
+    study = rating.read(forecasts_with_errors(a=1, b=2, c=3), metrics="mae")
     (table,) = first_screen.strip(study).tables
-    assert [row[0].text for row in table.rows] == [*study.order, "(a constant)"]
-    values = [row[1].numbers for row in table.rows[:3]]
-    assert values == pytest.approx(study.estimates[["value", "low", "high"]].to_numpy(), abs=5e-3)
-    lead = study.headline[["difference", "low", "high"]].to_numpy()
-    differences = [row[2].numbers for row in table.rows[1:3]]
-    # of the leader from the system, as in the table of differences
-    assert differences == pytest.approx(lead, abs=5e-3)
-    assert [row[3].text for row in table.rows] == ["lowest", "worse", "worse", ""]
+    names, values, differences, verdicts = zip(*table.rows, strict=True)
+    assert [cell.text for cell in names] == ["a", "b", "c", "(a constant)"]
+    assert [cell.text for cell in verdicts] == ["lowest", "worse", "worse", ""]
+    shown_values = [cell.numbers for cell in values[:3]]
+    expected_values = study.estimates[["value", "low", "high"]].to_numpy()
+    assert shown_values == pytest.approx(expected_values, abs=5e-3)
+    shown_differences = [cell.numbers for cell in differences[1:3]]
+    expected_differences = study.headline[["difference", "low", "high"]].to_numpy()
+    assert shown_differences == pytest.approx(expected_differences, abs=5e-3)
 
 
-def test_what_turns_the_answer_round_stands_beside_it():
-    table = forecasts(a=9, b=12)
-    study = rating.read(table, metrics="mae")
-    constant = np.abs(table["actual"] - table["actual"].median()).mean()
-    first, second = (
-        line for line in first_screen.verdict(study).text.splitlines() if "MAE is" in line
-    )
-    assert first.startswith("No system beats a constant prediction: MAE is ")
-    assert float(re.search(r"MAE is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
-    assert second.startswith("a is better than b")
-    some = first_screen.verdict(rating.read(forecasts(a=1, b=12), metrics="mae")).text
-    assert "; b does not reach that." in some
-    assert (
-        "constant prediction"
-        not in first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text
-    )
+def lines_with_mae(study):
+    """The lines of the first screen with a value of the MAE."""
+    return [line for line in first_screen.verdict(study).text.splitlines() if "MAE is" in line]
+
+
+def test_that_no_system_beats_a_constant_stands_before_the_answer():
+    """The constant is the median of the actual values, which have a standard deviation of 5; its
+    MAE is below 5, those of the systems are 9 and 12.
+    """
+    table = forecasts_with_errors(a=9, b=12)
+    mae_of_median = np.abs(table["actual"] - table["actual"].median()).mean()
+    about_constant, about_systems = lines_with_mae(rating.read(table, metrics="mae"))
+    assert about_constant.startswith("No system beats a constant prediction: MAE is ")
+    shown = float(re.search(r"MAE is ([\d.]+)", about_constant)[1])
+    assert shown == pytest.approx(mae_of_median, abs=0.01)
+    assert about_systems.startswith("a is better than b")
+
+
+def test_a_system_that_does_not_beat_a_constant_is_named():
+    study = rating.read(forecasts_with_errors(a=1, b=12), metrics="mae")
+    assert "; b does not reach that." in first_screen.verdict(study).text
+
+
+def test_a_constant_that_all_systems_beat_is_not_mentioned():
+    study = rating.read(forecasts_with_errors(a=1, b=2), metrics="mae")
+    assert "constant prediction" not in first_screen.verdict(study).text
 
 
 PENGUINS = Path(__file__).resolve().parents[1] / "data" / "penguins" / "predictions.csv"
 
 
-def test_the_weakest_class_is_named_with_what_it_is_taken_for():
+def confusion_of_leader(study):
+    """The rows of each actual class (index) by predicted class (columns)."""
+    return pd.DataFrame(study.measured.confusion(study.leader).table, study.names, study.names)
+
+
+def test_the_weakest_class_is_named_with_the_class_that_is_most_often_predicted_instead():
+    """The class of the lowest recall, in the sentence and in the results of the page."""
     study = classification.read(PENGUINS)
-    table = pd.DataFrame(study.measured.confusion(study.leader).table, study.names, study.names)
-    recall = pd.Series(np.diag(table), table.index) / table.sum(axis=1)
-    name = recall.idxmin()
-    instead = table.loc[name].drop(name).idxmax()
-    share = table.loc[name, instead] / table.loc[name].sum()
-    said = (
-        f"is {name}: recall {number(recall[name], 2)} over {table.loc[name].sum():.0f} rows; "
-        f"{share:.0%} of them are "
-    )
-    assert f"{said}predicted as {instead}." in first_screen.verdict(study).text
-    of_page = classification_page.results(study).results
-    weakest = {"noun": "class", "name": name, "n": table.loc[name].sum(), "instead": instead}
-    assert of_page["weakest"] == weakest | {"recall": recall[name], "share": share}
-    assert of_page["constant"] == pytest.approx(table.sum(axis=1).max() / table.to_numpy().sum())
+    confusion = confusion_of_leader(study)
+    n_rows = confusion.sum(axis=1)
+    recall = pd.Series(np.diag(confusion), confusion.index) / n_rows
+    weakest = recall.idxmin()
+    instead = confusion.loc[weakest].drop(weakest).idxmax()
+    share = confusion.loc[weakest, instead] / n_rows[weakest]
+    assert (
+        f"is {weakest}: recall {number(recall[weakest], 2)} over {n_rows[weakest]:.0f} rows; "
+        f"{share:.0%} of them are predicted as {instead}."
+    ) in first_screen.verdict(study).text
+    assert classification_page.results(study).results["weakest"] == {
+        "noun": "class",
+        "name": weakest,
+        "n": n_rows[weakest],
+        "recall": recall[weakest],
+        "instead": instead,
+        "share": share,
+    }
+
+
+def test_the_constant_of_classes_is_the_share_of_the_most_frequent_one():
+    study = classification.read(PENGUINS)
+    n_rows = confusion_of_leader(study).sum(axis=1)
+    constant = classification_page.results(study).results["constant"]
+    assert constant == pytest.approx(n_rows.max() / n_rows.sum())
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_tiny_and_huge_metrics_print_digits_that_differ(size):
-    table = forecasts(a=1, b=1.2)
+    """The MAE is about `size` for a and 1.2 times as much for b; intervals do not overlap."""
+    table = forecasts_with_errors(a=1, b=1.2)
     table[["actual", "forecast_a", "forecast_b"]] *= size
     study = rating.read(table, metrics="mae")
-    (_, high), (low, _) = study.estimates[["low", "high"]].to_numpy()
-    assert high < low  # the intervals do not overlap
-    numbers = re.findall(r"\d[\d,.]*\d", answer(study))
-    assert len({text for text in numbers if "%" not in text}) == len(numbers) == 3
-    cells = re.findall(r"<td[^>]*>(?:<b>)?([^ ]+) <wbr>", rating_page.estimates(study).html)
-    assert cells[0] != cells[1]
+    limits = study.estimates.set_index("system")[["low", "high"]]
+    assert limits.loc["a", "high"] < limits.loc["b", "low"]
+    # the answer has three numbers: "MAE is ... (...% less) instead of ..."
+    numbers_of_answer = re.findall(r"\d[\d,.]*\d", answer(study))
+    assert len(numbers_of_answer) == 3
+    assert len(set(numbers_of_answer)) == 3
+    value_in_cell = r"<td[^>]*>(?:<b>)?([^ ]+) <wbr>"
+    of_a, of_b, *_ = re.findall(value_in_cell, rating_page.estimates(study).html)
+    assert of_a != of_b
+
+
+METRICS = [metric for table in lookup.TABLES.values() for metric in table.values()]
 
 
 def test_every_metric_of_the_catalogue_has_plain_words():
-    metrics = [metric for table in lookup.TABLES.values() for metric in table.values()]
-    assert [metric.name for metric in metrics if not metric.plain] == []
-    assert [
-        metric.name
-        for metric in metrics
-        if re.search(r"[Σ√²|/{}]", MetricAtK(metric, 5).plain.replace("1 / ", ""))
-    ] == []
-    assert MetricAtK(lookup.TABLES["rankings"]["ndcg"], 10).plain.startswith(
-        "how close the first 10 items are to"
-    )
-    assert MetricAtK(lookup.TABLES["rankings"]["ndcg"]).plain.startswith(
-        "how close all items are to"
-    )
+    assert [metric.name for metric in METRICS if not metric.plain] == []
 
 
-def test_a_row_says_what_equivalent_and_cannot_tell_rest_on():
-    (_, alike, _) = rows(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5))
-    assert re.search(
-        r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", alike
-    )
-    study = classification.read(CREDIT, metrics="roc_auc")
-    above_0 = (study.headline["low"] > 0).tolist()
-    assert above_0 == [False, True]
-    assert set(study.headline["verdict"]) == {"cannot tell"}
-    assert ["of this pair alone" in row for row in rows(study)[1:3]] == above_0
-    assert ["adjusted p" in row for row in rows(study)[1:3]] == above_0
-
-
-def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
-    study = rating.read(forecasts(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base")
-    (pair,) = diagnostics.best_two(study).to_dict("records")
-    assert {pair["first"], pair["second"]} == {"a", "b"}
-    plain = study.compare(study.primary, (pair["first"], pair["second"]))
-    assert pair["p"] == plain.p_value
-    assert pair["adjusted"] == pytest.approx(min(1.0, 3 * plain.p_value))
-    assert rating_page.results(study).results["best_two"] == [pair]
-    assert not len(
-        diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base"))
-    )
-
-
-ORDERS = pd.DataFrame(
-    {"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": np.arange(400) % 5 + 5}
-)
-ORDERS["orders"] += 3 * (ORDERS["arm"] == "b")
-WIDE = pd.DataFrame({"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)})
-SESSIONS = {"log": "data/interleaving/sessions.parquet", "neutral": "both", "world": "none"}
+def test_plain_words_have_no_formula_but_1_over_something():
+    words = {metric.name: MetricAtK(metric, 5).plain.replace("1 / ", "") for metric in METRICS}
+    assert [name for name, text in words.items() if re.search(r"[Σ√²|/{}]", text)] == []
 
 
 @pytest.mark.parametrize(
-    "study, words",
-    [
-        (
-            lambda: interleaving.read(users=ORDERS, metrics="orders", world="none").users,
-            r".* \(42\.9% more\) .*",
-        ),
-        (lambda: significance.read(WIDE), "[^%]*"),  # values can be negative
-        (lambda: rating.read(forecasts(a=1, b=20), metrics="r2"), "[^%]*"),
-        (
-            lambda: interleaving.read(**SESSIONS).log,
-            "[^%]*better than[^%]*",
-        ),  # what one of two gains the other loses
-    ],
+    "k, beginning",
+    [(10, "how close the first 10 items are to"), (None, "how close all items are to")],
 )
-def test_a_per_cent_is_of_a_value_that_is_above_0_and_no_share_of_a_whole(study, words):
-    assert re.fullmatch(words, answer(study()))
+def test_plain_words_name_the_cut_off(k, beginning):
+    ndcg = lookup.TABLES["rankings"]["ndcg"]
+    assert MetricAtK(ndcg, k).plain.startswith(beginning)
 
 
-def test_long_names_are_shortened_in_the_answer_and_in_the_strip():
-    table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
-    for options in ({}, {"baseline": "b"}):
-        study = rating.read(table, metrics="mae", **options)
-        shown = re.sub(
-            "<title>.*?</title>", "", first_screen.verdict(study).html.split("<details>")[0]
-        )
-        assert "a" * 41 not in shown
-        assert {"a…" + "a" * 18 + end in shown for end in "12"} == {True}
-        assert len(answer(study)) < 350
+def test_a_row_says_within_which_margin_systems_are_equivalent():
+    study = rating.read(forecasts_with_errors(a=1, b=1), metrics="mae", margin=0.5)
+    _best, second, _constant = rows_of_strip(study)
+    assert re.search(
+        r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", second
+    )
 
 
-def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
-    forecasts(a=1, b=2).to_csv(tmp_path / "june <1>.csv", index=False)
+def test_a_row_explains_why_an_interval_without_0_does_not_tell_which_system_is_better():
+    """Both systems have the verdict "cannot tell" against the leader. The interval of the first
+    holds 0. That of the second, which is of the pair alone, does not; its adjusted p does not
+    reject.
+    """
+    study = classification.read(CREDIT, metrics="roc_auc")
+    assert study.headline["verdict"].tolist() == ["cannot tell", "cannot tell"]
+    assert (study.headline["low"] > 0).tolist() == [False, True]
+    _leader, with_0, without_0, *_ = rows_of_strip(study)
+    assert "of this pair alone" not in with_0
+    assert "adjusted p" not in with_0
+    assert "of this pair alone" in without_0
+    assert "adjusted p" in without_0
+
+
+def test_the_two_best_systems_other_than_the_baseline_are_compared():
+    """They, a and b, are the best of the three pairs of a, b and c: p is adjusted by a factor of 3
+    for their choice.
+    """
+    study = rating.read(
+        forecasts_with_errors(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base"
+    )
+    (pair,) = diagnostics.best_two(study).to_dict("records")
+    assert {pair["first"], pair["second"]} == {"a", "b"}
+    comparison = study.compare(study.primary, (pair["first"], pair["second"]))
+    assert pair["p"] == comparison.p_value
+    assert pair["adjusted"] == pytest.approx(min(1.0, 3 * comparison.p_value))
+    assert rating_page.results(study).results["best_two"] == [pair]
+
+
+def test_one_system_beside_the_baseline_is_compared_with_no_other():
+    study = rating.read(forecasts_with_errors(a=1, base=3), metrics="mae", baseline="base")
+    assert not len(diagnostics.best_two(study))
+
+
+def test_the_answer_has_a_percentage_of_a_positive_amount():
+    """Mean orders are 7 in a and 10 in b, 3/7 more."""
+    arm = np.tile(["a", "b"], 200)
+    orders = np.arange(400) % 5 + 5 + 3 * (arm == "b")
+    table = pd.DataFrame({"user": range(400), "arm": arm, "orders": orders})
+    study = interleaving.read(users=table, metrics="orders", world="none").users
+    assert re.fullmatch(r".* \(42\.9% more\) .*", answer(study))
+
+
+def test_the_answer_has_no_percentage_of_values_that_can_be_negative():
+    table = pd.DataFrame(
+        {"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)}
+    )
+    assert "%" not in answer(significance.read(table))
+    assert "%" not in answer(rating.read(forecasts_with_errors(a=1, b=20), metrics="r2"))
+
+
+def test_the_answer_has_no_percentage_of_shares_that_add_up_to_a_whole():
+    """What one of two rankers gains the other loses."""
+    log = "data/interleaving/sessions.parquet"
+    study = interleaving.read(log=log, neutral="both", world="none").log
+    assert "better than" in answer(study)
+    assert "%" not in answer(study)
+
+
+@pytest.mark.parametrize("options", [{}, {"baseline": "b"}], ids=["no baseline", "a baseline"])
+def test_long_names_are_shortened_in_the_answer_and_in_the_strip(options):
+    """Names of 151 letters, whose last letter tells them apart, are cut to their first 40 and last
+    19 letters; only the titles of marks have them in full.
+    """
+    table = forecasts_with_errors(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
+    study = rating.read(table, metrics="mae", **options)
+    not_folded = first_screen.verdict(study).html.split("<details>")[0]
+    visible = re.sub("<title>.*?</title>", "", not_folded)
+    assert "a" * 41 not in visible
+    assert "a…" + "a" * 18 + "1" in visible
+    assert "a…" + "a" * 18 + "2" in visible
+    assert len(answer(study)) < 350
+
+
+@pytest.fixture
+def june(tmp_path):
+    """The path of a CSV file of forecasts, whose name has characters of HTML."""
     path = tmp_path / "june <1>.csv"
-    assert rating_page.title(rating.read(path)).html.startswith(
-        f"<h1>Rating report: {tmp_path.name}/<wbr>june &lt;1&gt;.csv</h1>"
+    forecasts_with_errors(a=1, b=2).to_csv(path, index=False)
+    return path
+
+
+def test_the_heading_names_the_input(june):
+    assert rating_page.title(rating.read(june)).html.startswith(
+        f"<h1>Rating report: {june.parent.name}/<wbr>june &lt;1&gt;.csv</h1>"
     )
+
+
+def test_the_heading_names_the_folder_of_several_files(june):
+    july = june.with_name("july.csv")
+    forecasts_with_errors(a=1, b=2).assign(id=range(N, 2 * N)).to_csv(july, index=False)
+    heading = rating_page.title(rating.read([june, july])).text
+    assert heading.startswith(f"Rating report: {june.parent.name}\n")
+
+
+def test_a_title_a_note_and_a_date_can_be_given(june):
+    """The title replaces the name of the input; note and date are the lines after the second."""
     options = {"title": "Tide <b>", "note": "Gauge 7 only.", "data_date": "June 2026"}
-    named = rating_page.title(rating.read(path, **options))
-    forecasts(a=1, b=2).assign(id=range(N, 2 * N)).to_csv(tmp_path / "july.csv", index=False)
-    assert rating_page.title(rating.read([path, tmp_path / "july.csv"])).text.startswith(
-        f"Rating report: {tmp_path.name}\n"
-    )
-    assert named.html.startswith("<h1>Tide &lt;b&gt;</h1>")
-    assert named.text.splitlines()[2:] == ["Gauge 7 only.", "Data of June 2026"]
+    heading = rating_page.title(rating.read(june, **options))
+    assert heading.html.startswith("<h1>Tide &lt;b&gt;</h1>")
+    assert heading.text.splitlines()[2:] == ["Gauge 7 only.", "Data of June 2026"]
 
 
-def test_a_system_that_is_worse_by_another_metric_is_told():
+@pytest.fixture
+def rare_and_frequent_errors():
+    """Forecasts of 300 rows: `seldom` errs by 3 on every tenth row and by 0.01 on the others, an
+    MAE of 0.31 and an RMSE of 0.95; `often` errs by 0.5 on each row.
+    """
     rng = np.random.default_rng(6)
     actual = rng.normal(0, 1, 300)
     seldom = actual + np.where(np.arange(300) % 10, 0.01, 3.0)
     often = actual + rng.choice([-0.5, 0.5], 300)
-    frame = pd.DataFrame({"actual": actual, "forecast_seldom": seldom, "forecast_often": often})
-    study = rating.read(frame, metrics="mae,rmse")
+    return pd.DataFrame({"actual": actual, "forecast_seldom": seldom, "forecast_often": often})
+
+
+def test_a_finding_says_that_the_better_system_is_worse_by_another_metric(rare_and_frequent_errors):
+    study = rating.read(rare_and_frequent_errors, metrics="mae,rmse")
+    findings = rating_page.every_finding(study)
     (finding,) = [
-        finding for finding in rating_page.every_finding(study) if finding.kind.code == "EK407"
+        finding for finding in findings if finding.kind.code == kinds.METRICS_DISAGREE.code
     ]
-    row = study.comparisons[study.comparisons["metric"] == "rmse"].iloc[0]
+    (row,) = study.comparisons.query("metric == 'rmse'").to_dict("records")
     assert (row["first"], row["second"], row["verdict"]) == ("seldom", "often", "worse")
     assert finding.message == (
         "The answer depends on the metric: seldom is significantly worse than often by rmse "
         f"({number(row['difference'], 2)} higher), while it is better by mae."
     )
-    assert not len(diagnostics.contrary(rating.read(frame, metrics="mae")))
 
 
-def partly_shared(**more: float) -> pd.DataFrame:
-    """Values of b of all units, and of a, each a little lower, of the forty with the larger
-    ones.
+def test_no_comparison_contradicts_that_of_a_single_metric(rare_and_frequent_errors):
+    study = rating.read(rare_and_frequent_errors, metrics="mae")
+    assert not len(diagnostics.contrary(study))
+
+
+def values_of_partly_shared_rows(**further_systems: float) -> pd.DataFrame:
+    """Values of 60 rows. b has all of them: 30 from 0 to 0.2 and 30 from 0.6 to 0.8. a has the last
+    40 alone, with values that are lower by about 0.05, but a higher mean, as it lacks 20 of the
+    small ones. Further systems have all rows and differ from b by so much.
     """
     rng = np.random.default_rng(5)
     b = np.r_[rng.random(30) * 0.2, 0.6 + rng.random(30) * 0.2]
     a = np.where(np.arange(60) < 20, np.nan, b - 0.05 + rng.normal(0, 0.02, 60))
-    return pd.DataFrame(
-        {"a": a, "b": b} | {name: b + by + rng.normal(0, 0.05, 60) for name, by in more.items()}
-    )
+    further_columns = {
+        name: b + difference + rng.normal(0, 0.05, 60)
+        for name, difference in further_systems.items()
+    }
+    return pd.DataFrame({"a": a, "b": b} | further_columns)
 
 
-def test_systems_on_different_units_are_compared_on_those_that_both_have():
-    assert answer(significance.read(partly_shared())) == (
+def test_two_systems_on_different_rows_are_compared_on_those_that_both_have():
+    assert answer(significance.read(values_of_partly_shared_rows())) == (
         "a has lower value than b: over the 40 rows that both have, value differs by −0.05."
     )
-    assert answer(significance.read(partly_shared(c=-0.2))) == (
+
+
+def test_the_system_with_the_highest_mean_may_be_lower_than_another_on_shared_rows():
+    assert answer(significance.read(values_of_partly_shared_rows(c=-0.2))) == (
         "a has the highest value, 0.50, and is higher than c; it is lower than b over the rows "
         "that both have."
     )
 
 
 @pytest.mark.parametrize(
-    ("side", "alone", "of_each"),
+    ("alternative", "of_one_system", "of_three_systems"),
     [
         ("greater", "that a is above null 0.5", "that c, a or b is above it"),
         ("less", "that a is below null 0.5", "that c, a or b is below it"),
         ("two-sided", "whether a or null 0.5 is better", "whether c, a or b is better or worse"),
     ],
 )
-def test_a_one_sided_test_shows_one_side_alone(side, alone, of_each):
-    several = pd.DataFrame(
+def test_a_one_sided_test_says_which_side_the_data_do_not_show(
+    alternative, of_one_system, of_three_systems
+):
+    """Shares of successes of 0.45, 0.44 and 0.475, none significantly different from 0.5."""
+    table = pd.DataFrame(
         {"system": ["a", "b", "c"], "successes": [45, 40, 38], "trials": [100, 90, 80]}
     )
-    options = {"null": 0.5, "alternative": side}
-    assert answer(significance.read(several[:1], **options)).startswith(
-        f"The data do not show {alone}: "
-    )
-    assert f"the data do not show {of_each}." in answer(significance.read(several, **options))
+    options = {"null": 0.5, "alternative": alternative}
+    answer_of_one = answer(significance.read(table[:1], **options))
+    assert answer_of_one.startswith(f"The data do not show {of_one_system}: ")
+    answer_of_three = answer(significance.read(table, **options))
+    assert f"the data do not show {of_three_systems}." in answer_of_three
 
 
 def test_a_strip_with_one_place_alone_has_an_axis():

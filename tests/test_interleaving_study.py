@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from frozen import needs
-from online_samples import SMALL, log, more_logs, users
+from online_samples import log as small_log, more_logs as repeated_logs, users as eight_users
 from scipy.stats import chisquare, norm, t, ttest_ind
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.findings import kinds
 from evalkit.limits import Limits
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
@@ -24,66 +25,79 @@ from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import diagnostics, experiment, interleaving, planning
 
+NO_SIMULATION = {"world": "none"}  # only data are evaluated, no experiment is simulated
+
 
 @pytest.fixture(scope="module")
-def study():
-    """The study of the small log."""
-    return interleaving.read(log(), **SMALL).log
+def study_of_small_log():
+    """Ten users with one session of two items each: a's at position 1, b's at position 2. Nine have
+    an outcome of 3 on a's item and 2 on b's, the tenth 15 and 35.
+    """
+    return interleaving.read(small_log(), **NO_SIMULATION).log
 
 
-def test_users_and_credit_give_two_answers(study):
+def test_users_and_credit_give_two_answers(study_of_small_log):
     """Of nine users a has 3 of 5, of the tenth 15 of 50: (9 · 0.6 + 0.3) / 10 of a user's outcome
     on average, (27 + 15) / 95 of all.
     """
-    value = study.estimates.set_index(["metric", "system"])["value"]
+    value = study_of_small_log.estimates.set_index(["metric", "system"])["value"]
     assert value["user_share", "a"] == pytest.approx(0.57)
     assert value["credit_share", "a"] == pytest.approx(42 / 95)
     assert value["user_preference", "a"] == pytest.approx(0.9)
     warning = "a has 0.570 as the mean of each user's share, 0.442 of all credit"
-    assert warning in interleaving_page.findings(study).text
+    assert warning in interleaving_page.findings(study_of_small_log).text
 
 
-def test_the_difference_of_shares_is_tested_over_users(study):
-    row = study.comparisons.set_index("metric").loc["user_share"]
+def test_the_difference_of_shares_is_tested_over_users(study_of_small_log):
+    row = study_of_small_log.comparisons.set_index("metric").loc["user_share"]
     assert row["difference"] == pytest.approx(0.57 - 0.43)
     assert (row["n"], row["unit"]) == (10, "user")
 
 
 def test_users_won_tied_and_lost_are_those_of_the_sample_size():
     """One of ten users has no outcome."""
-    silent = log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
-    study = interleaving.read(log=silent, preference="user_share,credit_share", **SMALL).log
-    assert study.silent > 0
+    log = small_log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
+    study = interleaving.read(log=log, preference="user_share,credit_share", **NO_SIMULATION).log
+    assert study.silent > 0  # users without an outcome
     users = study.comparisons[["wins", "ties", "losses"]].sum(axis=1)
     assert users.tolist() == study.comparisons["n"].tolist()
 
 
-def test_more_sessions_of_the_same_users_are_no_more_evidence(study):
-    often = interleaving.read(more_logs(20), **SMALL).log
-    assert often.comparisons["n"].tolist() == study.comparisons["n"].tolist()
-    assert often.headline["p"].tolist() == pytest.approx(study.headline["p"].tolist())
-    assert often.session_p < 1e-6 < study.session_p
+def test_more_sessions_of_the_same_users_are_no_more_evidence(study_of_small_log):
+    """The same log on 20 days has 20 sessions per user: the test over users has the same p, one
+    over sessions would have a much smaller one.
+    """
+    of_20_days = interleaving.read(repeated_logs(20), **NO_SIMULATION).log
+    assert of_20_days.comparisons["n"].tolist() == study_of_small_log.comparisons["n"].tolist()
+    p_of_one_day = study_of_small_log.headline["p"].tolist()
+    assert of_20_days.headline["p"].tolist() == pytest.approx(p_of_one_day)
+    assert of_20_days.session_p < 1e-6 < study_of_small_log.session_p
 
 
 def test_without_users_sessions_are_the_units():
-    lonely = interleaving.read(more_logs(20).drop(columns="user"), **SMALL).log
-    assert lonely.unit_name == "session"
+    without_users = interleaving.read(repeated_logs(20).drop(columns="user"), **NO_SIMULATION).log
+    assert without_users.unit_name == "session"
     sentence = "No user column: each session counts as a unit"
-    assert sentence in interleaving_page.findings(lonely).text
+    assert sentence in interleaving_page.findings(without_users).text
 
 
 def test_neutral_items_give_credit_to_nobody_and_are_counted():
+    """The first session has a neutral item with an outcome of 3, and an item of b with 2."""
     team = ["both", "b"] + ["a", "b"] * 9
-    study = interleaving.read(log(team=team), neutral="both", **SMALL).log
+    study = interleaving.read(small_log(team=team), neutral="both", **NO_SIMULATION).log
     checks = study.checks.set_index("check")["count"]
     assert checks["neutral items"] == 1
     assert checks["outcome on neutral items"] == 3
-    assert [side.credit[0] for side in study.arms_by_user()] == [0, 2]
+    arm_a, arm_b = study.arms_by_user()
+    first_user = 0
+    assert (arm_a.credit[first_user], arm_b.credit[first_user]) == (0, 2)
 
 
-def test_a_team_that_is_always_first_is_no_fair_coin():
-    study = interleaving.read(more_logs(2), **SMALL).log
-    assert study.coins["share"].tolist() == [1, 0]
+def test_a_team_that_is_always_first_is_not_a_fair_coin():
+    """In all 20 sessions position 1 has an item of a: p = 2 · 0.5 ** 20 = 2e-6."""
+    study = interleaving.read(repeated_logs(2), **NO_SIMULATION).log
+    share_of_a = study.coins.set_index("position")["share"]
+    assert share_of_a.to_dict() == {1: 1, 2: 0}
     assert study.balance["adjusted"].max() < 0.001
     warning = (
         'class="warn">A fair coin does not explain how the items were shared out (smallest '
@@ -93,19 +107,19 @@ def test_a_team_that_is_always_first_is_no_fair_coin():
 
 
 def test_segments_are_of_sessions():
-    study = interleaving.read(log(), segments="device", **SMALL).log
+    study = interleaving.read(small_log(), segments="device", **NO_SIMULATION).log
     assert study.by_segment.groupby("slice")["n"].first().to_dict() == {"tv": 5, "web": 5}
 
 
-def test_positions_are_of_items(study):
+def test_positions_are_of_items(study_of_small_log):
     """a has all ten items at position 1, with an outcome of 9 · 3 + 15."""
-    rows = study.by_position.set_index(["position", "system"])
+    rows = study_of_small_log.by_position.set_index(["position", "system"])
     assert rows.loc[(1, "a"), "value"] == pytest.approx(42 / 10)
     assert rows.loc[(1, "b"), "shown"] == 0
     assert np.isnan(rows.loc[(1, "b"), "value"])
 
 
-TEN_SESSIONS = InterleavingParameters.from_raw({"log": log()} | SMALL)  # of two rows
+TEN_SESSIONS = InterleavingParameters.from_raw({"log": small_log()} | NO_SIMULATION)  # of two rows
 
 
 def test_as_many_sessions_as_the_limit_are_held():
@@ -118,9 +132,9 @@ def test_more_sessions_than_the_limit_are_refused():
 
 
 def test_any_number_is_an_outcome():
-    hours = log().rename(columns={"outcome": "hours"})
-    asked = {"columns": "outcome=hours", "preference": "credit_share"} | SMALL
-    study = interleaving.read(hours, **asked).log
+    hours = small_log().rename(columns={"outcome": "hours"})
+    options = {"columns": "outcome=hours", "preference": "credit_share"} | NO_SIMULATION
+    study = interleaving.read(hours, **options).log
     assert study.estimates["value"].max() == pytest.approx(53 / 95)  # of b
     assert study.table.columns["outcome"] == "hours"
 
@@ -129,35 +143,42 @@ def test_any_number_is_an_outcome():
 
 
 @pytest.fixture(scope="module")
-def multileaved():
-    """The study of three rankers."""
-    return interleaving.read(needs.multileaved(), arms="c,a,b", **SMALL).log
+def three_rankers():
+    """The study of rankers a, b and c: 400 sessions of 80 users, each with two items of each ranker
+    in random order; items of a are clicked most, those of c least.
+    """
+    return interleaving.read(needs.multileaved(), arms="c,a,b", **NO_SIMULATION).log
 
 
 @pytest.mark.parametrize(
     ("metric", "total"),
     [("user_share", 1), ("credit_share", 1), ("user_preference", 1.5), ("session_wins", 1.5)],
 )
-def test_shares_of_three_rankers_add_up_to_1_and_wins_over_pairs_to_half_of_three(
-    multileaved, metric, total
+def test_values_of_three_rankers_add_up_to_1_for_shares_and_1_5_for_wins(
+    three_rankers, metric, total
 ):
-    value = multileaved.estimates.set_index(["metric", "system"])["value"]
-    assert multileaved.order == ["a", "b", "c"]
+    """A win is an average over opponents, and the wins of the two rankers of a pair add up to 1:
+    three pairs give 3, over 2 opponents each 1.5.
+    """
+    value = three_rankers.estimates.set_index(["metric", "system"])["value"]
+    assert three_rankers.order == ["a", "b", "c"]
     assert value[metric].sum() == pytest.approx(total)
 
 
-def test_three_rankers_are_compared_pair_by_pair(multileaved):
-    rows = multileaved.comparisons.query("metric == 'user_share'")
+def test_three_rankers_are_compared_pair_by_pair(three_rankers):
+    rows = three_rankers.comparisons.query("metric == 'user_share'")
     assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    assert multileaved.headline["verdict"].iloc[-1] == "better"
+    assert three_rankers.headline["verdict"].iloc[-1] == "better"
 
 
-def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(multileaved):
-    kept = multileaved.session_table
-    credit = pd.DataFrame(kept.credit, columns=kept.arms).groupby(kept.user).sum()
+def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(three_rankers):
+    """Of users without any credit the share is undefined."""
+    sessions = three_rankers.session_table
+    credit_of_session = pd.DataFrame(sessions.credit, columns=sessions.arms)
+    credit = credit_of_session.groupby(sessions.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
-    rows = multileaved.comparisons.query("metric == 'user_share'")
+    rows = three_rankers.comparisons.query("metric == 'user_share'")
     a_b = rows.set_index(["first", "second"]).loc[("a", "b")]
     assert a_b["difference"] == pytest.approx((share["a"] - share["b"]).mean())
     assert a_b["wins"] == (share["a"] > share["b"]).sum()
@@ -165,10 +186,12 @@ def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(multileaved)
 
 @pytest.fixture(scope="module")
 def in_turns():
-    """The study of three rankers whose items change places from session to session."""
+    """The study of three rankers whose items change places from session to session: b, c, a, b, c,
+    a in the first one, c, a, b, c, a, b in the next, and so on.
+    """
     table = needs.multileaved()
     team = np.array([*"abc"])[(table["session"] + table["position"]) % 3]
-    return interleaving.read(table.assign(team=team), arms="a,b,c", **SMALL)
+    return interleaving.read(table.assign(team=team), arms="a,b,c", **NO_SIMULATION)
 
 
 def test_the_page_says_that_a_tie_of_three_is_a_third(in_turns):
@@ -194,7 +217,8 @@ def test_three_rankers_have_no_delta_of_two(in_turns):
 
 @pytest.fixture(scope="module")
 def of_log_alone():
-    return interleaving.read(log(), **SMALL)
+    """The report of the small log, without a table of users."""
+    return interleaving.read(small_log(), **NO_SIMULATION)
 
 
 def test_a_report_of_a_log_alone_has_no_users_and_no_plan(of_log_alone):
@@ -218,36 +242,40 @@ def test_a_part_that_was_not_given_is_not_shown(piece):
 
 
 def test_a_report_of_users_alone_has_no_log():
-    assert interleaving.read(users=users(), metrics="orders", **SMALL).log is None
+    assert interleaving.read(users=eight_users(), metrics="orders", **NO_SIMULATION).log is None
 
 
 def test_nothing_is_simulated_beside_data():
-    assert interleaving.read(users=users(), metrics="orders").planning is None
+    assert interleaving.read(users=eight_users(), metrics="orders").planning is None
 
 
 def test_a_world_that_is_asked_for_is_simulated_beside_data():
-    asked = {"world": "positions", "simulated_users": 1000, "rankers": 3}
-    study = interleaving.read(users=users(), metrics="orders", **asked)
+    options = {"world": "positions", "simulated_users": 1000, "rankers": 3}
+    study = interleaving.read(users=eight_users(), metrics="orders", **options)
     assert study.planning.name == "positions"
 
 
-def test_one_gate_for_log_and_table():
-    read = partial(interleaving.read, baseline="a", gate="not worse", **SMALL)
-    both = read(log=log(), users=users(), metrics="orders")
-    of_log = read(log())
-    of_users = read(users=users(), metrics="orders")
-    assert both.gate.words.count("not worse against a") == 2
-    assert both.gate.passed == (of_log.gate.passed and of_users.gate.passed)
+def test_a_gate_of_a_log_and_users_passes_if_that_of_each_alone_passes():
+    """Its words state the rule once for the log and once for the users."""
+    gated = partial(interleaving.read, baseline="a", gate="not worse", **NO_SIMULATION)
+    of_both = gated(log=small_log(), users=eight_users(), metrics="orders")
+    of_log = gated(log=small_log())
+    of_users = gated(users=eight_users(), metrics="orders")
+    assert of_both.gate.words.count("not worse against a") == 2
+    assert of_both.gate.passed == (of_log.gate.passed and of_users.gate.passed)
 
 
 @pytest.fixture(scope="module")
 def plan():
+    """The plan of interleaving and of A/B tests from 60,000 simulated users of four rankers."""
     return planning.read("cascade", 60_000, 4, seed=1)
 
 
-def test_curves_fall_from_half_to_five_percent_where_the_table_says(plan):
-    """Between the points of the curve a straight line is off by up to 0.005."""
-    users_for_5_percent = plan.needed.set_index("design")["agree_95"]
+def test_the_share_of_wrong_winners_falls_to_5_percent_at_the_users_that_the_plan_states(plan):
+    """It begins at a half or less. A straight line between the points of the curve, over the
+    logarithm of the users, is off by up to 0.005.
+    """
+    users_for_5_percent = plan.needed.set_index("design")["agree_95"]  # 95 % agree on the winner
     for design, curve in plan.curves.groupby("system"):
         assert (np.diff(curve["error"]) <= 0).all()
         assert curve["error"].max() <= 0.5
@@ -278,75 +306,82 @@ def test_another_seed_gives_another_planning():
 
 
 @pytest.fixture(scope="module")
-def of_three_kinds():
-    """The comparison of arm b with a by a mean, a share and a ratio."""
+def comparison_by_metric():
+    """The comparison of arm b with a, each with four users, by a mean, a share and a ratio."""
     metrics = "orders,bought,orders/visits"
-    study = interleaving.read(users=users(), metrics=metrics, baseline="a", **SMALL)
+    study = interleaving.read(users=eight_users(), metrics=metrics, baseline="a", **NO_SIMULATION)
     return study.users.comparisons.set_index("metric")
 
 
-def test_a_mean_of_few_users_is_tested_by_permutations(of_three_kinds):
+def test_a_mean_of_few_users_is_tested_by_permutations(comparison_by_metric):
     """3 of the C(8, 4) = 70 permutations of eight users have as large a t on each side."""
-    row = of_three_kinds.loc["orders"]
+    row = comparison_by_metric.loc["orders"]
     assert row["method"] == "studentised permutation"
     assert row["p"] == pytest.approx(6 / 70)
 
 
-def test_a_share_is_tested_by_the_score_test(of_three_kinds):
+def test_a_share_is_tested_by_the_score_test(comparison_by_metric):
     """All 4 users of b bought, and 3 of 4 of a."""
-    row = of_three_kinds.loc["bought"]
+    row = comparison_by_metric.loc["bought"]
     assert row["method"] == "score"
     assert row["p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
 
 
-def test_a_ratio_is_tested_by_the_jackknife(of_three_kinds):
+def test_a_ratio_is_tested_by_the_jackknife(comparison_by_metric):
     """Users of b made 11 orders in 12 visits, those of a 4 in 9."""
-    arms = dict([*users().groupby("arm")])
-    a, b = (ratio_of(Sums(arms[arm]["orders"], arms[arm]["visits"])) for arm in "ab")
-    row = of_three_kinds.loc["orders/visits"]
+    users_of_a = eight_users().query("arm == 'a'")
+    users_of_b = eight_users().query("arm == 'b'")
+    ratio_a = ratio_of(Sums(users_of_a["orders"], users_of_a["visits"]))
+    ratio_b = ratio_of(Sums(users_of_b["orders"], users_of_b["visits"]))
+    row = comparison_by_metric.loc["orders/visits"]
     assert row["method"] == "jackknife t"
-    assert row["p"] == pytest.approx(independent.difference(b, a).p_value)
+    assert row["p"] == pytest.approx(independent.difference(ratio_b, ratio_a).p_value)
     assert row["difference"] == pytest.approx(11 / 12 - 4 / 9)
 
 
-ADJUSTED_WAY = "CUPED with past"
-
-
-def cuped_of(table):
-    """Orders of b against those of a, adjusted for the past."""
-    arms = dict([*table.groupby("arm")])
-    a, b = arms["a"], arms["b"]
+def cuped_of_orders(table):
+    """The comparison of the orders of b with those of a, adjusted for the past (CUPED)."""
+    a = table.query("arm == 'a'")
+    b = table.query("arm == 'b'")
     return experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
 
 
 @pytest.fixture(scope="module")
 def adjusted_in_three_ways():
-    asked = {"before": "past", "strata": "country", "cap": 0.8, "baseline": "a"}
-    return interleaving.read(users=users(), metrics="orders", **asked, **SMALL).users
+    """The study of the orders of eight users, adjusted by CUPED, which decides, and beside it by
+    strata and by a cap.
+    """
+    options = {"before": "past", "strata": "country", "cap": 0.8, "baseline": "a"}
+    return interleaving.read(
+        users=eight_users(), metrics="orders", **options, **NO_SIMULATION
+    ).users
 
 
 def test_cuped_strata_and_cap_stand_beside_the_plain_result(adjusted_in_three_ways):
     """The 80th percentile of the orders is 2.6."""
     rows = adjusted_in_three_ways.adjustments.set_index("way")
-    assert rows.loc[ADJUSTED_WAY, "p"] == pytest.approx(cuped_of(users()).p_value)
-    assert rows.loc[ADJUSTED_WAY, "users"] < rows.loc["as it is", "users"] == 1
+    assert rows.loc["CUPED with past", "p"] == pytest.approx(cuped_of_orders(eight_users()).p_value)
+    assert rows.loc["CUPED with past", "users"] < rows.loc["as it is", "users"] == 1
     assert "stratified by country" in rows.index
     assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
 
 
-def test_cuped_decides(adjusted_in_three_ways):
-    row = adjusted_in_three_ways.headline.iloc[0]
-    cuped = cuped_of(users())
+def test_the_headline_is_the_comparison_adjusted_by_cuped(adjusted_in_three_ways):
+    """Not the one adjusted by strata or by a cap."""
+    (row,) = adjusted_in_three_ways.headline.to_dict("records")
+    cuped = cuped_of_orders(eight_users())
     assert row["difference"] == pytest.approx(cuped.difference.value)
     assert row["p"] == pytest.approx(cuped.p_value)
     assert row["method"] == "Welch t after CUPED with past"
     assert "adjusted for past" in first_screen.verdict(adjusted_in_three_ways).text
 
 
-def known_before(arms="ab", users=2000):
-    """Users of arms, whose past tells what they buy; a buys a little more."""
+def users_with_predictive_past(arms="ab", users_per_arm=2000):
+    """Users whose `past` is correlated with what they bought and ordered; `bought` is 1 with a
+    probability that is higher by 0.02 in arm a.
+    """
     rng = np.random.default_rng(8)
-    n = users * len(arms)
+    n = users_per_arm * len(arms)
     past = rng.normal(size=n)
     arm = np.resize(list(arms), n)
     p = 1 / (1 + np.exp(1 - 3 * past)) + 0.02 * (arm == "a")
@@ -362,40 +397,52 @@ def known_before(arms="ab", users=2000):
     )
 
 
-NUMBERS = ["difference", "low", "high", "p"]
-
-
-def by_regression(table, metric):
-    """NUMBERS of a − b by Welch's t on what a regression on the past, within arms, leaves over."""
+def welch_after_regression(table, metric):
+    """Difference, limits and p of a − b by SciPy's Welch test of the residuals of a regression of
+    the metric on the past with one slope within arms.
+    """
     y = table[metric]
     x = table["past"]
-    y_in_arm = y - y.groupby(table["arm"]).transform("mean")
-    x_in_arm = x - x.groupby(table["arm"]).transform("mean")
-    slope = (x_in_arm @ y_in_arm) / (x_in_arm @ x_in_arm)
-    rest = dict([*(y - slope * x).groupby(table["arm"])])
-    test = ttest_ind(rest["a"], rest["b"], equal_var=False)
+    y_within_arm = y - y.groupby(table["arm"]).transform("mean")
+    x_within_arm = x - x.groupby(table["arm"]).transform("mean")
+    slope = (x_within_arm @ y_within_arm) / (x_within_arm @ x_within_arm)
+    residual = y - slope * x
+    residual_a = residual[table["arm"] == "a"]
+    residual_b = residual[table["arm"] == "b"]
+    test = ttest_ind(residual_a, residual_b, equal_var=False)
     limits = test.confidence_interval()
-    return [rest["a"].mean() - rest["b"].mean(), limits.low, limits.high, test.pvalue]
+    return {
+        "difference": residual_a.mean() - residual_b.mean(),
+        "low": limits.low,
+        "high": limits.high,
+        "p": test.pvalue,
+    }
 
 
 @pytest.mark.parametrize("metric", ["bought", "orders"])
-def test_cuped_of_shares_and_counts_decides_by_the_adjusted_means(metric):
-    table = known_before()
-    asked = {"metrics": metric, "before": "past", "baseline": "b"} | SMALL
-    study = interleaving.read(users=table, **asked).users
-    expected = by_regression(table, metric)
-    adjustments = study.adjustments.set_index("way")
-    for row in (study.headline.iloc[0], study.comparisons.iloc[0], adjustments.loc[ADJUSTED_WAY]):
-        assert row[NUMBERS].tolist() == pytest.approx(expected)
-    assert study.comparisons["method"].tolist() == ["Welch t after CUPED with past"]
+def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
+    """In the headline, in all comparisons and in the table of adjustments."""
+    table = users_with_predictive_past()
+    options = {"metrics": metric, "before": "past", "baseline": "b"} | NO_SIMULATION
+    study = interleaving.read(users=table, **options).users
+    expected = welch_after_regression(table, metric)
+    (headline,) = study.headline.to_dict("records")
+    (comparison,) = study.comparisons.to_dict("records")
+    adjustment = study.adjustments.set_index("way").loc["CUPED with past"]
+    for row in (headline, comparison, adjustment):
+        assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert comparison["method"] == "Welch t after CUPED with past"
 
 
-def test_cuped_of_a_share_is_as_narrow_as_the_past_allows():
-    """√(1 − ρ²) of the width; within 2 %, as the share's own interval is no t interval."""
-    table = known_before()
-    read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **SMALL)
-    raw = read().users.headline.iloc[0]
-    adjusted = read(before="past").users.headline.iloc[0]
+def test_cuped_of_a_share_narrows_its_interval_by_the_correlation_with_the_past():
+    """The width is √(1 − ρ²) of that without CUPED; within 2 %, as the interval of a share without
+    CUPED is no t interval. So is the detectable difference, within 5 %. Only the narrower interval
+    excludes 0.
+    """
+    table = users_with_predictive_past()
+    read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **NO_SIMULATION)
+    (raw,) = read().users.headline.to_dict("records")
+    (adjusted,) = read(before="past").users.headline.to_dict("records")
     narrowing = (adjusted["high"] - adjusted["low"]) / (raw["high"] - raw["low"])
     correlation = np.corrcoef(table["bought"], table["past"])[0, 1]
     assert narrowing == pytest.approx(np.sqrt(1 - correlation**2), rel=0.02)
@@ -403,16 +450,19 @@ def test_cuped_of_a_share_is_as_narrow_as_the_past_allows():
     assert (raw["verdict"], adjusted["verdict"]) == ("cannot tell", "better")
 
 
-def test_the_test_of_an_adjusted_share_is_named_as_it_is():
-    study = interleaving.read(users=known_before(), metrics="bought", before="past", **SMALL)
+def test_the_test_of_an_adjusted_share_is_called_welchs_t():
+    table = users_with_predictive_past()
+    study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION)
     assert "bought: Welch's t" in study.users.tests_are
 
 
 @pytest.mark.parametrize("arms", ["ab", "abc"])
 def test_adjusted_means_differ_by_the_adjusted_difference(arms):
-    """visits is the first mean of amounts or counts, which alone is adjusted."""
-    asked = {"metrics": "bought,visits", "before": "past"} | SMALL
-    rows = interleaving.read(users=known_before(arms), **asked).users.comparisons
+    """Of two metrics only the first mean of amounts or counts is adjusted: `visits`, and not the
+    share `bought`.
+    """
+    options = {"metrics": "bought,visits", "before": "past"} | NO_SIMULATION
+    rows = interleaving.read(users=users_with_predictive_past(arms), **options).users.comparisons
     visits = rows.query("metric == 'visits'")
     difference = visits["adjusted_first"] - visits["adjusted_second"]
     assert difference.tolist() == pytest.approx(visits["difference"].tolist(), abs=1e-12)
@@ -429,8 +479,8 @@ def test_adjusted_means_are_rounded_so_that_they_differ_by_the_difference(decima
 @pytest.fixture(scope="module")
 def adjusted_share():
     """The study of a share that is adjusted for the past."""
-    asked = {"metrics": "bought", "before": "past", "baseline": "b"} | SMALL
-    return interleaving.read(users=known_before(), **asked).users
+    options = {"metrics": "bought", "before": "past", "baseline": "b"} | NO_SIMULATION
+    return interleaving.read(users=users_with_predictive_past(), **options).users
 
 
 def test_printed_adjusted_means_differ_by_the_printed_difference(adjusted_share):
@@ -447,7 +497,7 @@ def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heav
     revenue = np.array([4.0, 1, 0, 22, 9, 300])
     table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})
     table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
-    study = interleaving.read(users=table, metrics="revenue/visits", **SMALL).users
+    study = interleaving.read(users=table, metrics="revenue/visits", **NO_SIMULATION).users
     arm = ratio_of(Sums(revenue, visits))
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
     distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
@@ -461,74 +511,78 @@ def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heav
 def test_a_share_of_visits_stays_below_1():
     table = pd.DataFrame({"user": range(40), "arm": ["a", "b"] * 20, "visits": [3, 40] * 20})
     table["clicks"] = table["visits"] - (table["user"] % 7 == 0)
-    study = interleaving.read(users=table, metrics="clicks/visits", **SMALL).users
+    study = interleaving.read(users=table, metrics="clicks/visits", **NO_SIMULATION).users
     assert (study.estimates["high"] < 1).all()
 
 
-def test_what_shows_of_amounts_is_the_same_whichever_arm_is_named_first():
-    """mean · (exp(z √(c² / 100)) − 1), with z of 95 % and a power of 80 %, and c² the squared
-    coefficient of variation in arms of 200, on average.
+@pytest.mark.parametrize("arms", [["a", "b"], ["b", "a"]])
+def test_the_detectable_difference_of_amounts_is_symmetric_in_the_arms(arms):
+    """On the log scale, with a level of 5 % and a power of 80 %: mean · (exp(z · se) − 1), where
+    se² = c²/200 + c²/200 for two arms of 200 users, and c² is the squared coefficient of variation,
+    averaged over the arms.
     """
     spent = np.random.default_rng(4).lognormal(0, 1, 400)
-    detectable = []
-    for arms in (["a", "b"], ["b", "a"]):
-        table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})
-        study = interleaving.read(users=table, metrics="spent", baseline="b", **SMALL).users
-        detectable += study.comparisons["detectable"].tolist()
-    c_squared = np.mean([arm.var(ddof=1) / arm.mean() ** 2 for arm in (spent[::2], spent[1::2])])
+    table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})
+    study = interleaving.read(users=table, metrics="spent", baseline="b", **NO_SIMULATION).users
+    in_arms = (spent[::2], spent[1::2])
+    c_squared = np.mean([values.var(ddof=1) / values.mean() ** 2 for values in in_arms])
     z = norm.ppf(0.975) + norm.ppf(0.8)
-    expected = spent.mean() * np.expm1(z * np.sqrt(c_squared / 100))
-    assert detectable == pytest.approx([expected, expected])
+    expected = spent.mean() * np.expm1(z * np.sqrt(c_squared / 200 + c_squared / 200))
+    assert study.comparisons["detectable"].tolist() == pytest.approx([expected])
 
 
 def test_what_a_metric_measures_is_not_from_before_the_experiment():
     with pytest.raises(ParameterError, match="before: 'orders' is what metrics measure"):
-        interleaving.read(users=users(), metrics="orders,past", before="orders")
+        interleaving.read(users=eight_users(), metrics="orders,past", before="orders")
 
 
-def copies_of_users():
-    """The eight users thirty times, with other pasts."""
-    table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
+def users_thirty_times():
+    """The eight users thirty times, each with a number of Poisson(4) added to the past."""
+    table = pd.concat([eight_users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table["past"] += np.random.default_rng(3).poisson(4, len(table))
     return table
 
 
 @pytest.fixture(scope="module")
-def read_copies():
-    asked = {"metrics": "orders,bought", "segments": "country", "baseline": "a"} | SMALL
-    return partial(interleaving.read, users=copies_of_users(), **asked)
+def read_many_users():
+    """The function that reads 240 users and compares b with a by orders and bought."""
+    options = {"metrics": "orders,bought", "segments": "country", "baseline": "a"} | NO_SIMULATION
+    return partial(interleaving.read, users=users_thirty_times(), **options)
 
 
-def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_copies):
-    """Within 20 %: the control is adjusted too. Its interval excludes 0 exactly where p < 0.05."""
-    table = copies_of_users()
-    row = read_copies(before="past").users.comparisons.set_index("metric").loc["orders"]
-    control = table.loc[table["arm"] == "a", "orders"].mean()
-    assert row["lift"] == pytest.approx(row["difference"] / control, rel=0.2)
+def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_many_users):
+    """The lift is relative to the adjusted mean of a; the mean of a as it is lies within 20 %. The
+    interval of the lift excludes 0 exactly if p < 0.05.
+    """
+    table = users_thirty_times()
+    row = read_many_users(before="past").users.comparisons.set_index("metric").loc["orders"]
+    mean_of_a = table.loc[table["arm"] == "a", "orders"].mean()
+    assert row["lift"] == pytest.approx(row["difference"] / mean_of_a, rel=0.2)
     assert row["lift_low"] < row["lift"] < row["lift_high"]
-    assert (row["p"] < 0.05) == (row["lift_low"] > 0 or row["lift_high"] < 0)
+    excludes_0 = row["lift_low"] > 0 or row["lift_high"] < 0
+    assert (row["p"] < 0.05) == excludes_0
 
 
-def test_a_share_beside_an_adjusted_mean_is_not_adjusted(read_copies):
-    plain = read_copies().users.comparisons.set_index("metric")
-    adjusted = read_copies(before="past").users.comparisons.set_index("metric")[plain.columns]
+def test_a_share_beside_an_adjusted_mean_is_not_adjusted(read_many_users):
+    plain = read_many_users().users.comparisons.set_index("metric")
+    adjusted = read_many_users(before="past").users.comparisons.set_index("metric")[plain.columns]
     assert adjusted.loc["orders", "difference"] != plain.loc["orders", "difference"]
     assert adjusted.loc["bought"].equals(plain.loc["bought"])
 
 
 @pytest.mark.parametrize("country", ["x", "y"])
-def test_cuped_decides_in_slices(read_copies, country):
-    by_segment = read_copies(before="past").users.by_segment
+def test_cuped_decides_in_slices(read_many_users, country):
+    by_segment = read_many_users(before="past").users.by_segment
     (shown,) = by_segment.query("slice == @country")["difference"].dropna().unique()
-    cuped = cuped_of(copies_of_users().query("country == @country"))
+    cuped = cuped_of_orders(users_thirty_times().query("country == @country"))
     assert shown == pytest.approx(cuped.difference.value)
 
 
 def findings_with_shares(shares):
     """Those of twice as many users of a as of b."""
-    table = copies_of_users()
+    table = users_thirty_times()
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
-    study = interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users
+    study = interleaving.read(users=table, metrics="orders", shares=shares, **NO_SIMULATION).users
     return experiment_page.findings(study)
 
 
@@ -551,29 +605,35 @@ def test_the_sample_ratio_is_against_what_was_planned(shares, says):
 
 def test_planned_shares_are_those_of_their_arms_in_whatever_order():
     table = pd.DataFrame({"user": range(90), "arm": ["a", "a", "b"] * 30, "orders": range(90)})
-    study = interleaving.read(users=table, metrics="orders", shares="b=1,a=2", **SMALL).users
+    study = interleaving.read(
+        users=table, metrics="orders", shares="b=1,a=2", **NO_SIMULATION
+    ).users
     assert study.sample_ratio.p == 1
 
 
 def test_an_adjustment_saves_users_by_the_square_of_the_width():
-    asked = {"metrics": "orders", "before": "past", "baseline": "a"} | SMALL
-    rows = interleaving.read(users=users(), **asked).users.adjustments.set_index("way")
+    options = {"metrics": "orders", "before": "past", "baseline": "a"} | NO_SIMULATION
+    rows = interleaving.read(users=eight_users(), **options).users.adjustments.set_index("way")
     width = rows["high"] - rows["low"]
-    saved = (width[ADJUSTED_WAY] / width["as it is"]) ** 2
-    assert rows.loc[ADJUSTED_WAY, "users"] == pytest.approx(saved)
+    saved = (width["CUPED with past"] / width["as it is"]) ** 2
+    assert rows.loc["CUPED with past", "users"] == pytest.approx(saved)
 
 
 def test_users_for_a_lift_are_those_of_the_control_and_fewer_by_cuped():
     """Orders of a: 1, 0, 1, 2 with 1, 0, 2, 2 before: mean 1, squared correlation 8/11."""
-    asked = {"metrics": "orders", "before": "past", "baseline": "a"} | SMALL
-    row = interleaving.read(users=users(), **asked).users.users_for.set_index("lift").loc[0.01]
+    options = {"metrics": "orders", "before": "past", "baseline": "a"} | NO_SIMULATION
+    row = (
+        interleaving.read(users=eight_users(), **options)
+        .users.users_for.set_index("lift")
+        .loc[0.01]
+    )
     assert row["difference"] == pytest.approx(0.01)
     assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)  # by t, not normal
 
 
 def test_the_top_users_are_at_least_one():
     """1 % of eight users is the one who made 4 of 15 orders."""
-    study = interleaving.read(users=users(), metrics="orders", **SMALL).users
+    study = interleaving.read(users=eight_users(), metrics="orders", **NO_SIMULATION).users
     assert study.concentration[0.01] == pytest.approx(4 / 15)
 
 
@@ -581,13 +641,13 @@ def test_the_top_users_are_at_least_one():
 def test_users_with_another_value_are_few_below_ten_an_arm(in_each_arm, few):
     table = pd.DataFrame({"user": range(100), "arm": ["a", "b"] * 50, "orders": 0})
     table.loc[: 2 * in_each_arm - 1, "orders"] = 3
-    study = interleaving.read(users=table, metrics="orders", **SMALL).users
+    study = interleaving.read(users=table, metrics="orders", **NO_SIMULATION).users
     assert experiment.few_others(study) == few
 
 
 def test_a_metric_of_zeros_ones_and_twos_is_a_mean_and_no_share():
     study = interleaving.read(
-        users=users(orders=[0, 1, 0, 2, 1, 1, 0, 2]), metrics="orders", **SMALL
+        users=eight_users(orders=[0, 1, 0, 2, 1, 1, 0, 2]), metrics="orders", **NO_SIMULATION
     ).users
     assert study.headline["method"].tolist() == ["studentised permutation"]
 
@@ -597,23 +657,28 @@ def test_crossed_users_are_a_warning_above_one_in_a_hundred(crossed, mark):
     """Of 102 users, who are in both arms."""
     table = pd.DataFrame({"user": range(102), "arm": ["a", "b"] * 51, "orders": range(102)})
     again = table[:crossed].assign(arm=["b", "a"][:crossed])
-    study = interleaving.read(users=pd.concat([table, again]), metrics="orders", **SMALL).users
+    study = interleaving.read(
+        users=pd.concat([table, again]), metrics="orders", **NO_SIMULATION
+    ).users
     html = experiment_page.findings(study).html
     assert f'<li id="users-EK710"{mark}>{crossed} user' in html
 
 
 def test_more_is_worse_where_less_is_better():
-    table = users(orders=[1, 9, 0, 9, 1, 8, 2, 9])
-    study = interleaving.read(users=table, metrics="orders", best="low", **SMALL).users
+    table = eight_users(orders=[1, 9, 0, 9, 1, 8, 2, 9])
+    study = interleaving.read(users=table, metrics="orders", best="low", **NO_SIMULATION).users
     assert study.headline[["first", "verdict"]].to_numpy().tolist() == [["b", "worse"]]
 
 
-def test_three_arms_are_one_family():
-    """None of them is called as a control."""
-    third = users(user=[f"v{i}" for i in range(8)], arm="z")
-    two = users(arm=["x", "y"] * 4, orders=[1, 9, 0, 9, 1, 8, 2, 9])
+def test_three_arms_without_a_control_are_compared_in_three_pairs():
+    """No arm is named like a control (a name such as "control"), so that none is the baseline; p is
+    adjusted for three comparisons.
+    """
+    arms_x_and_y = eight_users(arm=["x", "y"] * 4, orders=[1, 9, 0, 9, 1, 8, 2, 9])
+    arm_z = eight_users(user=[f"v{i}" for i in range(8)], arm="z")
+    table = pd.concat([arms_x_and_y, arm_z])
     comparisons = interleaving.read(
-        users=pd.concat([two, third]), metrics="orders", **SMALL
+        users=table, metrics="orders", **NO_SIMULATION
     ).users.comparisons
     assert len(comparisons) == 3
     assert (comparisons["adjusted"] >= comparisons["p"]).all()
@@ -621,10 +686,11 @@ def test_three_arms_are_one_family():
 
 def test_a_table_of_users_without_numbers_needs_metrics():
     with pytest.raises(ParameterError, match="metrics: name the columns of users to compare"):
-        interleaving.read(users=users()[["user", "arm"]], **SMALL)
+        interleaving.read(users=eight_users()[["user", "arm"]], **NO_SIMULATION)
 
 
-def test_without_metrics_flags_come_first_and_what_was_before_is_none():
+def test_without_metrics_flags_come_before_amounts_and_earlier_columns_are_left_out():
+    """`pre_spent` and `age` are taken to be from before the experiment, which a finding says."""
     rng = np.random.default_rng(4)
     table = pd.DataFrame(
         {
@@ -636,16 +702,19 @@ def test_without_metrics_flags_come_first_and_what_was_before_is_none():
             "pre_spent": rng.gamma(2, 5, 200),
         }
     )
-    study = interleaving.read(users=table, **SMALL).users
+    study = interleaving.read(users=table, **NO_SIMULATION).users
     assert [chosen.label for chosen in study.settings.metrics] == ["bought", "spent"]
-    assert "EK722" in [finding.kind.code for finding in experiment_page.findings_of_users(study)]
+    codes = [finding.kind.code for finding in experiment_page.findings_of_users(study)]
+    assert kinds.METRICS_OF_COLUMNS.code in codes
 
 
-def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
-    """Of 500 users of b and 300 of a, a third of whom bought."""
+def test_the_detectable_difference_of_shares_is_that_of_the_score_test():
+    """With 500 users of b and 300 of a, a third of whom bought. The normal approximation gives
+    2.8 · √(1/3 · 2/3 · (1/300 + 1/500)) = 0.096.
+    """
     bought = (np.arange(800) % 3 == 0).astype(int)
     table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": bought})
-    study = interleaving.read(users=table, metrics="bought", baseline="a", **SMALL).users
+    study = interleaving.read(users=table, metrics="bought", baseline="a", **NO_SIMULATION).users
     (row,) = study.comparisons.to_dict("records")
     share_of_a = bought[:300].mean()
     expected = power.detectable_share(share_of_a, 500, 300, level=study.family_level)
@@ -663,7 +732,7 @@ def test_what_a_table_of_users_compares_is_called_an_arm():
     assert "system" not in html
 
 
-def limits(comparison):
+def limits_of_difference(comparison):
     return [comparison.difference.low, comparison.difference.high]
 
 
@@ -674,18 +743,20 @@ def two_samples():
 
 def test_welch_equals_scipy():
     a, b = two_samples()
-    found = independent.difference(mean_of(a), mean_of(b), level=0.9)
+    comparison = independent.difference(mean_of(a), mean_of(b), level=0.9)
     expected = ttest_ind(a, b, equal_var=False)
-    assert found.p_value == pytest.approx(expected.pvalue)
-    assert limits(found) == pytest.approx(list(expected.confidence_interval(0.9)))
+    assert comparison.p_value == pytest.approx(expected.pvalue)
+    assert limits_of_difference(comparison) == pytest.approx(
+        list(expected.confidence_interval(0.9))
+    )
 
 
 def test_swapped_arms_have_the_mirrored_difference():
     a, b = (mean_of(sample) for sample in two_samples())
-    there = independent.difference(a, b)
-    back = independent.difference(b, a)
-    assert back.p_value == pytest.approx(there.p_value)
-    assert back.difference.value == pytest.approx(-there.difference.value)
+    of_a_and_b = independent.difference(a, b)
+    of_b_and_a = independent.difference(b, a)
+    assert of_b_and_a.p_value == pytest.approx(of_a_and_b.p_value)
+    assert of_b_and_a.difference.value == pytest.approx(-of_a_and_b.difference.value)
 
 
 # Ratios of sums and lifts
@@ -695,84 +766,103 @@ class People(NamedTuple):
     """Clicks and impressions of users who differ in use and taste, and clicks before."""
 
     clicks: np.ndarray
-    seen: np.ndarray
-    before: np.ndarray
+    seen: np.ndarray  # the impressions
+    before: np.ndarray  # clicks before the experiment
 
     @property
     def sums(self):
         return Sums(self.clicks, self.seen)
 
     @classmethod
-    def drawn(cls, rng, n, lift=1.0):
+    def random(cls, rng, n, lift=1.0):
         seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
         taste = rng.beta(2, 18, n)
         clicks = rng.binomial(seen, np.minimum(1, taste * lift)).astype(float)
         return cls(clicks, seen, rng.binomial(seen, taste).astype(float))
 
 
-def small_arms(rng):
-    """Ratios of few users of any sign: where the control may be 0 and intervals run to infinity."""
-    bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
-    return ratio_of(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
+def random_small_arm(rng):
+    """The ratio of 2 to 24 users. It may be 0 or negative; with such a control the limits of a lift
+    can be infinite.
+    """
+    denominator = rng.poisson(3, rng.integers(2, 25)) + 1.0
+    ratio_of_users = rng.normal(rng.normal(0.2, 0.6), 1, denominator.size)
+    return ratio_of(Sums(ratio_of_users * denominator, denominator))
 
 
 def test_the_lift_of_ratios_excludes_0_exactly_where_p_is_below_5_percent():
+    """Both bounded and unbounded intervals are many among 800 random pairs of arms."""
     rng = np.random.default_rng(11)
     unbounded = 0
     for _ in range(800):
-        arm, control = small_arms(rng), small_arms(rng)
+        arm = random_small_arm(rng)
+        control = random_small_arm(rng)
         lift = independent.lift(arm, control)
-        low, high = limits(lift)
+        low, high = limits_of_difference(lift)
         unbounded += np.isinf([low, high]).any()
         assert low <= lift.difference.value <= high
-        assert (lift.p_value < 0.05) == (not low <= 0 <= high)
+        excludes_0 = not low <= 0 <= high
+        assert (lift.p_value < 0.05) == excludes_0
         assert lift.p_value == independent.difference(arm, control).p_value
     assert 100 < unbounded < 700
 
 
 def test_the_limits_of_a_lift_are_fiellers():
     """The largest and the least ratio r with (a − r b)² ≤ t² (variance of a + r² variance of b),
-    less 1, on a grid of steps of 1e-5; t has Satterthwaite's degrees of freedom.
+    less 1, on a grid of steps of 1e-5; t has Satterthwaite's degrees of freedom. a and b are means,
+    and the variances theirs.
     """
     rng = np.random.default_rng(12)
     a = rng.gamma(2, 3, 20)
     b = rng.gamma(2, 2, 9)
-    of_a = a.var(ddof=1) / 20
-    of_b = b.var(ddof=1) / 9
-    freedom = (of_a + of_b) ** 2 / (of_a**2 / 19 + of_b**2 / 8)
+    variance_a = a.var(ddof=1) / 20
+    variance_b = b.var(ddof=1) / 9
+    freedom = (variance_a + variance_b) ** 2 / (variance_a**2 / 19 + variance_b**2 / 8)
     r = np.linspace(0, 7, 700_001)
     distance = (a.mean() - r * b.mean()) ** 2
-    inside = r[distance <= t.ppf(0.975, freedom) ** 2 * (of_a + r**2 * of_b)]
+    inside = r[distance <= t.ppf(0.975, freedom) ** 2 * (variance_a + r**2 * variance_b)]
     lift = independent.lift(mean_of(a), mean_of(b))
-    assert limits(lift) == pytest.approx([inside.min() - 1, inside.max() - 1], abs=2e-5)
-
-
-def jackknife_variance(arm):
-    """(n − 1) / n · Σ (ratio without a user − their mean)²."""
-    n = arm.clicks.size
-    without = np.array(
-        [np.delete(arm.clicks, i).sum() / np.delete(arm.seen, i).sum() for i in range(n)]
+    assert limits_of_difference(lift) == pytest.approx(
+        [inside.min() - 1, inside.max() - 1], abs=2e-5
     )
+
+
+def jackknife_variance(clicks, seen):
+    """(n − 1) / n · Σ (ratio of sums without a user − the mean of these ratios)²."""
+    n = clicks.size
+    without = np.array([np.delete(clicks, i).sum() / np.delete(seen, i).sum() for i in range(n)])
     return (n - 1) / n * ((without - without.mean()) ** 2).sum()
 
 
-def test_the_jackknife_leaves_out_each_user():
-    """t with Satterthwaite's degrees of freedom of Kish's numbers of users, (Σ w)² / Σ w²."""
+def kish_number(weight):
+    """The effective number of users, (Σ w)² / Σ w²."""
+    return weight.sum() ** 2 / (weight**2).sum()
+
+
+def test_ratios_of_clicks_to_impressions_are_compared_by_the_jackknife_over_users():
+    """t with Satterthwaite's degrees of freedom, where Kish's effective number of users, with the
+    impressions as weights, stands for the number of users.
+    """
     rng = np.random.default_rng(13)
-    a, b = People.drawn(rng, 30), People.drawn(rng, 40)
-    of_a, of_b = jackknife_variance(a), jackknife_variance(b)
-    kish_a, kish_b = (arm.seen.sum() ** 2 / (arm.seen**2).sum() for arm in (a, b))
-    freedom = (of_a + of_b) ** 2 / (of_a**2 / (kish_a - 1) + of_b**2 / (kish_b - 1))
-    found = independent.difference(ratio_of(a.sums), ratio_of(b.sums))
-    statistic = abs(found.difference.value) / np.sqrt(of_a + of_b)
-    assert found.p_value == pytest.approx(2 * t.sf(statistic, freedom))
+    a = People.random(rng, n=30)
+    b = People.random(rng, n=40)
+    variance_a = jackknife_variance(a.clicks, a.seen)
+    variance_b = jackknife_variance(b.clicks, b.seen)
+    freedom_a = kish_number(a.seen) - 1
+    freedom_b = kish_number(b.seen) - 1
+    freedom = (variance_a + variance_b) ** 2 / (
+        variance_a**2 / freedom_a + variance_b**2 / freedom_b
+    )
+    comparison = independent.difference(ratio_of(a.sums), ratio_of(b.sums))
+    statistic = abs(comparison.difference.value) / np.sqrt(variance_a + variance_b)
+    assert comparison.p_value == pytest.approx(2 * t.sf(statistic, freedom))
 
 
 @pytest.fixture(scope="module")
 def clicks():
     """Two arms of 4,000 users, the first with a lift of 20 %; and their difference as it is."""
     rng = np.random.default_rng(5)
-    a, b = People.drawn(rng, 4000, 1.2), People.drawn(rng, 4000)
+    a, b = People.random(rng, 4000, 1.2), People.random(rng, 4000)
     return a, b, independent.difference(mean_of(a.clicks), mean_of(b.clicks))
 
 
@@ -781,7 +871,7 @@ def test_cuped_narrows_the_interval_by_the_correlation(clicks):
     a, b, plain = clicks
     adjusted = experiments.cuped(a.clicks, b.clicks, a.before, b.before)
     rho = np.corrcoef(b.clicks, b.before)[0, 1]
-    narrowing = np.ptp(limits(adjusted)) / np.ptp(limits(plain))
+    narrowing = np.ptp(limits_of_difference(adjusted)) / np.ptp(limits_of_difference(plain))
     assert narrowing == pytest.approx(np.sqrt(1 - rho**2), rel=0.05)
 
 
@@ -811,16 +901,16 @@ def test_sample_ratio_equals_scipys_chi_square_test(users, shares, expected):
 
 
 def test_cuped_by_a_copy_of_the_metric_is_refused():
-    table = known_before().assign(copy=lambda rows: 2 * rows["orders"] + 1)
+    table = users_with_predictive_past().assign(copy=lambda rows: 2 * rows["orders"] + 1)
     with pytest.raises(InputError, match="a column that determines the metric"):
-        interleaving.read(users=table, metrics="orders", before="copy", **SMALL)
+        interleaving.read(users=table, metrics="orders", before="copy", **NO_SIMULATION)
 
 
 def test_cuped_by_a_copy_of_the_capped_metric_is_refused():
-    table = known_before().assign(copy=lambda rows: rows["orders"].clip(upper=3))
+    table = users_with_predictive_past().assign(copy=lambda rows: rows["orders"].clip(upper=3))
     share = (table["orders"] < 3).mean() + 0.001
     with pytest.raises(InputError, match="a column that determines the metric"):
-        interleaving.read(users=table, metrics="orders", before="copy", cap=share, **SMALL)
+        interleaving.read(users=table, metrics="orders", before="copy", cap=share, **NO_SIMULATION)
 
 
 def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means(adjusted_share):
@@ -832,8 +922,8 @@ def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means(adjusted_share)
 
 
 def test_the_means_of_an_adjusted_pair_turn_with_its_names():
-    table = known_before().replace({"arm": {"a": "x", "b": "y"}})
-    study = interleaving.read(users=table, metrics="bought", before="past", **SMALL).users
+    table = users_with_predictive_past().replace({"arm": {"a": "x", "b": "y"}})
+    study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION).users
     row = study.headline.iloc[0]
     turned = diagnostics.turned(row)
     assert (turned["first"], turned["adjusted_first"]) == (row["second"], row["adjusted_second"])

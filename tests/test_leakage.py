@@ -12,8 +12,6 @@ from evalkit.offline import fitting, leakage, splits
 
 VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
 
-VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
-
 
 @pytest.fixture(scope="module")
 def cancer():
@@ -28,67 +26,89 @@ def rng():
     return np.random.default_rng(0)
 
 
-def severe(findings):
-    """The severe findings by name."""
+def severe_findings(folds, **columns):
+    """The severe findings of the audit of folds, by name."""
+    findings = leakage.audit(folds, rng=rng(), **columns)
     return {finding.name: finding for finding in findings if finding.severity == "severe"}
 
 
-def audit(folds, **columns):
-    return severe(leakage.audit(folds, rng=rng(), **columns))
-
-
 def test_repeated_measures_are_severe_by_row_and_not_by_person():
+    """Each row is a year of a person, and the rows of a person follow each other: a new person
+    begins where one of four columns that do not change within a person changes. In folds by row,
+    equal rows of one person are in training and in test; in folds by person, only rows of persons
+    who happen to be alike are.
+    """
     visits = pd.read_parquet(VISITS)
     features = visits.drop(columns=["id", "mdvis"])
     fixed = features[["lncoins", "idp", "physlm", "disea"]]
     person = (fixed != fixed.shift()).any(axis=1).cumsum()
     by_row = leakage.duplicates(splits.k_fold(len(visits), seed=0, k=5), features)
     by_person = leakage.duplicates(splits.group_k_fold(person, seed=0, k=5), features)
-    assert (by_row.severity, by_person.severity) == ("severe", "note")
+    assert by_row.severity == "severe"
+    assert by_person.severity == "note"
 
 
-COPIES_IN_FOLD_1 = np.repeat([0, 1], [569, 12])
+COPIES_IN_FOLD_1 = np.repeat([0, 1], [569, 12])  # the fold of each row of `cancer`
 
 
 def test_copied_rows_are_found(cancer):
     folds = splits.by_column(COPIES_IN_FOLD_1)
-    finding = audit(folds, features=cancer.drop(columns="label"), label=cancer["label"])
+    features = cancer.drop(columns="label")
+    findings = severe_findings(folds, features=features, label=cancer["label"])
     # fold 0 tests the 12 originals, fold 1 their copies: both are seen in training
-    assert finding["duplicate rows"].count == 24
-    assert finding["duplicate rows"].rows == (0, 1, 2, 3, 4)
+    assert findings["duplicate rows"].count == 24
+    assert findings["duplicate rows"].rows == (0, 1, 2, 3, 4)  # the first five
 
 
 def test_nearly_copied_rows_are_found(cancer):
+    """The last 12 rows, the copies, differ from the first 12 by about a millionth. Fold 0 tests the
+    originals, fold 1 the copies: 24 tested rows have a near duplicate in training.
+    """
     features = cancer.drop(columns="label")
-    features[569:] *= 1 + 1e-6 * np.random.default_rng(2).normal(size=(12, features.shape[1]))
+    relative_noise = 1e-6 * np.random.default_rng(2).normal(size=(12, features.shape[1]))
+    features[569:] *= 1 + relative_noise
     folds = splits.by_column(COPIES_IN_FOLD_1)
-    findings = audit(folds, features=features, label=cancer["label"])
+    findings = severe_findings(folds, features=features, label=cancer["label"])
     assert "duplicate rows" not in findings
     assert findings["near duplicates"].count == 24
 
 
-def test_a_user_whose_row_is_tested_after_training_on_another_is_found():
+@pytest.fixture
+def user_and_folds():
+    """The users of 100 rows, five rows of each of 20, and four folds by user."""
     user = np.repeat(np.arange(20), 5)
-    by_user = splits.group_k_fold(user, seed=0, k=4)
-    assert not audit(by_user, group=user)
-    train, test = by_user.pairs[0]
+    return user, splits.group_k_fold(user, seed=0, k=4)
+
+
+def test_folds_by_user_have_no_severe_finding(user_and_folds):
+    user, folds = user_and_folds
+    assert not severe_findings(folds, group=user)
+
+
+def test_a_user_with_rows_in_training_and_test_is_found(user_and_folds):
+    """The first test row of the first fold gets the user of a training row."""
+    user, folds = user_and_folds
+    train, test = folds.pairs[0]
     user[test[0]] = user[train[0]]
-    assert "group on both sides" in audit(by_user, group=user)
-    one_fold = splits.Folds(100, by_user.pairs[:1], "one fold")
-    assert leakage.crossing(one_fold, user, "group").rows == (test[0],)
+    assert "group on both sides" in severe_findings(folds, group=user)
+    first_fold = splits.Folds(100, folds.pairs[:1], "one fold")
+    assert leakage.crossing(first_fold, user, "group").rows == (test[0],)
 
 
 def test_a_training_row_from_the_future_is_found():
+    """Row 3, which each fold trains on, gets the time 48.5. Rows 10 to 49 are tested; all of them
+    but the newest, row 49, are older.
+    """
     time = np.arange(50.0)
     folds = splits.forward(time, k=4)
-    assert not audit(folds, time=time)
+    assert not severe_findings(folds, time=time)
     time[3] = 48.5
-    # of the rows tested, 10 to 49, all but the newest
-    assert audit(folds, time=time)["time travel"].count == 39
+    assert severe_findings(folds, time=time)["time travel"].count == 39
 
 
 def test_folds_by_row_train_on_the_future():
-    assert "time travel" in audit(splits.k_fold(50, seed=0, k=5), time=np.arange(50.0))
+    folds = splits.k_fold(50, seed=0, k=5)
+    assert "time travel" in severe_findings(folds, time=np.arange(50.0))
 
 
 @pytest.mark.parametrize(
@@ -99,12 +119,13 @@ def test_folds_by_row_train_on_the_future():
         lambda y: np.where(y == 1, "yes", "no"),
         lambda y: np.where(y == 1, np.nan, 0.0),
     ],
+    ids=["rescaled", "negative", "as texts", "as missing values"],
 )
 def test_the_label_as_a_feature_is_found(planted, cancer):
     rows = cancer[:569]
     features = rows[["mean texture"]].assign(leak=planted(rows["label"]))
     folds = splits.k_fold(569, seed=0, k=5, label=rows["label"])
-    findings = audit(folds, features=features, label=rows["label"])
+    findings = severe_findings(folds, features=features, label=rows["label"])
     assert "leak alone" in findings["single feature"].message
 
 
@@ -126,26 +147,29 @@ def test_a_feature_of_codes_that_are_not_in_the_order_of_the_classes_is_found():
     assert only.message.startswith("leak alone")
 
 
-THIRTY_KINDS = np.array([f"c{i % 30}" for i in range(600)])
+LABELS_OF_30_CLASSES = np.array([f"c{i % 30}" for i in range(600)])  # c0, c1, ..., c29, c0, ...
 
 
-def test_a_text_that_names_each_of_thirty_classes_is_found():
+def test_a_text_that_names_each_of_30_classes_is_found():
+    """`leak` is "code c0" on each row with the label c0, and so on; `noise` is no finding."""
     noise = np.random.default_rng(9).normal(size=600)
-    leak = np.char.add("code ", THIRTY_KINDS)
+    leak = np.char.add("code ", LABELS_OF_30_CLASSES)
     features = pd.DataFrame({"noise": noise, "leak": leak})
-    (only,) = leakage.single_features(features, THIRTY_KINDS, rng=rng())
-    assert "leak alone predicts the label with AUC" in only.message
-    assert only.severity == "severe"
+    (finding,) = leakage.single_features(features, LABELS_OF_30_CLASSES, rng=rng())
+    assert "leak alone predicts the label with AUC" in finding.message
+    assert finding.severity == "severe"
 
 
 def test_equal_rows_of_one_class_each_do_not_conflict():
-    leak = np.char.add("code ", THIRTY_KINDS)
-    assert leakage.conflicts(pd.DataFrame({"leak": leak}), np.roll(THIRTY_KINDS, 1)) is None
+    """All rows with "code c0" have one label, c29; and so on."""
+    features = pd.DataFrame({"leak": np.char.add("code ", LABELS_OF_30_CLASSES)})
+    assert leakage.conflicts(features, np.roll(LABELS_OF_30_CLASSES, 1)) is None
 
 
 def test_pairs_of_equal_rows_with_different_classes_conflict():
+    """Rows 0 and 1 are a pair with the labels c0 and c1, and so on: all 600 rows conflict."""
     pairs = pd.DataFrame({"pair": np.arange(600) // 2})
-    assert leakage.conflicts(pairs, THIRTY_KINDS).count == 600
+    assert leakage.conflicts(pairs, LABELS_OF_30_CLASSES).count == 600
 
 
 @pytest.mark.parametrize("rows, severity", [(6, "warning"), (60, "severe")])

@@ -206,13 +206,20 @@ def test_a_system_is_called_alike_beside_any_bookkeeping(other):
 # Interactions
 
 
+# The lists of users 1 (a, b, c) and 2 (a, b), and what they chose: user 1 a twice and c, user 2 b.
+LISTS = pd.DataFrame({"user": [1, 1, 1, 2, 2], "item": [*"abcab"], "rank": [1, 2, 3, 1, 2]})
+CHOICES = pd.DataFrame({"user": [1, 1, 1, 2], "item": [*"aacb"]})
+
+
 def test_an_item_that_a_user_chose_twice_is_relevant_once():
-    lists = pd.DataFrame({"user": [1, 1, 1, 2, 2], "item": [*"abcab"], "rank": [1, 2, 3, 1, 2]})
-    held_out = pd.DataFrame({"user": [1, 1, 1, 2], "item": [*"aacb"]})
-    found = ek.ranking(lists, qrels=held_out, metrics="recall@3")
-    assert found.estimates["value"][0] == 1
+    """All chosen items are among the first three, so that recall@3 is 1."""
+    (recall,) = ek.ranking(LISTS, qrels=CHOICES, metrics="recall@3").estimates["value"]
+    assert recall == 1
+
+
+def test_an_item_with_two_grades_of_one_user_is_refused():
     with pytest.raises(InputError, match="must appear once, got them again"):
-        ek.ranking(lists, qrels=held_out.assign(grade=1))
+        ek.ranking(LISTS, qrels=CHOICES.assign(grade=1))
 
 
 def test_a_largest_value_that_is_the_sum_of_the_others_beside_zeros_is_read():
@@ -357,11 +364,18 @@ def test_a_dict_of_columns_of_predictions_is_no_dict_of_arms():
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_fractions_of_models_beside_counts_are_forecasts_of_them(suffix):
+def test_columns_of_fractions_named_like_models_beside_a_count_are_forecasts_of_it(suffix):
+    """Not values per unit: the significance report refuses them."""
     visits = RNG.poisson(4, ROWS)
     forecasts = {name: (visits + RNG.normal(0, 1, ROWS)).round(3) for name in ("poisson", "ols")}
     table = pd.DataFrame({"person": QUERY, "mdvis": visits, **forecasts})
     with pytest.raises(InputError, match=r"'mdvis' looks like .* columns='actual=mdvis'"):
         ek.significance(as_read(table, suffix))
-    whole = table.assign(poisson=visits + 1, ols=visits)
-    assert len(ek.significance(as_read(whole, suffix)).systems) == 3
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_whole_numbers_beside_a_count_are_values_of_three_systems(suffix):
+    visits = RNG.poisson(4, ROWS)
+    columns = {"person": QUERY, "mdvis": visits, "poisson": visits + 1, "ols": visits}
+    study = ek.significance(as_read(pd.DataFrame(columns), suffix))
+    assert study.systems == ("mdvis", "poisson", "ols")

@@ -2,6 +2,7 @@
 
 import html
 import re
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from evalkit.drawing.curve_plots import Panel
 
 @pytest.fixture
 def ax():
+    """Empty axes of matplotlib."""
     from matplotlib.figure import Figure
 
     return Figure().subplots()
@@ -23,10 +25,10 @@ def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
         {"name": ["a", "b"], "value": [0.1, 0.3], "low": [0.0, np.nan], "high": [0.2, np.nan]}
     )
     plots.intervals(frame, ax, label="difference (n = 5)", zero=True)
-    drawn = [line.get_xdata() for line in ax.lines]
-    assert list(drawn[0]) == [0.0, 0.2]
-    assert list(drawn[1]) == [0.1]
-    assert list(drawn[2]) == [0.3, 0.3]  # no limits: the point alone
+    limits_of_a, point_of_a, limits_of_b, *_ = [line.get_xdata() for line in ax.lines]
+    assert list(limits_of_a) == [0.0, 0.2]
+    assert list(point_of_a) == [0.1]
+    assert list(limits_of_b) == [0.3, 0.3]  # no limits: the point alone
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
     assert ax.get_xlabel() == "difference (n = 5)"
@@ -46,7 +48,7 @@ def test_curves_draw_each_system_with_its_band(ax):
 
 def test_bars_are_sorted_and_split_by_sign(ax):
     plots.bars([0.5, -0.25, 0.0], ax, xlabel="queries", ylabel="difference")
-    above, below = ax.patches
+    above, below = ax.patches  # the bars above 0 and those below
     assert list(above.get_data().values) == [0.0, 0.0, 0.5]
     assert list(below.get_data().values) == [-0.25, 0.0, 0.0]
     assert ax.texts[0].get_text() == "mean +0.0833"
@@ -56,21 +58,24 @@ def test_multiples_share_axes_and_print_n():
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
+    first, second, third, unused = axes.flat
     frame = pd.DataFrame(
         {"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": [7, 3, 3]}
     )
     plots.multiples(frame, axes, label="ndcg@10")
-    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == [
-        "x\nn = 7",
-        "y\nn = 3",
-    ]
-    assert not axes.flat[3].axison
-    numbered = [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes.flat[:3]]
-    assert numbered == [False, True, True]  # the lowest panel of each column
+    titles = [ax.get_title(loc="left") or ax.get_title() for ax in (first, second)]
+    assert titles == ["x\nn = 7", "y\nn = 3"]
+    assert not unused.axison  # three slices in 2 × 2 panels
+    # numbers and label stand below the lowest used panel of each column: the second, the third
+    has_numbers = [ax.xaxis.get_tick_params()["labelbottom"] for ax in (first, second, third)]
+    assert has_numbers == [False, True, True]
     assert [ax.get_xlabel() for ax in axes.flat] == ["", "ndcg@10", "ndcg@10", ""]
 
 
-def hostile() -> figures.Figure:
+def figure_with_names_like_code() -> figures.Figure:
+    """Intervals of two systems whose names, also in the caption and the label, would be a script in
+    HTML and an invalid formula in matplotlib.
+    """
     names = ['<script>"x"', "$\\badcmd$ 0.12345"]
     frame = pd.DataFrame(
         {"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]}
@@ -80,150 +85,228 @@ def hostile() -> figures.Figure:
     )
 
 
-def test_a_picture_is_the_same_twice_and_loads_nothing():
-    shown = hostile().html
-    assert shown == hostile().html
-    assert "http" not in shown
-    assert "<script" not in shown
-    assert "$\\badcmd$" in shown
-    assert "0.12345" in shown  # in a text; coordinates are rounded
-    assert not re.search(r'd="[^"]*\d\.\d{3}', shown)
-    assert 'role="img" aria-label=' in shown
+def test_a_figure_has_the_same_html_twice():
+    assert figure_with_names_like_code().html == figure_with_names_like_code().html
 
 
-ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
+def test_the_html_of_a_figure_loads_and_runs_nothing():
+    html_of_figure = figure_with_names_like_code().html
+    assert "http" not in html_of_figure
+    assert "<script" not in html_of_figure
+    assert 'role="img" aria-label=' in html_of_figure
 
 
-def test_names_with_underscores_and_dollars_stand_as_they_are():
-    frame = pd.DataFrame(
-        {"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4}
-    )
-    frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
-    named = pd.DataFrame(
-        {"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3}
-    )
-    points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
-    panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
-    axes = {"xlabel": "$k_1$", "ylabel": "y"}
-    wide = {"panels": (1, 4), "width": 12}
-    words = {name: ["MCB 0"] for name in ODD}
-    drawn = [
-        figures.picture(plots.curves, frame, caption="", x="x", y="y", **axes),
-        figures.picture(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)),
-        figures.picture(
-            curve_plots.draw_folds, frame, caption="", label="y", subject="plain", xlabel="fold"
-        ),
-        figures.picture(plots.intervals, named, caption="", label="x", zero=True),
-        figures.picture(plots.multiples, named, caption="", label="x", **wide),
-        figures.picture(
-            curve_plots.reliability,
-            points,
-            points,
-            points,
-            caption="",
-            ylabel="y",
-            words=words,
-            **wide,
-        ),
-        figures.picture(curve_plots.matrix, np.eye(4), caption="", classes=ODD, **axes),
+def test_a_name_that_is_an_invalid_formula_is_shown_as_text():
+    assert "$\\badcmd$" in figure_with_names_like_code().html
+
+
+def test_coordinates_are_rounded_to_two_decimals_and_texts_are_not():
+    html_of_figure = figure_with_names_like_code().html
+    assert "0.12345" in html_of_figure  # in a name
+    path_with_three_decimals = r'd="[^"]*\d\.\d{3}'
+    assert not re.search(path_with_three_decimals, html_of_figure)
+
+
+# names that matplotlib would hide in a legend or typeset as formulas, and one that it would not
+NAMES_LIKE_FORMULAS = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
+
+
+def missing_names(svg):
+    """The NAMES_LIKE_FORMULAS that are not, as they are, a text of the SVG."""
+    return [
+        name
+        for name in NAMES_LIKE_FORMULAS
+        if f">{name}</text>" not in svg and f">{name}</tspan>" not in svg
     ]
-    for one in drawn:
-        assert [
-            name
-            for name in ODD
-            if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg
-        ] == []
-    assert "$title_1$</text>" in drawn[1].svg
-    assert "$k_1$</text>" in drawn[0].svg
 
 
-@pytest.mark.parametrize("across", [2, 3, 4])
+@pytest.fixture
+def lines_by_system():
+    """A line of two points for each of NAMES_LIKE_FORMULAS, with a band around it."""
+    frame = pd.DataFrame(
+        {
+            "system": np.repeat(NAMES_LIKE_FORMULAS, 2),
+            "x": [1, 2] * 4,
+            "fold": [1, 2] * 4,
+            "y": np.arange(8.0),
+        }
+    )
+    return frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
+
+
+@pytest.fixture
+def interval_by_name():
+    """An interval for each of NAMES_LIKE_FORMULAS, which are also the slices."""
+    names = NAMES_LIKE_FORMULAS
+    return pd.DataFrame(
+        {
+            "name": names,
+            "system": names,
+            "slice": names,
+            "value": 0.1,
+            "low": 0.0,
+            "high": 0.2,
+            "n": 3,
+        }
+    )
+
+
+def test_curves_show_names_and_labels_as_they_are(lines_by_system):
+    labels = {"xlabel": "$k_1$", "ylabel": "y"}
+    svg = figures.picture(plots.curves, lines_by_system, caption="", x="x", y="y", **labels).svg
+    assert missing_names(svg) == []
+    assert "$k_1$</text>" in svg
+
+
+def test_panels_of_curves_show_names_and_titles_as_they_are(lines_by_system):
+    panel = curve_plots.Panel(lines_by_system, "x", "y", "$title_1$", bands=lines_by_system)
+    svg = figures.picture(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)).svg
+    assert missing_names(svg) == []
+    assert "$title_1$</text>" in svg
+
+
+def test_curves_over_folds_show_names_as_they_are(lines_by_system):
+    labels = {"label": "y", "subject": "plain", "xlabel": "fold"}
+    svg = figures.picture(curve_plots.draw_folds, lines_by_system, caption="", **labels).svg
+    assert missing_names(svg) == []
+
+
+def test_intervals_show_names_as_they_are(interval_by_name):
+    svg = figures.picture(plots.intervals, interval_by_name, caption="", label="x", zero=True).svg
+    assert missing_names(svg) == []
+
+
+def test_panels_of_slices_show_names_as_they_are(interval_by_name):
+    size = {"panels": (1, 4), "width": 12}
+    svg = figures.picture(plots.multiples, interval_by_name, caption="", label="x", **size).svg
+    assert missing_names(svg) == []
+
+
+def test_reliability_diagrams_show_names_as_they_are():
+    points = pd.DataFrame(
+        {
+            "system": NAMES_LIKE_FORMULAS,
+            "x": 0.5,
+            "y": 0.5,
+            "low": 0.4,
+            "high": 0.6,
+            "rows": 1,
+        }
+    )
+    svg = figures.picture(
+        curve_plots.reliability,
+        points,
+        points,
+        points,
+        caption="",
+        ylabel="y",
+        words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},
+        panels=(1, 4),
+        width=12,
+    ).svg
+    assert missing_names(svg) == []
+
+
+def test_a_confusion_matrix_shows_names_of_classes_as_they_are():
+    labels = {"classes": NAMES_LIKE_FORMULAS, "xlabel": "$k_1$", "ylabel": "y"}
+    svg = figures.picture(curve_plots.matrix, np.eye(4), caption="", **labels).svg
+    assert missing_names(svg) == []
+
+
+@pytest.mark.parametrize("n_panels", [2, 3, 4])
 @pytest.mark.parametrize("name", ["logistic", "a system with a very long name indeed"])
-def test_titles_of_segments_do_not_overlap(across, name):
+def test_long_titles_of_panels_do_not_overlap_and_leave_room_for_the_panels(n_panels, name):
+    """In a figure as wide as the page and as high as one row of panels. The texts of the titles are
+    found by what they say.
+    """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(across)]
+    slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(n_panels)]
     frame = pd.DataFrame(
         {"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567}
     )
     with rc_context(figures.STYLE):
         figure = Figure(figsize=(7.6, 0.5 + 1.02), layout="constrained")
         canvas = FigureCanvasAgg(figure)
-        axes = figure.subplots(1, across, sharex=True, sharey=True, squeeze=False)
+        axes = figure.subplots(1, n_panels, sharex=True, sharey=True, squeeze=False)
         plots.multiples(frame, axes, label="roc_auc")
         figures._make_room(axes)
         canvas.draw()
-        titles = [
-            ax.findobj(
-                lambda one, ax=ax: isinstance(one, Text) and one.get_text() == ax.get_title("left")
-            )
-            for ax in axes.flat
-        ]
-        boxes = [title.get_window_extent() for (title,) in titles]
-    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+        boxes = []
+        for ax in axes.flat:
+            texts = ax.findobj(Text)
+            (title,) = [text for text in texts if text.get_text() == ax.get_title("left")]
+            boxes.append(title.get_window_extent())
+    assert not any(first.overlaps(second) for first, second in combinations(boxes, 2))
     assert max(box.x1 for box in boxes) <= figure.bbox.x1
-    assert "n = 1,234,567" in axes[0, 0].get_title("left")
-    assert axes[0, 0].get_position().height > 0.1
+    first_panel = axes[0, 0]
+    assert "n = 1,234,567" in first_panel.get_title("left")
+    assert first_panel.get_position().height > 0.1  # of the height of the figure
 
 
-def luminance(colour):
+def relative_luminance(colour):
+    """That of WCAG 2 of an sRGB colour of three numbers from 0 to 1."""
     part = np.asarray(colour)
-    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) @ [
-        0.2126,
-        0.7152,
-        0.0722,
-    ]
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
 
 
-def in_the_dark(colour):
-    """As `invert(.88) hue-rotate(180deg)` shows a colour."""
+def on_a_light_page(colour):
+    return np.asarray(colour)
+
+
+def on_a_dark_page(colour):
+    """The colour after the CSS filter `invert(.88) hue-rotate(180deg)`."""
     turned = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
     return np.clip(turned @ (0.88 - 0.76 * np.asarray(colour)), 0, 1)
 
 
-@pytest.mark.parametrize("seen", [np.asarray, in_the_dark])
-def test_counts_of_a_confusion_matrix_can_be_read_on_every_shade(ax, seen):
+@pytest.mark.parametrize("shown_colour", [on_a_light_page, on_a_dark_page])
+def test_counts_of_a_confusion_matrix_have_contrast_on_every_shade(ax, shown_colour):
+    """A contrast of 4.5, as WCAG 2 asks of text (level AA)."""
     import matplotlib as mpl
 
     curve_plots.matrix([[0, 9], [4, 5]], ax, classes="ab", xlabel="", ylabel="")
     (mesh,) = ax.collections
-    for text, shade in zip(ax.texts, mesh.to_rgba(mesh.get_array().ravel())[:, :3], strict=True):
+    shades = mesh.to_rgba(mesh.get_array().ravel())[:, :3]
+    for text, shade in zip(ax.texts, shades, strict=True):
         ink = mpl.colors.to_rgb(text.get_color())
-        dark, light = sorted(luminance(seen(colour)) for colour in (ink, shade))
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-
-
-def forest():
-    frame = pd.DataFrame({"name": ['a"<b>'], "value": [0.12345], "low": [0.0], "high": [0.3]})
-    return figures.picture(plots.intervals, frame, caption="x", label="difference", zero=True).svg
+        luminances = [relative_luminance(shown_colour(colour)) for colour in (ink, shade)]
+        contrast = (max(luminances) + 0.05) / (min(luminances) + 0.05)
+        assert contrast >= 4.5
 
 
 def attributes(svg, name):
+    """The values of the attribute `data-NAME` of all marks of a figure."""
     return [html.unescape(text) for text in re.findall(rf'data-{name}="([^"]*)"', svg)]
 
 
-def test_a_mark_says_its_system_and_its_interval_and_is_escaped():
-    svg = forest()
+def test_a_mark_has_its_system_and_its_interval_as_escaped_attributes():
+    frame = pd.DataFrame({"name": ['a"<b>'], "value": [0.12345], "low": [0.0], "high": [0.3]})
+    svg = figures.picture(plots.intervals, frame, caption="x", label="difference", zero=True).svg
     assert "<b>" not in svg
     assert attributes(svg, "series") == ['a"<b>']
     assert attributes(svg, "says") == ['a"<b>: +0.12 [0.00, +0.30]']
     assert attributes(svg, "limits") == ['a"<b>']
 
 
-def test_the_scale_of_axes_tells_numbers_from_places():
+def test_numbers_can_be_computed_from_coordinates_by_the_scale_of_each_axis():
+    """`data-x` and `data-y` hold the number at coordinate 0, the step of the number per unit of the
+    coordinate, and the decimals. The line begins at x = 0 and y = 1.
+    """
     x = np.linspace(0, 1, 50)
     frame = pd.DataFrame({"system": "s", "x": x, "y": 3 * x + 1})
-    svg = figures.picture(
-        curve_plots.panels, [Panel(frame, "rate (n = 50)", "y")], caption="c", panels=(1, 1)
-    ).svg
-    assert attributes(svg, "x-is") == ["rate"]
-    path = re.search(r'data-series="s"[^>]*>\s*<path d="M([\d.]+) ([\d.]+)', svg)
-    for axis, place, first in (("x", path[1], 0.0), ("y", path[2], 1.0)):
-        start, step, places = map(float, attributes(svg, axis)[0].split())
-        assert start + float(place) * step == pytest.approx(first, abs=10**-places)
+    panel = Panel(frame, "rate (n = 50)", "y")
+    svg = figures.picture(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
+    assert attributes(svg, "x-is") == ["rate"]  # the label without what stands in brackets
+    begin = re.search(r'data-series="s"[^>]*>\s*<path d="M([\d.]+) ([\d.]+)', svg)
+    coordinates = {"x": float(begin[1]), "y": float(begin[2])}
+    for axis, number in (("x", 0.0), ("y", 1.0)):
+        at_0, step, decimals = map(float, attributes(svg, axis)[0].split())
+        assert at_0 + coordinates[axis] * step == pytest.approx(number, abs=10**-decimals)
 
 
 def test_the_path_of_a_system_has_two_numbers_for_each_step():

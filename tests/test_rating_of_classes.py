@@ -1,5 +1,7 @@
 """Probabilities as forecasts of 0 and 1: the rating report names the command that reads them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,41 +12,45 @@ from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters.reports import RatingParameters
 from evalkit.studies import rating
 
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+IN_BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))  # of 50 rows
 
 
-def probabilities(rows: int = 120) -> pd.DataFrame:
+def probabilities_of_events(rows: int = 120) -> pd.DataFrame:
+    """Forecasts that are probabilities, and actual values of 0 and 1."""
     rng = np.random.default_rng(3)
     forecast = rng.random(rows).round(3)
     return pd.DataFrame({"actual": (rng.random(rows) < forecast) * 1, "forecast": forecast})
 
 
-def read(frame: pd.DataFrame, limits: Limits = USUAL):
+def read_as_rating(frame: pd.DataFrame, limits: Limits = USUAL):
     return rating.study_of(RatingParameters.from_raw({"preds": frame}), limits)
 
 
-@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
-def test_probabilities_of_0_and_1_are_refused_with_the_way(limits):
-    way = r"evalkit.classification\(data, columns='label=actual,score=forecast'\)"
-    with pytest.raises(InputError, match=f"must hold numbers to forecast, .*: {way}"):
-        read(probabilities(), limits)
+@pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["memory", "blocks"])
+def test_probabilities_of_0_and_1_are_refused_with_the_call_that_reads_them(limits):
+    call = r"evalkit.classification\(data, columns='label=actual,score=forecast'\)"
+    with pytest.raises(InputError, match=f"must hold numbers to forecast, .*: {call}"):
+        read_as_rating(probabilities_of_events(), limits)
 
 
-def test_the_command_that_is_named_works(tmp_path, capsys):
-    table = tmp_path / "p.csv"
-    probabilities().to_csv(table, index=False)
-    assert main(["report", "rating", "-p", "preds", str(table), "-o", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert f"evalkit report classification -p preds {table} -p columns '" in said
-    columns = said.split("-p columns '")[1].split("'")[0]
-    preds = ["-p", "preds", str(table), "-p", "columns", columns]
-    assert main(["report", "classification", *preds, "-o", str(tmp_path)]) == 0
+def test_the_command_that_the_refusal_names_works(tmp_path, capsys):
+    """The rating report refuses probabilities with exit status 2, and names the command with which
+    the classification report reads them.
+    """
+    path = str(tmp_path / "p.csv")
+    probabilities_of_events().to_csv(path, index=False)
+    assert main(["report", "rating", "-p", "preds", path, "-o", str(tmp_path)]) == 2
+    refusal = capsys.readouterr().err
+    named_command = f"evalkit report classification -p preds {re.escape(path)} -p columns '([^']*)'"
+    columns = re.search(named_command, refusal)[1]
+    parameters = ["-p", "preds", path, "-p", "columns", columns]
+    assert main(["report", "classification", *parameters, "-o", str(tmp_path)]) == 0
 
 
 def test_columns_of_several_systems_are_called_scores():
-    frame = probabilities().rename(columns={"forecast": "forecast_a"})
+    frame = probabilities_of_events().rename(columns={"forecast": "forecast_a"})
     with pytest.raises(InputError, match="with columns called 'score_a', 'score_b'"):
-        read(frame.assign(forecast_b=frame["forecast_a"] / 2))
+        read_as_rating(frame.assign(forecast_b=frame["forecast_a"] / 2))
 
 
 @pytest.mark.parametrize(
@@ -57,5 +63,5 @@ def test_columns_of_several_systems_are_called_scores():
     ],
     ids=["numbers", "no event", "counts", "decisions"],
 )
-def test_other_forecasts_are_read(change):
-    assert len(read(probabilities().assign(**change)).account) == 120
+def test_forecasts_that_are_not_probabilities_of_0_and_1_are_read(change):
+    assert len(read_as_rating(probabilities_of_events().assign(**change)).account) == 120

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib as mpl
 import nbformat
@@ -31,19 +32,26 @@ from evalkit.machine import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)
-Y = RNG.integers(0, 2, 60)
-EVIL = "<script>alert(1)</script> a_b & 5% | x"
+LABELS = RNG.integers(0, 2, 60)
+NAME_WITH_MARKUP = "<script>alert(1)</script> a_b & 5% | x"  # of HTML, Markdown and LaTeX
 
 
 @pytest.fixture(scope="module")
 def study():
-    score = {EVIL: np.round(Y + RNG.normal(size=60), 2), "old": np.round(RNG.normal(size=60), 2)}
-    return ek.classification(y_true=Y, y_score=score, metrics="roc_auc,accuracy", baseline="old")
+    """The classification study of 60 rows: a good system with the name NAME_WITH_MARKUP, and the
+    baseline "old", whose scores are random.
+    """
+    good = np.round(LABELS + RNG.normal(size=60), 2)
+    random = np.round(RNG.normal(size=60), 2)
+    scores = {NAME_WITH_MARKUP: good, "old": random}
+    return ek.classification(
+        y_true=LABELS, y_score=scores, metrics="roc_auc,accuracy", baseline="old"
+    )
 
 
 @pytest.fixture
-def agg(monkeypatch):
-    """Figures of pyplot without a window, closed at the end."""
+def pyplot_without_windows():
+    """pyplot with the backend agg; its figures are closed at the end."""
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
@@ -51,123 +59,175 @@ def agg(monkeypatch):
     pyplot.close("all")
 
 
-# Studies ------------------------------------------------------------------------------------------
-
-
-def test_a_study_shows_its_verdict_and_tables_escaped(study):
-    shown = study._repr_html_()
-    assert "<script>" not in shown
-    assert "<strong>better</strong>" in shown
-    assert not re.search("href=|evidence", shown)  # places of the page
-    assert "<b>" in shown
-    # the strip, estimates, comparisons by each metric
-    assert shown.count("<table") == 4
-    text = str(study)
-    assert f"{EVIL} is better than old" in text
-    assert "roc_auc\u00a0↑" in text
-    assert "&lt;" not in text
-
-
 def outputs_of(run):
+    """The outputs of each code cell of a notebook that was run."""
     return [cell.outputs for cell in run.notebook.cells if cell.cell_type == "code"]
 
 
-def test_findings_and_units_are_those_of_the_page(study, tmp_path):
-    for name in ("page.json", "page.units.parquet"):
-        study.save(tmp_path / name)
-    written = json.loads((tmp_path / "page.json").read_text("utf-8"))["findings"]
-    assert [*study.findings["code"]] == [
-        one["code"] for one in sorted(written, key=lambda one: one["severity"] == "note")
-    ]
+# Studies ------------------------------------------------------------------------------------------
+
+
+def test_a_notebook_shows_the_verdict_and_the_tables_of_a_study(study):
+    """Tables: the strip of results, the estimates, and the comparisons by each of two metrics."""
+    html = study._repr_html_()
+    assert "<strong>better</strong>" in html
+    assert html.count("<table") == 4
+    assert "<b>" in html
+    assert "<script>" not in html  # the name is escaped
+    assert not re.search("href=|evidence", html)  # links and classes that only the page has
+
+
+def test_the_text_of_a_study_has_its_verdict_and_names_as_they_are(study):
+    text = str(study)
+    assert f"{NAME_WITH_MARKUP} is better than old" in text
+    assert "roc_auc\u00a0↑" in text  # a no-break space
+    assert "&lt;" not in text
+
+
+def test_findings_of_a_study_are_those_of_the_saved_results_notes_last(study, tmp_path):
+    study.save(tmp_path / "page.json")
+    saved = json.loads((tmp_path / "page.json").read_text("utf-8"))["findings"]
+    notes_last = sorted(saved, key=lambda finding: finding["severity"] == "note")
+    assert study.findings["code"].tolist() == [finding["code"] for finding in notes_last]
+
+
+def test_the_text_of_a_study_has_its_warnings(study):
+    warnings = study.findings["message"][study.findings["severity"] != "note"]
+    assert len(warnings)
+    assert all(message in str(study) for message in warnings)
+
+
+def test_units_of_a_study_are_those_that_are_saved(study, tmp_path):
+    study.save(tmp_path / "page.units.parquet")
     pd.testing.assert_frame_equal(study.units, pd.read_parquet(tmp_path / "page.units.parquet"))
-    warned = study.findings["message"][study.findings["severity"] != "note"]
-    assert len(warned)
-    assert all(message in str(study) for message in warned)
+
+
+def test_a_study_without_units_says_by_which_parameter_they_were_left_out():
+    study = ek.classification(y_true=LABELS, y_score=LABELS * 1.0, units=False)
     with pytest.raises(InputError, match="units: left out by units=False"):
-        _ = ek.classification(y_true=Y, y_score=Y * 1.0, units=False).units
+        _ = study.units
 
 
-def test_a_study_lists_what_is_documented(study):
-    assert dir(study) == sorted(
-        name for name in shown.DOCUMENTED if name not in ("log", "users", "planning", "differences")
-    )
-    assert all(
-        f"study.{name}`" in (ROOT / "docs/python.md").read_text("utf-8")
-        for name in dir(study)
-        if name[0] in "efo"
-    )
+def test_dir_of_a_study_lists_the_documented_attributes_that_it_has(study):
+    """A classification study has none of an online experiment, and not the frame `differences`."""
+    of_other_reports = {"log", "users", "planning", "differences"}
+    assert dir(study) == sorted(set(shown.DOCUMENTED) - of_other_reports)
 
 
-def test_frames_of_an_ab_test_and_a_log_are_one():
-    given = {"metrics": "orders", "segments": "device,country"}
-    online = ek.interleaving(online_samples.log(), online_samples.users(), **given)
+def test_the_attributes_of_a_study_are_described_in_the_documentation(study):
+    """Those that begin with e, f or o: estimates, findings, order and others."""
+    documentation = (ROOT / "docs/python.md").read_text("utf-8")
+    names = [name for name in dir(study) if name[0] in "efo"]
+    assert {"estimates", "findings", "order"} <= set(names)
+    assert all(f"study.{name}`" in documentation for name in names)
+
+
+def test_the_frames_of_a_log_and_of_users_are_stacked():
+    """With a column `table` that is "log" or "users"."""
+    options = {"metrics": "orders", "segments": "device,country"}
+    online = ek.interleaving(online_samples.log(), online_samples.users(), **options)
     assert {"estimates", "comparisons", "log", "users"} < {*dir(online)}
     for name in ("estimates", "comparisons", "by_segment"):
-        both = getattr(online, name)
+        stacked = getattr(online, name)
         for table in ("log", "users"):
-            part = both[both["table"] == table].drop(columns="table").reset_index(drop=True)
-            own = getattr(getattr(online, table), name)
-            pd.testing.assert_frame_equal(part[own.columns], own, check_dtype=False)
+            frame = getattr(getattr(online, table), name)
+            rows = stacked[stacked["table"] == table].reset_index(drop=True)
+            pd.testing.assert_frame_equal(rows[frame.columns], frame, check_dtype=False)
 
 
-def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
-    """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last
-    bits.
+def test_a_page_made_in_this_process_equals_the_one_of_the_command(monkeypatch):
+    """The command runs the notebook in a kernel. It may switch off some instructions of the
+    processor, with which sums are rounded otherwise in the last bits; here they stay as they are,
+    so that both compute alike.
     """
     monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [
-        *code[:4],
-        code[7],
-        code[-2],
-    ]  # parameters, title, verdict, leakage; a figure; the results
-    first = running.execute(notebook, {})
-    second = running.run(notebook, ek.validation(), {})
-    assert first.results == second.results
-    assert outputs_of(first) == outputs_of(second)
-    assert "<svg" in report.page(second.notebook)
-    assert report.page(first.notebook) == report.page(second.notebook)
+    parameters_title_verdict_leakage = code[:4]
+    figure = code[7]
+    results = code[-2]
+    notebook.cells = [*parameters_title_verdict_leakage, figure, results]
+    of_kernel = running.execute(notebook, {})
+    of_process = running.run(notebook, ek.validation(), {})
+    assert of_process.results == of_kernel.results
+    assert outputs_of(of_process) == outputs_of(of_kernel)
+    page = report.page(of_process.notebook)
+    assert "<svg" in page
+    assert page == report.page(of_kernel.notebook)
 
 
-def test_save_writes_page_notebook_and_results(study, tmp_path):
-    sources = ("preds: str = None\nlimit = 3", "study = None", "limit + 1", "pages.results(study)")
+@pytest.fixture(scope="module")
+def saved_folder(study, tmp_path_factory):
+    """A new folder into which the study is saved as page.html, page.json and page.ipynb, by a
+    notebook of one's own that prints `limit + 1`, which is 4, and the results.
+    """
+    folder = tmp_path_factory.mktemp("saved")
+    reading = (
+        "from evalkit.pages import classification_page as pages\n"
+        "from evalkit.studies import classification\n"
+        "study = classification.read(preds)"
+    )
     cells = [
-        new_code_cell(source, metadata={"tags": ["parameters"]} if ":" in source else {})
-        for source in sources
+        new_code_cell("preds: str = None\nlimit = 3", metadata={"tags": ["parameters"]}),
+        new_code_cell(reading),
+        new_code_cell("limit + 1"),
+        new_code_cell("pages.results(study)"),
     ]
-    cells[1].source = "from evalkit.pages import classification_page as pages\n"
-    cells[
-        1
-    ].source += "from evalkit.studies import classification\nstudy = classification.read(preds)"
-    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
-    new = tmp_path / "new" / "pages"
+    nbformat.write(new_notebook(cells=cells), folder / "mine.ipynb")
+    new_folder = folder / "new" / "pages"
     for ending in (".html", ".json", ".ipynb"):
-        study.save(new / f"page{ending}", notebook=tmp_path / "mine.ipynb")
-    saved = json.loads((new / "page.json").read_text(encoding="utf-8"))
-    assert (saved["order"], saved["parameters"]["y_true"]) == (study.order, "<ndarray of 60>")
-    assert "<td" not in (new / "page.html").read_text(encoding="utf-8")
-    executed = nbformat.read(new / "page.ipynb", as_version=4)
-    assert executed.cells[2].outputs[0].data["text/plain"] == "4"
+        study.save(new_folder / f"page{ending}", notebook=folder / "mine.ipynb")
+    return new_folder
+
+
+def test_saved_results_have_the_order_of_systems_and_the_parameters(study, saved_folder):
+    saved = json.loads((saved_folder / "page.json").read_text(encoding="utf-8"))
+    assert saved["order"] == study.order
+    assert saved["parameters"]["y_true"] == "<ndarray of 60>"
+
+
+def test_a_page_saved_by_a_notebook_of_ones_own_has_its_cells_alone(saved_folder):
+    """No cell of it shows a table."""
+    assert "<td" not in (saved_folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_saved_notebook_has_the_outputs_of_its_cells(saved_folder):
+    executed = nbformat.read(saved_folder / "page.ipynb", as_version=4)
+    third_cell = executed.cells[2]
+    assert third_cell.source == "limit + 1"
+    assert third_cell.outputs[0].data["text/plain"] == "4"
+
+
+def test_a_study_is_not_saved_as_pdf(study, tmp_path):
     with pytest.raises(
         ParameterError, match=r"path must end in one of .html, .*, .units.parquet, got 'page.pdf'"
     ):
         study.save(tmp_path / "page.pdf")
 
 
-def test_offers_are_listed_and_unknown_names_answered(study):
+def test_dir_lists_figures_under_plot_and_tables_under_tables(study):
     assert {"roc", "precision_recall", "curve", "calibration", "differences"} <= {*dir(study.plot)}
     assert {"estimates", "comparisons"} <= {*dir(study.tables)}
     assert "roc" not in dir(study.tables)
     assert "estimates" not in dir(study.plot)
+
+
+def test_an_unknown_figure_is_an_error_with_the_nearest_name(study):
     with pytest.raises(AttributeError, match=r"no 'rok' \(did you mean 'roc'\?\); there are .*roc"):
         study.plot.rok  # noqa: B018 - the attribute itself is what is tested
+
+
+def test_a_figure_that_other_data_have_is_an_error_that_says_so(study):
+    """The study was read without segments."""
     with pytest.raises(InputError, match="segment: this study has none"):
         study.plot.segment  # noqa: B018
+
+
+def test_the_tables_of_a_study_have_a_short_repr(study):
     assert repr(study.tables).startswith("<")
 
 
-def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
+def test_of_two_tables_with_one_name_the_second_has_that_of_its_module_before_it():
     tables = ek.interleaving().tables
     assert {"estimates", "experiment_estimates"} <= {*dir(tables)}
 
@@ -175,71 +235,96 @@ def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
 # Figures ------------------------------------------------------------------------------------------
 
 
-def line(frame, ax, *, label):
+def draw_line(frame, ax, *, label):
     ax.plot(frame["x"], frame["y"])
     ax.set_xlabel(label)
 
 
-def picture(draw=line, panels=None):
+def draw_line_in_each_panel(frame, axes, *, label):
+    for ax in axes.flat:
+        draw_line(frame, ax, label=label)
+
+
+def line_figure(draw=draw_line, panels=None):
+    """A figure of a study: a line from (0, 0) to (1, 1) with the x label "steps"."""
     return figures.picture(
         draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps"
     )
 
 
-def two(frame, axes, *, label):
-    for ax in axes.flat:
-        line(frame, ax, label=label)
+def two_line_figure():
+    """Two panels side by side, each with the line of `line_figure`."""
+    return line_figure(draw_line_in_each_panel, panels=(1, 2))
 
 
-def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
-    ax = agg.subplots()[1]
-    assert picture()(ax) is ax
-    assert (ax.get_xlabel(), len(ax.lines)) == ("steps", 1)
-    assert picture()().figure in map(agg.figure, agg.get_fignums())
-    assert picture(two, (1, 2))(agg.subplots(1, 2)[1]).shape == (1, 2)
+def test_a_figure_is_drawn_on_axes(pyplot_without_windows):
+    ax = pyplot_without_windows.subplots()[1]
+    assert line_figure()(ax) is ax
+    assert ax.get_xlabel() == "steps"
+    assert len(ax.lines) == 1
+
+
+def test_without_axes_a_figure_is_drawn_on_a_new_one_of_pyplot(pyplot_without_windows):
+    plt = pyplot_without_windows
+    ax = line_figure()()
+    assert ax.figure in [plt.figure(number) for number in plt.get_fignums()]
+
+
+def test_a_figure_of_two_panels_is_drawn_on_two_axes(pyplot_without_windows):
+    axes = pyplot_without_windows.subplots(1, 2)[1]
+    assert two_line_figure()(axes).shape == (1, 2)
+
+
+def test_a_figure_of_two_panels_is_not_drawn_on_one(pyplot_without_windows):
+    ax = pyplot_without_windows.subplots()[1]
     with pytest.raises(
         ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"
     ):
-        picture(two, (1, 2))(ax)
+        two_line_figure()(ax)
+
+
+def test_a_figure_is_not_drawn_on_what_is_not_axes():
     with pytest.raises(
         ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"
     ):
-        picture()("roc")
+        line_figure()("roc")
 
 
-def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
-    """In a notebook pyplot turns interactive when it draws first; without it no later figure is
-    shown.
+def test_the_interactive_mode_that_drawing_switches_on_stays_on(pyplot_without_windows):
+    """In a notebook pyplot turns interactive when it first draws; if that were undone with the
+    style of the figure, no later figure would be shown.
     """
 
-    def switched(frame, ax, *, label):
+    def draw_and_turn_interactive(frame, ax, *, label):
         mpl.interactive(b=True)
 
     with mpl.rc_context():
         mpl.interactive(b=False)
-        picture(switched)()
+        line_figure(draw_and_turn_interactive)()
         assert mpl.is_interactive()
 
 
-def test_the_reader_restyles_a_figure(agg):
-    assert picture()().xaxis.label.get_size() == figures.STYLE["font.size"]
+def test_the_reader_restyles_a_figure(pyplot_without_windows):
+    assert line_figure()().xaxis.label.get_size() == figures.STYLE["font.size"]
     with mpl.rc_context({"font.size": 17, "figure.figsize": (2, 1)}):
-        ax = picture()()
+        ax = line_figure()()
     assert ax.xaxis.label.get_size() == 17
     assert ax.figure.get_size_inches().tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
-def test_the_figure_of_the_page_is_the_same_in_any_style_of_the_reader(agg, form):
-    usual = getattr(picture(), form)
+def test_the_figure_of_the_page_is_the_same_in_any_style_of_the_reader(
+    pyplot_without_windows, form
+):
+    usual = getattr(line_figure(), form)
     with mpl.style.context("dark_background"):
-        assert getattr(picture(), form) == usual
+        assert getattr(line_figure(), form) == usual
 
 
-def test_the_style_of_the_reader_outlasts_a_figure_of_the_page(agg):
+def test_the_style_of_the_reader_outlasts_a_figure_of_the_page(pyplot_without_windows):
     with mpl.style.context("dark_background"):
         before = dict(mpl.rcParams)
-        assert picture().png
+        assert line_figure().png
         assert dict(mpl.rcParams) == before
 
 
@@ -254,7 +339,7 @@ def test_the_reader_sets_the_colours_of_the_systems():
 )
 def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
     path = tmp_path / f"figure.{ending}"
-    picture().save(path, size=(3, 2), dpi=100)
+    line_figure().save(path, size=(3, 2), dpi=100)
     assert path.read_bytes().startswith(start)
     if ending == "png":
         from matplotlib import image
@@ -262,25 +347,23 @@ def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
         assert image.imread(path).shape[:2] == (200, 300)
 
 
-@pytest.mark.parametrize(
-    "path, size",
-    [(".", None), ("", None), *(("x", size) for size in (3, "3x2", (0, 1), (2, np.nan)))],
-)
-def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size):
-    message = (
-        "path must name a file"
-        if size is None
-        else r"size must be width and height in inches, .* got "
-    )
-    with pytest.raises(ParameterError, match=message):
-        picture().save(path, size=size)
+@pytest.mark.parametrize("path", [".", ""])
+def test_a_figure_is_not_saved_without_the_name_of_a_file(path):
+    with pytest.raises(ParameterError, match="path must name a file"):
+        line_figure().save(path)
+
+
+@pytest.mark.parametrize("size", [3, "3x2", (0, 1), (2, np.nan)])
+def test_a_figure_is_not_saved_in_a_size_that_is_not_two_positive_numbers(size):
+    with pytest.raises(ParameterError, match=r"size must be width and height in inches, .* got "):
+        line_figure().save("x", size=size)
 
 
 # Notebooks ----------------------------------------------------------------------------------------
 
 
 def pixels(display):
-    """The picture of a display, decoded."""
+    """The PNG of a display as an array (rows, columns, channels)."""
     from matplotlib import image
 
     return image.imread(io.BytesIO(base64.b64decode(display.data["image/png"])), format="png")
@@ -296,7 +379,7 @@ def test_a_figure_is_displayed_as_a_picture_and_its_caption(study):
 
 
 def test_a_picture_has_twice_the_pixels_of_its_place():
-    (display, _) = picture().displays()
+    (display, _) = line_figure().displays()
     height, width, _ = pixels(display).shape
     look = display.metadata["image/png"]
     assert (width, height) == (2 * look["width"], 2 * look["height"])
@@ -304,36 +387,44 @@ def test_a_picture_has_twice_the_pixels_of_its_place():
 
 
 def test_a_picture_is_the_same_twice():
-    first = picture()
-    second = picture()
+    first = line_figure()
+    second = line_figure()
     assert first.displays() == first.displays() == second.displays()
 
 
 def test_panels_that_are_too_wide_for_a_screen_move_to_a_further_row():
     frame = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
-    several = {n: figures.row(two, frame, panels=n, caption="c", label="x") for n in (4, 5)}
+    several = {
+        n: figures.row(draw_line_in_each_panel, frame, panels=n, caption="c", label="x")
+        for n in (4, 5)
+    }
     (four, _), (five, _) = (figure.displays() for figure in several.values())
     assert pixels(five).shape[0] > 1.9 * pixels(four).shape[0]
     assert five.metadata["image/png"]["width"] < 1000
 
 
-def test_a_notebook_shows_what_is_folded_around_a_figure_as_outputs_of_their_own():
+def test_a_notebook_shows_the_parts_of_a_folded_paragraph_as_outputs_of_their_own():
+    """A heading, a figure, its caption, and the paragraph after it. The first output carries the
+    whole of what the page shows, the others nothing.
+    """
     after = paragraph("after")
-    piece = folded("Why?", stack([picture(), after]))
-    kinds = [next(iter(display.data)) for display in piece.displays()]
-    assert kinds == ["text/html", "image/png", "text/html", "text/html"]
-    assert piece.displays()[0].data["text/html"] == "<p><b>Why?</b></p>"
-    assert piece.displays()[-1].data["text/html"] == after.html
-    pages = [display.data[displays.PAGE] for display in piece.displays()]
-    assert pages == [piece.html, "", "", ""]
+    piece = folded("Why?", stack([line_figure(), after]))
+    heading, figure, caption, last = piece.displays()
+    first_type = [next(iter(display.data)) for display in (heading, figure, caption, last)]
+    assert first_type == ["text/html", "image/png", "text/html", "text/html"]
+    assert heading.data["text/html"] == "<p><b>Why?</b></p>"
+    assert last.data["text/html"] == after.html
+    on_page = [display.data[displays.PAGE] for display in (heading, figure, caption, last)]
+    assert on_page == [piece.html, "", "", ""]
 
 
-def test_a_strip_is_the_table_of_its_results_in_a_notebook():
-    point = (0.5, 0.4, 0.6)
-    rows = [strips.Result(Cell(EVIL), [(EVIL, point)], ["0.5 [0.4, 0.6]"], "better")]
+def test_a_strip_of_results_is_a_table_in_a_notebook_and_a_drawing_on_the_page():
+    value_low_high = (0.5, 0.4, 0.6)
+    name = NAME_WITH_MARKUP
+    rows = [strips.Result(Cell(name), [(name, value_low_high)], ["0.5 [0.4, 0.6]"], "better")]
     strip = strips.strip("auc", ["system", "auc"], rows)
     (display,) = strip.displays()
-    assert display.data["text/html"].count(escape(EVIL)) == 1
+    assert display.data["text/html"].count(escape(name)) == 1
     assert "<svg" not in display.data["text/html"]
     assert "<svg" in display.data[displays.PAGE]
 
@@ -364,66 +455,100 @@ def test_ipython_displays_each_output(study, monkeypatch):
 # Tables -------------------------------------------------------------------------------------------
 
 
-def test_tables_have_the_numbers_of_the_page(study):
-    piece = study.tables.estimates
-    first = piece.to_frames()[0]
-    for name, value, low, high in first.iloc[:2, :4].itertuples(index=False):
-        row = study.estimates[
-            (study.estimates["metric"] == "roc_auc") & (study.estimates["system"] == name)
-        ].iloc[0]
-        assert [row["value"], row["low"], row["high"]] == pytest.approx(
-            [value, low, high], abs=0.005
-        )
-    cells = [
-        cell for cell in re.split(r"[|\s]+", piece.to_markdown()) if re.fullmatch(r"0\.\d+", cell)
-    ]
-    assert len(cells) > 4
-    assert all(f">{cell}" in piece.html for cell in cells)
-    assert pd.read_csv(io.StringIO(piece.to_csv().split("\n\n")[0])).shape == first.shape
+def test_a_frame_of_estimates_has_value_and_limits_as_rounded_on_the_page(study):
+    """The first two rows are those of the two systems by roc_auc, with two decimals."""
+    first_frame = study.tables.estimates.to_frames()[0]
+    exact = study.estimates.query("metric == 'roc_auc'").set_index("system")
+    name_value_low_high = first_frame.iloc[:2, :4]
+    for name, *shown_numbers in name_value_low_high.itertuples(index=False):
+        exact_numbers = exact.loc[name, ["value", "low", "high"]].tolist()
+        assert exact_numbers == pytest.approx(shown_numbers, abs=0.005)
 
 
-def test_latex_has_intervals_marks_and_escaped_names(study):
+def test_markdown_has_the_numbers_of_the_page(study):
+    table = study.tables.estimates
+    words = re.split(r"[|\s]+", table.to_markdown())
+    numbers = [word for word in words if re.fullmatch(r"0\.\d+", word)]
+    assert len(numbers) > 4
+    assert all(f">{number}" in table.html for number in numbers)
+
+
+def test_the_first_table_of_a_csv_has_as_many_rows_and_columns_as_the_frame(study):
+    table = study.tables.estimates
+    first_csv = table.to_csv().split("\n\n")[0]  # an empty line separates tables
+    assert pd.read_csv(io.StringIO(first_csv)).shape == table.to_frames()[0].shape
+
+
+def test_latex_has_escaped_names_with_letters_and_marks_wins_by_the_letter_of_the_loser(study):
+    """Systems have the letters a and b; the first wins over the second."""
     latex = study.tables.estimates.to_latex()
-    assert r"\textless" not in latex
     assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
-    assert r"$^{b}$ {\footnotesize [" in latex
+    assert r"\textless" not in latex
+    assert r"$^{b}$ {\footnotesize [" in latex  # the mark of the win, before the interval
     assert (
         "A superscript letter marks a significant win over the system with that letter (adjusted p "
         "below 0.05)." in latex
     )
     assert latex.count("{") == latex.count("}")
-    alone = ek.classification(y_true=Y, y_score=Y + 0.1, metrics="accuracy")
-    assert "$^{" not in alone.tables.estimates.to_latex()
-    # a bracket is no option
-    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])
-    assert odd.to_latex().splitlines()[6:8] == [r"{}[new] & 0.8 \\", r"a $<$b$>$$|$ & -- \\"]
-    comparisons = study.tables.comparisons.to_latex()
-    assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons
 
 
-def test_cells_that_are_no_numbers_stay_text():
-    x = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
-    rows = [[Cell("7"), p_cell(0.0004), x], [Cell("b"), p_cell(0.2), Cell("–")]]
-    frame = spreadsheets.frame(Table("", [*map(Cell, ["system", "p", "x"])], rows))
-    assert frame["system"].tolist() == ["7", "b"]  # a name stays a name
+def test_latex_of_one_system_has_no_letters():
+    study = ek.classification(y_true=LABELS, y_score=LABELS + 0.1, metrics="accuracy")
+    assert "$^{" not in study.tables.estimates.to_latex()
+
+
+def test_latex_of_a_name_in_brackets_is_not_an_option_of_the_line_break_before_it():
+    r"""LaTeX reads \\ [new] as a break with a distance; {} stands between."""
+    table = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])
+    lines = table.to_latex().splitlines()
+    assert lines[6:8] == [r"{}[new] & 0.8 \\", r"a $<$b$>$$|$ & -- \\"]
+
+
+def test_latex_of_comparisons_marks_a_significant_difference_by_an_asterisk(study):
+    latex = study.tables.comparisons.to_latex()
+    star_before_interval = r"$^{*}$ {\footnotesize ["
+    assert star_before_interval + "$" in latex or star_before_interval + "+" in latex
+
+
+def test_a_spreadsheet_has_numbers_and_keeps_as_text_what_is_not_a_number():
+    """A name of digits, "7", stays a name; p < 0.001 stays text beside the number 0.2; a line below
+    a value is a column of its own.
+    """
+    value_with_note = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
+    heads = [Cell("system"), Cell("p"), Cell("x")]
+    rows = [
+        [Cell("7"), p_cell(0.0004), value_with_note],
+        [Cell("b"), p_cell(0.2), Cell("–")],
+    ]
+    frame = spreadsheets.frame(Table("", heads, rows))
+    assert frame["system"].tolist() == ["7", "b"]
     assert frame["p"].tolist() == ["<0.001", 0.2]
     assert frame["x note"].tolist() == ["n = 7", ""]
 
 
-def test_csv_is_written_and_excel_needs_its_library(study, tmp_path, monkeypatch):
+def test_a_csv_file_has_the_text_that_is_returned(study, tmp_path):
     text = study.tables.comparisons.to_csv(tmp_path / "c.csv")
     assert (tmp_path / "c.csv").read_text(encoding="utf-8") == text
+
+
+def test_excel_needs_its_library(study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match="to_excel needs the package openpyxl"):
         study.tables.comparisons.to_excel(tmp_path / "c.xlsx")
 
 
-def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_path):
-    new = tmp_path / "new"
+def test_missing_folders_are_made(study, tmp_path):
+    figure = tmp_path / "new" / "figures" / "roc.svg"
+    table = tmp_path / "new" / "tables" / "e.csv"
+    study.plot.roc.save(figure)
+    study.tables.estimates.to_csv(table)
+    files = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {figure, table}
+
+
+def test_a_folder_that_cannot_be_made_is_named(study, tmp_path):
+    """As there is a file of its name."""
     file = tmp_path / "file"
-    study.plot.roc.save(new / "figures" / "roc.svg")
-    study.tables.estimates.to_csv(new / "tables" / "e.csv")
-    assert sum(path.is_file() for path in new.rglob("*")) == 2
     file.touch()
     for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
         with pytest.raises(
@@ -435,65 +560,96 @@ def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_pat
 # Results ------------------------------------------------------------------------------------------
 
 
-ODD = {  # a name, and how a CSV file and Markdown hold it
-    "=HYPERLINK(1)": ("'=HYPERLINK(1)", "=HYPERLINK(1)"),
-    "@SUM(A1)": ("'@SUM(A1)", "@&#8203;SUM(A1)"),
-    "+cmd": ("'+cmd", "+cmd"),
-    "-1+A1": ("'-1+A1", "-1+A1"),
-    "[x](javascript:alert(1))": ("[x](javascript:alert(1))", r"\[x\](javascript:alert(1))"),
-    "[1, 2](javascript:y)": ("[1, 2](javascript:y)", r"\[1, 2\](javascript:y)"),
-    "<img src=x>": ("<img src=x>", "&lt;img src=x>"),
-    "`a|b`": ("`a|b`", r"\`a&#124;b\`"),
-    "*bold* _it_ $x$": ("*bold* _it_ $x$", r"\*bold\* \_it\_ \$x\$"),
-    "roc_auc": ("roc_auc", "roc_auc"),
-    "+3.1% [−1.0%, +7.2%]": ("+3.1% [−1.0%, +7.2%]", "+3.1% [−1.0%, +7.2%]"),
-    "−3%": ("−3%", "−3%"),
-}
+class Escaped(NamedTuple):
+    """A name that a spreadsheet or a Markdown renderer could take for a formula, a link or markup,
+    and how it is written so that it is shown as it is.
+    """
+
+    name: str
+    csv: str
+    markdown: str
 
 
-def _lines(texts):
-    """What CSV and Markdown hold of a name, without what is around it."""
-    rows = list(csv.reader(io.StringIO(texts["CSV"])))
-    marks = [
-        line.removeprefix("| ").removesuffix(" |")
-        for line in texts["Markdown"].splitlines()
-        if "|" in line
-    ]
-    return rows, [marks[0], *marks[2:]]
+ESCAPED_NAMES = [
+    Escaped("=HYPERLINK(1)", csv="'=HYPERLINK(1)", markdown="=HYPERLINK(1)"),
+    Escaped("@SUM(A1)", csv="'@SUM(A1)", markdown="@&#8203;SUM(A1)"),
+    Escaped("+cmd", csv="'+cmd", markdown="+cmd"),
+    Escaped("-1+A1", csv="'-1+A1", markdown="-1+A1"),
+    Escaped(
+        "[x](javascript:alert(1))",
+        csv="[x](javascript:alert(1))",
+        markdown=r"\[x\](javascript:alert(1))",
+    ),
+    Escaped("[1, 2](javascript:y)", csv="[1, 2](javascript:y)", markdown=r"\[1, 2\](javascript:y)"),
+    Escaped("<img src=x>", csv="<img src=x>", markdown="&lt;img src=x>"),
+    Escaped("`a|b`", csv="`a|b`", markdown=r"\`a&#124;b\`"),
+    Escaped("*bold* _it_ $x$", csv="*bold* _it_ $x$", markdown=r"\*bold\* \_it\_ \$x\$"),
+    Escaped("roc_auc", csv="roc_auc", markdown="roc_auc"),
+    Escaped("+3.1% [−1.0%, +7.2%]", csv="+3.1% [−1.0%, +7.2%]", markdown="+3.1% [−1.0%, +7.2%]"),
+    Escaped("−3%", csv="−3%", markdown="−3%"),
+]
+EACH_NAME = pytest.mark.parametrize(
+    "escaped", ESCAPED_NAMES, ids=[escaped.name for escaped in ESCAPED_NAMES]
+)
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_a_name_runs_in_no_spreadsheet_and_no_renderer(name):
-    odd = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
-    rows, marks = _lines({"CSV": odd.to_csv(), "Markdown": odd.to_markdown()})
-    spread, marked = ODD[name]
+def rows_of_csv(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def rows_of_markdown(text):
+    """The head and the rows of a Markdown table, each without its outer bars."""
+    head, _rule, *rows = (
+        line.removeprefix("| ").removesuffix(" |") for line in text.splitlines() if "|" in line
+    )
+    return [head, *rows]
+
+
+@EACH_NAME
+def test_a_csv_file_shows_each_name_as_it_is(escaped):
+    """In the head and in a row; the number beside it stays a number."""
+    name = escaped.name
+    table = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
+    head, row = rows_of_csv(table.to_csv())
     if "[−" not in name:  # an interval has columns of its own
-        assert rows[0][0] == spread
-    assert rows[1][0] == spread
-    assert rows[1][-1] == "-0.031"
-    assert odd.to_markdown().splitlines()[0] == f"**{marked}**"
-    assert marks == [f"{marked} | auc", f"{marked} | −0.031"]
+        assert head[0] == escaped.csv
+    assert row[0] == escaped.csv
+    assert row[-1] == "-0.031"
+
+
+@EACH_NAME
+def test_markdown_shows_each_name_as_it_is(escaped):
+    """In the title, in the head and in a row."""
+    name = escaped.name
+    table = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
+    markdown = table.to_markdown()
+    assert markdown.splitlines()[0] == f"**{escaped.markdown}**"
+    assert rows_of_markdown(markdown.split("\n", 1)[1]) == [
+        f"{escaped.markdown} | auc",
+        f"{escaped.markdown} | −0.031",
+    ]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-@pytest.mark.parametrize("name", ODD)
-def test_the_buttons_of_a_page_write_names_as_python_does(name):
-    """The page's own formats, without a browser."""
+@EACH_NAME
+def test_the_buttons_of_a_page_write_names_as_python_does(escaped):
+    """The formats of the script of the page are run by node, without a browser."""
+    script = (ROOT / "evalkit" / "page" / "evalkit" / "tables.js").read_text(encoding="utf-8")
+    formats = script.split("all(")[0]  # what follows adds the buttons to the page
+    rows = json.dumps([["system", escaped.name], [escaped.name, "−0.031"], ["[b]", "1"]])
     code = (
-        (ROOT / "evalkit" / "page" / "evalkit" / "tables.js")
-        .read_text(encoding="utf-8")
-        .split("all(")[0]
+        f"{formats};\n"
+        f"const CSV = FORMATS.CSV({rows}).join('\\n');\n"
+        f"const Markdown = FORMATS.Markdown({rows}).join('\\n');\n"
+        f"const LaTeX = FORMATS.LaTeX({rows}, () => false).join('\\n');\n"
+        "console.log(JSON.stringify({CSV, Markdown, LaTeX}))"
     )
-    rows = json.dumps([["system", name], [name, "−0.031"], ["[b]", "1"]])
-    ask = f"{code}; const f = FORMATS; const t = f.LaTeX({rows}, () => false).join('\\n');"
-    ask += (
-        f"console.log(JSON.stringify({{CSV: f.CSV({rows}).join('\\n'), Markdown: "
-        f"f.Markdown({rows}).join('\\n'), t}}))"
-    )
-    texts = json.loads(
-        subprocess.run(["node", "-e", ask], capture_output=True, text=True, check=True).stdout
-    )
-    (head, *_), (first, number, *_) = _lines(texts)[0][:2]
-    assert (head, first, number) == ("system", ODD[name][0], "-0.031")
-    assert _lines(texts)[1][:2] == [f"system | {ODD[name][1]}", f"{ODD[name][1]} | −0.031"]
-    assert "\n{}[b] & 1 \\\\" in texts["t"]
+    ended = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    texts = json.loads(ended.stdout)
+    head, row, _ = rows_of_csv(texts["CSV"])
+    assert head[0] == "system"
+    assert row[:2] == [escaped.csv, "-0.031"]
+    head, row, _ = rows_of_markdown(texts["Markdown"])
+    assert head == f"system | {escaped.markdown}"
+    assert row == f"{escaped.markdown} | −0.031"
+    assert "\n{}[b] & 1 \\\\" in texts["LaTeX"]

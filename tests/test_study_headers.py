@@ -16,11 +16,11 @@ from evalkit.arrays import InputError
 from evalkit.parameters.reports import REPORTS
 from evalkit.studies import inspection
 
-TABLES = [reader for reader in READERS if "csv" in reader.formats]
-WITHOUT = next(case for case in CASES if case.name == "two columns missing")
-TWINS = next(case for case in CASES if case.name == "two columns of one role")
-# what lacks there, or is unclear, the cells say
-BY_CELLS = ("wide values", "independent values", "long values", "trials", "features")
+READERS_OF_CSV = [reader for reader in READERS if "csv" in reader.formats]
+MISSING_COLUMNS = next(case for case in CASES if case.name == "two columns missing")
+UNCLEAR_COLUMNS = next(case for case in CASES if case.name == "two columns of one role")
+# of these inputs the cells, not the headers, tell what is missing or unclear
+TOLD_BY_CELLS = ("wide values", "independent values", "long values", "trials", "features")
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def values(reader: Reader, second: pd.DataFrame) -> dict:
-    """The parameters of a report on two files, and on one more for each table that goes with
-    them.
+def parameters_of_two_files(reader: Reader, second: pd.DataFrame) -> dict:
+    """Write the first table of a reader and a second one as CSV files, and one more for each table
+    that goes with them, and return the parameters of the report on these files.
     """
     tables = {
         name: table for name, table in reader.others.items() if isinstance(table, pd.DataFrame)
@@ -42,90 +42,119 @@ def values(reader: Reader, second: pd.DataFrame) -> dict:
     return {**reader.others, **named, reader.parameter: ["first.csv", "second.csv"]}
 
 
-def refusal(reader: Reader, given: dict) -> tuple[str, str]:
-    """What the headers alone are refused for, and what the study is."""
-    with pytest.raises(InputError) as before:
-        inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].from_raw(given))
-    with pytest.raises(InputError) as read:
-        reader.study.read(**given)
-    return str(before.value), str(read.value)
+def check_headers(reader: Reader, parameters: dict) -> None:
+    """Check the headers alone, as the command does before it starts a kernel."""
+    report = reader.study.__name__.split(".")[-1]
+    inspection.check_headers(REPORTS[report].from_raw(parameters))
+
+
+def refusal_of_headers(reader: Reader, parameters: dict) -> str:
+    with pytest.raises(InputError) as error:
+        check_headers(reader, parameters)
+    return str(error.value)
+
+
+def refusal_of_study(reader: Reader, parameters: dict) -> str:
+    with pytest.raises(InputError) as error:
+        reader.study.read(**parameters)
+    return str(error.value)
 
 
 def test_every_report_has_its_inputs_checked():
     assert set(inspection.KINDS) == set(REPORTS.values())
 
 
-@pytest.mark.parametrize("reader", TABLES, ids=lambda reader: reader.name)
+@pytest.mark.parametrize("reader", READERS_OF_CSV, ids=lambda reader: reader.name)
 def test_good_headers_are_not_refused(reader):
-    inspection.check_headers(
-        REPORTS[reader.study.__name__.split(".")[-1]].from_raw(values(reader, reader.second))
-    )
+    check_headers(reader, parameters_of_two_files(reader, reader.second))
 
 
 @pytest.mark.parametrize(
     "reader",
-    [r for r in TABLES if r.columns(WITHOUT.role) and r.name not in BY_CELLS],
+    [
+        reader
+        for reader in READERS_OF_CSV
+        if reader.columns(MISSING_COLUMNS.role) and reader.name not in TOLD_BY_CELLS
+    ],
     ids=lambda reader: reader.name,
 )
 def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
-    lacking = reader.columns(WITHOUT.role)
-    before, read = refusal(reader, values(reader, WITHOUT.change(reader.second, *lacking)))
-    assert before == read
-    assert all(name in before for name in (*lacking, "second.csv"))
+    """Two columns are missing from the second file."""
+    missing = reader.columns(MISSING_COLUMNS.role)
+    second = MISSING_COLUMNS.change(reader.second, *missing)
+    parameters = parameters_of_two_files(reader, second)
+    message = refusal_of_headers(reader, parameters)
+    assert message == refusal_of_study(reader, parameters)
+    assert all(name in message for name in (*missing, "second.csv"))
 
 
 @pytest.mark.parametrize(
     "reader",
-    [r for r in TABLES if r.columns(TWINS.role) and r.name not in BY_CELLS],
+    [
+        reader
+        for reader in READERS_OF_CSV
+        if reader.columns(UNCLEAR_COLUMNS.role) and reader.name not in TOLD_BY_CELLS
+    ],
     ids=lambda reader: reader.name,
 )
 def test_unclear_columns_are_refused_in_the_words_of_the_study(reader):
-    before, read = refusal(
-        reader, values(reader, TWINS.change(reader.second, *reader.columns(TWINS.role)))
-    )
-    assert before == read
-    assert "both" in before
+    """Two columns of the second file could both have one role."""
+    second = UNCLEAR_COLUMNS.change(reader.second, *reader.columns(UNCLEAR_COLUMNS.role))
+    parameters = parameters_of_two_files(reader, second)
+    message = refusal_of_headers(reader, parameters)
+    assert message == refusal_of_study(reader, parameters)
+    assert "both" in message
 
 
-NAMED = {
-    "significance": (
-        {"preds": "t.csv", "columns": "value=x,unit=y"},
-        "t.csv has no columns 'x' and 'y', it has a, b",
-    ),
-    "validation": (
-        {"features": "t.csv", "target": "z", "categorical": "q"},
-        "t.csv has no columns 'q' and 'z'",
-    ),
-    "interleaving": (
-        {"users": "t.csv", "metrics": "x/y"},
-        "no column 'x' (metrics or before); no column 'y'",
-    ),
-    "ranking": (
-        {"preds": "t.csv", "unit": "u"},
-        "no column 'u' (segments or unit); no column for the query",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_the_command_refuses_before_the_notebook_is_run(name, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "report, parameters, message",
+    [
+        (
+            "significance",
+            "-p preds t.csv -p columns value=x,unit=y",
+            "t.csv has no columns 'x' and 'y', it has a, b",
+        ),
+        (
+            "validation",
+            "-p features t.csv -p target z -p categorical q",
+            "t.csv has no columns 'q' and 'z'",
+        ),
+        (
+            "interleaving",
+            "-p users t.csv -p metrics x/y",
+            "no column 'x' (metrics or before); no column 'y'",
+        ),
+        (
+            "ranking",
+            "-p preds t.csv -p unit u",
+            "no column 'u' (segments or unit); no column for the query",
+        ),
+    ],
+    ids=["significance", "validation", "interleaving", "ranking"],
+)
+def test_columns_that_are_not_there_are_refused_before_the_notebook_is_run(
+    report, parameters, message, capsys, monkeypatch
+):
+    """The file has the columns a and b."""
     monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
     Path("t.csv").write_text("a,b\n1,2\n2,3\n", encoding="utf-8")
-    parameters, message = NAMED[name]
-    arguments = [word for pair in parameters.items() for word in ("-p", *pair)]
-    assert command.main(["report", name, *arguments, "-o", "out"]) == 2
+    assert command.main(["report", report, *parameters.split(), "-o", "out"]) == 2
     assert message in capsys.readouterr().err
     assert not Path("out").exists()
 
 
-def test_the_refusal_starts_nothing_heavy():
+def test_the_refusal_of_columns_imports_nothing_heavy():
+    """To name a command that works, the first rows are read too, by DuckDB alone. The script prints
+    the exit status, 2, and the heavy modules that were imported, none.
+    """
     Path("t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    code = "import sys; from evalkit.__main__ import main\n"
-    code += "status = main(['report', 'classification', '-p', 'preds', 't.csv', '-o', 'out'])\n"
-    code += (  # the first cells are read, for the command that works, by DuckDB alone
+    code = (
+        "import sys\n"
+        "from evalkit.__main__ import main\n"
+        "status = main(['report', 'classification', '-p', 'preds', 't.csv', '-o', 'out'])\n"
         "heavy = {'papermill', 'jupyter_client', 'pandas', 'scipy', 'matplotlib', 'sklearn'}\n"
+        "print(status, sorted(heavy & set(sys.modules)))"
     )
-    code += "print(status, sorted(heavy & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "2 []\n"
     assert "no column for the label (label, y_true, target) and for the score" in ended.stderr

@@ -2,9 +2,12 @@
 systems.
 """
 
+import shutil
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,17 +32,24 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, RowStatistic
 from evalkit.studies import lessons, ranking
 
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
+TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 
 
 @pytest.fixture(autouse=True)
-def _beside(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
+def _modules_of_trust_can_be_imported(monkeypatch):
+    monkeypatch.syspath_prepend(str(TRUST))
+
+
+class TriedKinds(NamedTuple):
+    """The kinds of metrics that some world measures, with what they are measured on."""
+
+    structure_and_kind: set
+    layout_and_kind: set
 
 
 @cache
-def tried():
-    """(structure, kind) and (layout, kind) of every metric that a world measures."""
+def tried_kinds():
+    """Of the smallest world of each name."""
     import numbers_of
     from worlds import WORLDS
 
@@ -52,53 +62,68 @@ def tried():
             by_structure.add((chosen.metric.structure, type(chosen.metric.kind)))
             layout = study.measure(chosen, study.systems[0]).layout
             by_layout |= {(layout, type(one.metric.kind)) for one in (chosen, chosen.base)}
-    return by_structure, by_layout
+    return TriedKinds(by_structure, by_layout)
 
 
 METRICS = [metric for table in lookup.TABLES.values() for metric in table.values()]
 
 
 def test_every_metric_is_of_a_kind_that_a_world_tries():
-    """Add a metric of a new kind to a world of benchmarks/trust/worlds.py."""
+    """A world simulates data with a known truth, and a kind is a way to compute metrics, such as a
+    mean or a ratio. If this fails, add a metric of the new kind to benchmarks/trust/worlds.py.
+    """
     untried = [
-        metric for metric in METRICS if (metric.structure, type(metric.kind)) not in tried()[0]
+        metric
+        for metric in METRICS
+        if (metric.structure, type(metric.kind)) not in tried_kinds().structure_and_kind
     ]
     assert not [f"{metric.structure} {metric.name}" for metric in untried]
 
 
 @pytest.mark.parametrize("layout", [Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED])
-def test_every_kind_of_rows_is_tried_by_unit_and_with_weights_too(layout):
-    rows = {
+def test_every_kind_of_metric_of_rows_is_tried_plain_clustered_and_weighted(layout):
+    """A kind is a way to compute metrics, such as a mean or a ratio. Calibration has no interval
+    and no test over units or with weights.
+    """
+    kinds_of_rows = {
         type(metric.kind)
         for metric in METRICS
         if metric.structure in ("counts", "classes", "labels", "forecasts")
     }
-    missing = {kind.__name__ for kind in rows if (layout, kind) not in tried()[1]}
-    assert missing <= {"Calibration"}, missing  # has no interval and no test there
+    untried = {
+        kind.__name__
+        for kind in kinds_of_rows
+        if (layout, kind) not in tried_kinds().layout_and_kind
+    }
+    assert untried <= {"Calibration"}
 
 
-def test_a_sample_of_every_frame_has_numbers():
-    """Each frame is read by a world."""
+def test_some_world_takes_numbers_from_each_frame():
+    """Frames are the tables of a page whose intervals and tests are simulated."""
     import numbers_of
     from worlds import WORLDS
 
-    read = {frame for world in WORLDS for frame in world.frames}
-    assert read == set(numbers_of.VALUES | numbers_of.TESTS)
+    frames_of_worlds = {frame for world in WORLDS for frame in world.frames}
+    assert frames_of_worlds == set(numbers_of.VALUES | numbers_of.TESTS)
 
 
 # What a cell counts -------------------------------------------------------------------------------
 
 
-def world(name="a world"):
+def empty_world():
+    """A world of the rating report that draws no rows; its name is "a world"."""
     from world import World
 
-    return World(name, "rating", 50, lambda rng, n: {})
+    return World("a world", "rating", 50, lambda rng, n: {})
 
 
-def cell(kind, share, runs=1000, **options):
+def cell_of_mae(kind, share, runs=1000, **options):
+    """The cell of the MAE in `empty_world`; share: of the samples whose interval holds the truth
+    (kind "INTERVAL"), whose test rejects a true null ("TEST") or whose difference shows ("POWER").
+    """
     import cells
 
-    return cells.Cell(world(), "value: mae", getattr(cells, kind), share, runs, **options)
+    return cells.Cell(empty_world(), "value: mae", getattr(cells, kind), share, runs, **options)
 
 
 @pytest.mark.parametrize(
@@ -118,50 +143,77 @@ def cell(kind, share, runs=1000, **options):
     ],
 )
 def test_states_of_a_cell(kind, share, state):
-    """Bounds 93%, 6%, 75 to 85%, and two standard errors of 1,000 samples beyond."""
-    assert cell(kind, share).state == state
+    """Of 1,000 samples, with two standard errors of the nominal share beyond each bound:
+
+    intervals: at least 0.93 − 2 √(0.95 · 0.05 / 1000) = 0.916, conservative above 0.97 + 0.014;
+    tests: at most 0.06 + 0.014 = 0.074, conservative below 0.04 − 0.014;
+    power: from 0.75 − 2 √(0.8 · 0.2 / 1000) = 0.725 to 0.85 + 0.025 = 0.875.
+    """
+    assert cell_of_mae(kind, share).state == state
 
 
-def test_an_exception_covers_what_is_no_worse_than_it_says():
+@pytest.mark.parametrize(
+    "kind, share, state",
+    [
+        ("INTERVAL", 0.86, "declared"),
+        ("INTERVAL", 0.84, "outside"),
+        ("TEST", 0.09, "declared"),
+        ("TEST", 0.11, "outside"),
+    ],
+)
+def test_a_declared_exception_covers_what_is_no_worse_than_it_says(kind, share, state):
+    """The exception says: an interval holds the truth in at least 85% of the samples, a test
+    rejects in at most 10%.
+    """
     from declared import Declared
 
-    declared = (Declared("a world", "mae", "few rows", "The page says so.", least=0.85, most=0.1),)
-    assert [cell("INTERVAL", share, exceptions=declared).state for share in (0.86, 0.84)] == [
-        "declared",
-        "outside",
-    ]
-    assert [cell("TEST", share, exceptions=declared).state for share in (0.09, 0.11)] == [
-        "declared",
-        "outside",
-    ]
+    exception = Declared("a world", "mae", "few rows", "The page says so.", least=0.85, most=0.1)
+    assert cell_of_mae(kind, share, exceptions=(exception,)).state == state
 
 
-def test_a_tally_counts_each_side_and_the_power_at_what_would_show():
+def test_a_tally_counts_the_intervals_below_and_above_the_truth():
+    """The truth is 1: the first interval holds it, the second lies above, the third below; the
+    fourth is undefined and no run.
+    """
+    import run
+    from numbers_of import Number
+
+    tally = run.Tally()
+    for low, high in ((0.0, 2.0), (1.5, 2.0), (-1.0, 0.5), (np.nan, np.nan)):
+        number = Number(table="value", name="mae", value=1.0, low=low, high=high)
+        tally.add(number, truth=1.0)
+    assert (tally.runs, tally.below, tally.above, tally.undefined) == (3, 1, 1, 1)
+
+
+def test_power_is_the_share_of_samples_whose_test_rejects():
+    """4 of 5 p-values are below 0.05; all samples have the difference that "would show"."""
     import cells
     import run
     from numbers_of import Number
 
     tally = run.Tally()
-    for low, high in ((0.0, 2.0), (1.5, 2.0), (-1.0, 0.5)):
-        tally.add(Number("value", "mae", 1.0, low, high), 1.0)
-    assert (tally.runs, tally.below, tally.above, tally.undefined) == (3, 1, 1, 0)
-    tally.add(Number("value", "mae", 1.0, np.nan, np.nan), 1.0)
-    assert (tally.runs, tally.undefined) == (3, 1)
-    planned = run.Tally()
-    for p in [0.01] * 4 + [0.2]:
-        planned.add(Number("power", "mae", 0.5, 0.0, 1.0, p, 0.0, shows=0.5), 0.0)
-    (only,) = cells.cells({"w": world()}, {"w": {"power: mae": planned}})
-    assert only.kind is cells.POWER
-    assert only.share == pytest.approx(0.8)
+    for p in [0.01, 0.01, 0.01, 0.01, 0.2]:
+        number = Number(
+            table="power", name="mae", value=0.5, low=0.0, high=1.0, p=p, truth=0.0, shows=0.5
+        )
+        tally.add(number, truth=0.0)
+    (power,) = cells.cells({"w": empty_world()}, {"w": {"power: mae": tally}})
+    assert power.kind is cells.POWER
+    assert power.share == pytest.approx(4 / 5)
 
 
-def test_every_exception_says_why_and_what_the_page_says():
+def test_every_declared_exception_has_a_reason_and_a_sentence_for_the_page():
+    """It is needed only where intervals hold the truth in less than 93% of the samples, or tests
+    reject in more than 6%: the bounds of a cell.
+    """
     from declared import CAUSES, DECLARED
 
     for exception in DECLARED:
         assert exception.reason
         assert exception.told
-        assert 0 < exception.least <= 0.93 or 0.06 <= exception.most < 1
+        lowers_coverage = 0 < exception.least <= 0.93
+        raises_level = 0.06 <= exception.most < 1
+        assert lowers_coverage or raises_level
     assert all(cause.reason for cause in CAUSES)
 
 
@@ -172,94 +224,182 @@ def test_random_inputs_do_not_contradict_themselves(report):
     """
     import consistent
 
-    tally, larger = consistent.of_report(report, 3)
+    n_inputs = 3
+    contradictions, larger = consistent.of_report(report, n_inputs)
+    assert not [text for text, times in contradictions.items() if times]
+    # with few differences above the detectable one, "cannot tell" may by chance be too frequent
     assert not larger.too_many or larger.every < 10
-    assert not [text for text, times in tally.items() if times]
 
 
-def test_contradictions_are_seen():
+def test_a_p_value_above_alpha_beside_an_interval_without_0_is_a_contradiction():
     from types import SimpleNamespace
 
     import consistent
 
     row = SimpleNamespace(metric="mae", low=0.1, high=0.4, level=0.95, p=0.2, method="t")
-    (text,) = consistent._of_difference(row, 0.0, 1.0)
+    (text,) = consistent._of_difference(row, low=0.0, high=1.0)
     assert "p 0.2000 beside 0.1 to 0.4" in text
+
+
+def test_a_limit_beyond_the_range_of_a_difference_is_a_contradiction():
+    """Values from 0 to 1 differ by at most 1, not by −1.5."""
+    from types import SimpleNamespace
+
+    import consistent
+
     row = SimpleNamespace(metric="mae", low=-1.5, high=0.4, level=0.95, p=0.2, method="t")
-    assert len(list(consistent._of_difference(row, 0.0, 1.0))) == 1
+    (text,) = consistent._of_difference(row, low=0.0, high=1.0)
+    assert "a difference of -1.5 to 0.4 in a range of 0.0 to 1.0" in text
 
 
 # A whole run --------------------------------------------------------------------------------------
 
 
-def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
-    """Batches that are there are not drawn again; the page names world, number and share."""
-    import cells
+def name_of_small_world():
+    """The name of the world of two equal shares of successes, with 40 trials per sample."""
     import run
-    import trust_page
 
-    name = next(
+    return next(
         name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40
     )
-    folder = run.Folder(tmp_path)
-    true = run.kept_truth(name, folder)
-    first = [run.kept_batch(name, number, true, folder, 4) for number in range(2)]
-    monkeypatch.setattr(run, "batch", None)
-    assert [run.kept_batch(name, number, true, folder, 4) for number in range(2)] == first
-    every = cells.cells({name: run.BY_NAME[name]}, {name: first[0]})
-    assert {(c.kind.name, c.number) for c in every} == {
+
+
+@dataclass(frozen=True)
+class TwoBatches:
+    """Two batches, of 4 samples each, of the world `name_of_small_world`, kept in a folder.
+
+    tallies: of each batch. true_values: by the name of the number. cells: of the first batch.
+    """
+
+    folder: Any
+    true_values: dict
+    tallies: list
+    cells: list
+
+
+@pytest.fixture(scope="module")
+def two_batches(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TRUST))
+        import cells
+        import run
+    name = name_of_small_world()
+    folder = run.Folder(tmp_path_factory.mktemp("batches"))
+    true_values = run.kept_truth(name, folder)
+    tallies = [run.kept_batch(name, number, true_values, folder, size=4) for number in range(2)]
+    cells_of_first = cells.cells({name: run.BY_NAME[name]}, {name: tallies[0]})
+    return TwoBatches(folder, true_values, tallies, cells_of_first)
+
+
+def test_a_run_that_was_stopped_does_not_draw_its_batches_again(two_batches, monkeypatch):
+    import run
+
+    monkeypatch.setattr(run, "batch", None)  # drawing would raise a TypeError
+    again = [
+        run.kept_batch(
+            name_of_small_world(), number, two_batches.true_values, two_batches.folder, size=4
+        )
+        for number in range(2)
+    ]
+    assert again == two_batches.tallies
+
+
+def test_the_batches_done_so_far_are_added_up(two_batches):
+    import run
+
+    name = name_of_small_world()
+    tally = run.so_far([name], two_batches.folder)[name]["value: share of successes"]
+    assert tally.runs == 2 * 4
+
+
+def test_shares_have_intervals_of_values_and_differences_and_a_test(two_batches):
+    assert {(cell.kind.name, cell.number) for cell in two_batches.cells} == {
         ("interval", "value: share of successes"),
         ("interval", "difference: share of successes"),
         ("test", "difference: share of successes"),
     }
-    text = trust_page.text(every, seed=1)
+
+
+def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_batches):
+    """One world has three cells, one of them of a test."""
+    import trust_page
+
+    text = trust_page.text(two_batches.cells, seed=1)
     assert "4 samples of each world" in text
-    assert "shares, n = 40" in trust_page.tables(every)
     assert "1 of 1 5% tests reject" in text
-    assert run.so_far([name], folder)[name]["value: share of successes"].runs == 8
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(
-        "Before\n" + "old".join(trust_page.BOUNDS) + "\nafter", encoding="utf-8"
-    )
-    trust_page.write(tmp_path, every, seed=1)
-    assert (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8") == text
-    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("Before\n")
-    assert readme.endswith("\nafter")
-    assert "| 95% intervals | 2 |" in readme
-    assert "| 5% tests | 1 |" in readme
-    assert "old" not in readme
     assert "| significance | 3 |" in text
-    assert str(tmp_path) not in text
+    assert "shares, n = 40" in trust_page.tables(two_batches.cells)
+    assert str(two_batches.folder.path) not in text
     assert sys.prefix not in text
 
 
-def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(
-    tmp_path, monkeypatch
+def test_the_trust_page_is_written_and_its_summary_put_between_marks_of_the_readme(
+    two_batches, tmp_path
+):
+    import trust_page
+
+    (tmp_path / "docs").mkdir()
+    readme = tmp_path / "README.md"
+    begin, end = trust_page.BOUNDS
+    readme.write_text(f"Before\n{begin}old{end}\nafter", encoding="utf-8")
+    trust_page.write(tmp_path, two_batches.cells, seed=1)
+    page = (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert page == trust_page.text(two_batches.cells, seed=1)
+    assert str(tmp_path) not in page
+    written = readme.read_text(encoding="utf-8")
+    assert written.startswith("Before\n")
+    assert written.endswith("\nafter")
+    assert "old" not in written
+    assert "| 95% intervals | 2 |" in written
+    assert "| 5% tests | 1 |" in written
+
+
+@pytest.fixture
+def earlier_state(two_batches, tmp_path, monkeypatch):
+    """The folder of an earlier state of the code, with three batches of 4 samples of the small
+    world; batches that are drawn for comparison have 4 samples too.
+    """
+    import run
+
+    (default_size,) = run.batch.__defaults__
+    assert default_size == run.BATCH
+    monkeypatch.setattr(run.batch, "__defaults__", (4,))
+    folder = run.Folder(tmp_path / "earlier")
+    shutil.copytree(two_batches.folder.path, folder.path)
+    run.kept_batch(name_of_small_world(), 2, two_batches.true_values, folder, size=4)
+    return folder
+
+
+def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_alike(
+    earlier_state, tmp_path
 ):
     import run
 
-    monkeypatch.setattr(run.batch, "__defaults__", (4,))
-    name = next(
-        name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40
-    )
-    earlier, folder, other = (
-        run.Folder(tmp_path / part) for part in ("earlier", "same", "changed")
-    )
-    true = run.kept_truth(name, earlier)
-    for number in range(3):
-        run.kept_batch(name, number, true, earlier, 4)
-    run.take_over(name, folder, earlier)
-    assert folder.read(f"{name} 2") == earlier.read(f"{name} 2") is not None
-    earlier.write(f"{name} 1", earlier.read(f"{name} 0"))
-    run.take_over(name, other, earlier)
-    assert other.read(f"{name} 2") is None
+    name = name_of_small_world()
+    folder = run.Folder(tmp_path / "new")
+    run.take_over(name, folder, earlier_state)
+    third = f"{name} 2"
+    assert earlier_state.read(third) is not None
+    assert folder.read(third) == earlier_state.read(third)
 
 
-TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
+def test_batches_of_an_earlier_state_are_left_if_the_first_two_are_drawn_otherwise(
+    earlier_state, tmp_path
+):
+    """The second batch is overwritten with the first one."""
+    import run
+
+    name = name_of_small_world()
+    folder = run.Folder(tmp_path / "new")
+    earlier_state.write(f"{name} 1", earlier_state.read(f"{name} 0"))
+    run.take_over(name, folder, earlier_state)
+    assert folder.read(f"{name} 2") is None
 
 
-def lists(rng):
+# The order of rows --------------------------------------------------------------------------------
+
+
+def ranked_lists(rng):
     """Ranked lists of graded items, with ties of scores, by systems whose names do not sort as they
     are made.
     """
@@ -305,8 +445,8 @@ def numbers(study):
     return kept
 
 
-def check(first, second):
-    """Fails where a number or a word of the two studies differs."""
+def assert_same_results(first, second):
+    """Fail where a number or a word of the two studies differs."""
     expected = numbers(first)
     found = numbers(second)
     assert list(expected) == list(found)
@@ -317,8 +457,8 @@ def check(first, second):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("report", REPORTS)
-def test_the_order_of_rows_and_columns_changes_no_number(report, seed, monkeypatch):
-    monkeypatch.syspath_prepend(str(TRUST))
+def test_the_order_of_rows_and_columns_changes_no_number(report, seed):
+    """Of a random world of the report whose page compares systems, with at most 200 rows."""
     from numbers_of import study
     from worlds import WORLDS
 
@@ -326,23 +466,25 @@ def test_the_order_of_rows_and_columns_changes_no_number(report, seed, monkeypat
     worlds = [world for world in WORLDS if world.report == report and "differences" in world.frames]
     world = worlds[rng.integers(len(worlds))]
     tables = world.draw(rng, min(world.n, 200))
-    check(
-        study(world, tables),
-        study(world, {name: reordered(table, rng) for name, table in tables.items()}),
-    )
+    reordered_tables = {name: reordered(table, rng) for name, table in tables.items()}
+    assert_same_results(study(world, tables), study(world, reordered_tables))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_lists_with_ties_and_of_judgements_changes_no_number(seed):
+    """The judgements are a column of the lists or a table of their own."""
     rng = np.random.default_rng(seed)
-    table = lists(rng)
-    grades = table[["query", "item", "grade"]].drop_duplicates()
-    whole, again = (
-        ranking.read(one, metrics="ndcg@3,map") for one in (table, reordered(table, rng))
+    graded_lists = ranked_lists(rng)
+    grades = graded_lists[["query", "item", "grade"]].drop_duplicates()
+    study = ranking.read(graded_lists, metrics="ndcg@3,map")
+    of_reordered_lists = ranking.read(reordered(graded_lists, rng), metrics="ndcg@3,map")
+    of_two_tables = ranking.read(
+        reordered(graded_lists.drop(columns="grade"), rng),
+        reordered(grades, rng),
+        metrics="ndcg@3,map",
     )
-    run = reordered(table.drop(columns="grade"), rng)
-    check(whole, again)
-    check(whole, ranking.read(run, reordered(grades, rng), metrics="ndcg@3,map"))
+    assert_same_results(study, of_reordered_lists)
+    assert_same_results(study, of_two_tables)
 
 
 ALPHA = 0.05
@@ -412,8 +554,9 @@ RUNS = 150
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_a_true_null_is_rejected_as_rarely_as_is_said(name):
-    g = rng(1)
-    p = np.array([SIMULATED[name](g) for _ in range(RUNS)])
+    """In 5% of 150 samples, and 3.5 standard errors of a share of 150 beyond."""
+    generator = rng(1)
+    p = np.array([SIMULATED[name](generator) for _ in range(RUNS)])
     assert np.mean(p < ALPHA) <= ALPHA + 3.5 * np.sqrt(ALPHA * (1 - ALPHA) / RUNS)
 
 
@@ -450,9 +593,12 @@ HELD = {  # a sample's interval, and the truth
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_the_truth_is_held_as_often_as_is_said(name):
-    g, (draw, truth) = rng(2), HELD[name]
-    held = [e.low <= truth <= e.high for e in (draw(g) for _ in range(2 * RUNS))]
+def test_the_interval_holds_the_truth_as_often_as_is_said(name):
+    """In 95% of 300 samples, less 3.5 standard errors of a share of 300."""
+    generator = rng(2)
+    draw_interval, truth = HELD[name]
+    intervals_of_samples = [draw_interval(generator) for _ in range(2 * RUNS)]
+    held = [estimate.low <= truth <= estimate.high for estimate in intervals_of_samples]
     assert np.mean(held) >= 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / (2 * RUNS))
 
 
@@ -460,12 +606,15 @@ GATES = ("a mean", "a share", "an AUC", "an nDCG", "a ratio with clusters", "ten
 
 
 @pytest.mark.parametrize("name", GATES)
-def test_a_regression_far_beyond_the_stated_one_fails_the_gate(name, monkeypatch):
+def test_a_regression_three_times_the_stated_one_fails_the_gate(name, monkeypatch):
+    """The gate states the regression that fails it with 80% probability; one three times as large
+    fails it almost surely.
+    """
     import gates
 
-    monkeypatch.setattr(gates, "BATCH", 1)
-    world = gates.BY_NAME[name]
-    (unchanged,) = gates.batch(name, 0.0, world.n, 0, 2, 0.0)
-    (planted,) = gates.batch(name, 3 * unchanged.catches, world.n, 0, 3, 0.0)
+    monkeypatch.setattr(gates, "BATCH", 1)  # one sample
+    options = {"n": gates.BY_NAME[name].n, "place": 0, "catch": 0.0}
+    (unchanged,) = gates.batch(name, regression=0.0, key=2, **options)
     assert unchanged.catches > 0
-    assert planted.failed
+    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **options)
+    assert worse.failed

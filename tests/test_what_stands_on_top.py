@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from whole_pages import told
+from whole_pages import told as findings_text
 
 from evalkit.drawing import shown
 from evalkit.findings import kinds
@@ -20,12 +20,12 @@ BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
 
 
 def beside_the_answer(findings) -> str:
-    """What the page moves beside the answer."""
+    """The HTML of those of the findings that the page's script moves beside the answer."""
     return "".join(re.findall("<!--at verdict-->(.*?)<!--/at-->", shown.findings(findings).html))
 
 
-def two_metrics(first: str, second: str) -> pd.DataFrame:
-    """Values of two systems on 60 units by two metrics, of which `reach` has no known direction."""
+def values_of_two_metrics(first: str, second: str) -> pd.DataFrame:
+    """Random values, from 0 to 1, of the systems a and b on 60 units by two metrics."""
     rng = np.random.default_rng(4)
     rows = [
         {"unit": unit, "system": system, "metric": metric, "value": rng.random()}
@@ -36,41 +36,55 @@ def two_metrics(first: str, second: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize("first, stands", [("reach", True), ("accuracy", False)])
-def test_a_metric_that_does_not_decide_is_not_beside_the_answer(first, stands):
-    second = "accuracy" if first == "reach" else "reach"
-    study = significance.read(two_metrics(first, second), metrics=f"{first},{second}")
-    findings = significance_page.every_finding(study)
-    assert "[EK116]" in told(study)
-    assert ("EK116" in beside_the_answer(findings)) == stands
+@pytest.mark.parametrize(
+    "first, second, is_beside",
+    [("reach", "accuracy", True), ("accuracy", "reach", False)],
+    ids=["decides", "does not decide"],
+)
+def test_an_unknown_direction_is_beside_the_answer_if_the_metric_decides(first, second, is_beside):
+    """The first metric decides. Whether a high `reach` is good is not known, which is a finding."""
+    study = significance.read(values_of_two_metrics(first, second), metrics=f"{first},{second}")
+    code = kinds.NO_DIRECTION.code
+    assert f"[{code}]" in findings_text(study)
+    assert (code in beside_the_answer(significance_page.every_finding(study))) == is_beside
 
 
-def test_scales_of_a_metric_that_does_not_decide_are_not_beside_the_answer():
-    frame = two_metrics("accuracy", "f1")
-    large = (frame["metric"] == "f1") & (frame["system"] == "a")
-    frame["value"] = frame["value"].where(~large, 100 * frame["value"])
-    findings = significance_page.every_finding(significance.read(frame, metrics="accuracy,f1"))
-    assert "EK117" not in beside_the_answer(findings)
-    findings = significance_page.every_finding(significance.read(frame, metrics="f1,accuracy"))
-    assert "EK117" in beside_the_answer(findings)
+@pytest.mark.parametrize(
+    "metrics, is_beside",
+    [("f1,accuracy", True), ("accuracy,f1", False)],
+    ids=["decides", "does not decide"],
+)
+def test_other_scales_of_systems_are_beside_the_answer_if_the_metric_decides(metrics, is_beside):
+    """The first metric decides. The F1 of a is 100 times as large as that of b, as if it were a
+    percentage, which is a finding.
+    """
+    frame = values_of_two_metrics("accuracy", "f1")
+    f1_of_a = (frame["metric"] == "f1") & (frame["system"] == "a")
+    frame["value"] = frame["value"].where(~f1_of_a, 100 * frame["value"])
+    findings = significance_page.every_finding(significance.read(frame, metrics=metrics))
+    assert (kinds.OTHER_SCALES.code in beside_the_answer(findings)) == is_beside
 
 
-def test_few_rows_used_stand_first():
-    several = [
+def test_that_few_rows_are_used_comes_before_other_findings_beside_the_answer():
+    """There is room for two; of three findings that concern the answer it is given last here."""
+    findings = [
         kinds.NO_DIRECTION.warning(1, names="name x does", low="x"),
         kinds.ONE_CLASS.warning(),
         kinds.SHORT_LOGS.warning(1, what="m on t: 10 of 5,000"),
     ]
-    assert "10 of 5,000" in beside_the_answer(several)
+    assert "10 of 5,000" in beside_the_answer(findings)
 
 
-def test_few_judged_queries_stand_on_top():
-    run = pd.DataFrame({"query": range(200), "item": "i", "score": 1.0})
+@pytest.mark.parametrize(
+    "n_queries, is_beside", [(200, True), (20, False)], ids=["a twentieth", "a half"]
+)
+def test_that_few_queries_are_judged_is_beside_the_answer(n_queries, is_beside):
+    """10 of the queries of the run are judged; the others are left out."""
+    run = pd.DataFrame({"query": range(n_queries), "item": "i", "score": 1.0})
     qrels = pd.DataFrame({"query": range(10), "item": "i", "grade": [1, 0] * 5})
-    study = ranking.read(run, qrels)
-    assert "without judgements are left out" in beside_the_answer(ranking_page.every_finding(study))
-    half = ranking.read(run.query("query < 20"), qrels)
-    assert "left out" not in beside_the_answer(ranking_page.every_finding(half))
+    findings = ranking_page.every_finding(ranking.read(run, qrels))
+    text = "without judgements are left out" if is_beside else "left out"
+    assert (text in beside_the_answer(findings)) == is_beside
 
 
 # One base of percentages
@@ -78,22 +92,30 @@ def test_few_judged_queries_stand_on_top():
 
 @pytest.mark.parametrize("baseline", [None, "b"])
 def test_one_difference_has_one_percentage_on_the_first_screen(baseline):
+    """By how much the error of a, the better one, is lower than that of b, wherever it stands;
+    beside it there is only the level of 95%.
+    """
     rng = np.random.default_rng(1)
     actual = rng.gamma(2, 10, 300)
-    forecasts = {f"forecast_{name}": actual + rng.normal(0, sd, 300) for name, sd in AB.items()}
-    study = rating.read(pd.DataFrame({"actual": actual} | forecasts), baseline=baseline)
-    a, b = (study.estimate(study.primary, name).value for name in "ab")
+    table = {
+        "actual": actual,
+        "forecast_a": actual + rng.normal(0, 3, 300),
+        "forecast_b": actual + rng.normal(0, 4, 300),
+    }
+    study = rating.read(pd.DataFrame(table), baseline=baseline)
+    error_a = study.estimate(study.primary, "a").value
+    error_b = study.estimate(study.primary, "b").value
     percentages = {*re.findall(r"[\d.]+%", first_screen.verdict(study).text)} - {"95%"}
-    assert percentages == {f"{100 * (1 - a / b):.1f}%"}
-
-
-AB = {"a": 3.0, "b": 4.0}
+    assert percentages == {f"{100 * (1 - error_a / error_b):.1f}%"}
 
 
 # Decisions as scores
 
 
-def decided(rows: int = 200) -> pd.DataFrame:
+def decisions_beside_probabilities(rows: int = 200) -> pd.DataFrame:
+    """Labels with the scores of the systems proba, a probability, and predict, which is 1 from a
+    probability of 0.5 on and else 0.
+    """
     rng = np.random.default_rng(89)
     proba = rng.random(rows).round(3)
     label = (rng.random(rows) < proba) * 1
@@ -103,8 +125,10 @@ def decided(rows: int = 200) -> pd.DataFrame:
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_scores_of_0_and_1_are_a_warning_that_names_the_system(limits):
-    study = classification.study_of(ClassificationParameters.from_raw({"preds": decided()}), limits)
-    assert "The scores of predict are only 0 and 1, like decisions" in told(study)
+    study = classification.study_of(
+        ClassificationParameters.from_raw({"preds": decisions_beside_probabilities()}), limits
+    )
+    assert "The scores of predict are only 0 and 1, like decisions" in findings_text(study)
 
 
 def test_scores_of_0_and_1_of_several_classes_are_a_warning():
@@ -112,21 +136,25 @@ def test_scores_of_0_and_1_of_several_classes_are_a_warning():
     hot = np.eye(3)[rng.integers(0, 3, 90)]
     columns = {f"p_{c}": hot[:, i] for i, c in enumerate("abc")}
     study = classification.read(pd.DataFrame({"label": list("abc") * 30} | columns))
-    assert "like decisions" in told(study)
+    assert "like decisions" in findings_text(study)
 
 
 def test_scores_of_0_and_1_of_labels_are_a_warning():
     rng = np.random.default_rng(9)
     columns = {f"{side}_{c}": rng.integers(0, 2, 90) for side in "yp" for c in "abc"}
-    assert "like decisions" in told(classification.read(pd.DataFrame(columns)))
+    assert "like decisions" in findings_text(classification.read(pd.DataFrame(columns)))
 
 
 def test_scores_of_0_and_1_in_folds_are_a_warning():
-    frame = decided().drop(columns=["score_proba"]).rename(columns={"score_predict": "score"})
+    frame = (
+        decisions_beside_probabilities()
+        .drop(columns=["score_proba"])
+        .rename(columns={"score_predict": "score"})
+    )
     study = validation.read(frame.assign(fold=np.arange(200) % 4))
-    assert "like decisions" in told(study)
+    assert "like decisions" in findings_text(study)
 
 
 def test_a_constant_score_is_no_decision():
-    frame = decided().assign(score_predict=1.0)
-    assert "EK328" not in told(classification.read(frame))
+    frame = decisions_beside_probabilities().assign(score_predict=1.0)
+    assert "EK328" not in findings_text(classification.read(frame))

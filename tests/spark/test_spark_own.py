@@ -2,6 +2,8 @@
 come back whole.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +18,7 @@ from own_metric_samples import (
     own_recall_at,
     saved,
 )
-from test_sharded import table
+from test_sharded import table as ranked_lists
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
@@ -27,7 +29,8 @@ from evalkit.studies import ranking
 # Every table is large and falls into shards; no sign flips, which order units that tie by the last
 # bit of sums.
 LIMITS = Limits(flipped=1, reading=Reading(rows=100, collected=0, worker=2_000))
-SOURCE = '''import evalkit as ek
+# a file with a metric of one's own, `near`, that uses a constant of the file
+SOURCE_OF_NEAR = '''import evalkit as ek
 SHARE = 0.5
 
 @ek.mean(low=0)
@@ -37,25 +40,34 @@ def near(label, score):
 '''
 
 
+class SameRows(NamedTuple):
+    """6,000 labels and scores of two systems as a data frame and as a table of Spark."""
+
+    pandas: pd.DataFrame
+    spark: Any
+
+
 @pytest.fixture
 def rows(session):
-    here = binary(6_000, seed=3)
-    return here, session.createDataFrame(
-        pa.Table.from_pandas(here, preserve_index=False)
-    ).repartition(3)
+    """The table of Spark has three partitions."""
+    frame = binary(6_000, seed=3)
+    table = session.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
+    return SameRows(frame, table.repartition(3))
 
 
-def test_every_kind_has_the_numbers_of_memory(rows, tmp_path):
+def test_own_metrics_of_each_kind_are_the_same_of_a_spark_table_as_of_a_data_frame(rows, tmp_path):
+    """A mean, a share, one of counts, two ratios, and one of a file."""
     path = tmp_path / "mine.py"
-    path.write_text(SOURCE, encoding="utf-8")
+    path.write_text(SOURCE_OF_NEAR, encoding="utf-8")
     metrics = [own_brier, own_recall, own_mcc, own_alarms, own_gap, f"{path}:near"]
-    here, there = (
-        classified(data, LIMITS, metrics=metrics, threshold=0.4, unit="user_id") for data in rows
-    )
-    assert there.data is None
-    for first, second in ((here.estimates, there.estimates), (here.comparisons, there.comparisons)):
-        numbers = first.select_dtypes("number").columns
-        np.testing.assert_allclose(second[numbers], first[numbers], rtol=1e-8, atol=1e-12)
+    options = {"metrics": metrics, "threshold": 0.4, "unit": "user_id"}
+    of_pandas = classified(rows.pandas, LIMITS, **options)
+    of_spark = classified(rows.spark, LIMITS, **options)
+    assert of_spark.data is None  # no rows were collected
+    for name in ("estimates", "comparisons"):
+        expected = getattr(of_pandas, name).select_dtypes("number")
+        numbers = getattr(of_spark, name)[expected.columns]
+        np.testing.assert_allclose(numbers, expected, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -71,21 +83,26 @@ def test_every_kind_has_the_numbers_of_memory(rows, tmp_path):
             "metrics: bad raised KeyError: 'amount'",
         ),
     ],
+    ids=["it needs a column of all rows", "it raises"],
 )
-def test_what_is_wrong_is_refused_in_the_words_of_memory(rows, metric, message):
+def test_an_own_metric_that_fails_on_spark_is_refused_with_its_reason(rows, metric, message):
+    spark_table = rows.spark.withColumn("amount", rows.spark.exact)
     with pytest.raises(ParameterError, match=message):
-        _ = classified(
-            rows[1].withColumn("amount", rows[1].exact), LIMITS, metrics=[metric]
-        ).estimates
+        _ = classified(spark_table, LIMITS, metrics=[metric]).estimates
 
 
-def test_of_ranked_lists_it_is_computed_where_the_lists_are(session):
-    here = table(5_000)
-    given = {"metrics": [own_recall_at.at(5), "recall@5"]}
-    there = session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False))
-    studies = [
-        ranking.study_of(RankingParameters.from_raw({"preds": data, **given}), LIMITS)
-        for data in (here, there)
-    ]
-    pd.testing.assert_frame_equal(studies[0].estimates, studies[1].estimates, check_exact=True)
-    assert studies[1].estimates["value"].nunique() == len(studies[1].systems)
+def test_an_own_metric_of_ranked_lists_is_the_same_of_a_spark_table_as_of_a_data_frame(session):
+    """The same estimates to the last bit. The own recall@5 equals the one of the catalogue, so that
+    each of the two systems has one value by both.
+    """
+    frame = ranked_lists(5_000)
+    spark_table = session.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
+
+    def estimates_of(preds):
+        parameters = {"preds": preds, "metrics": [own_recall_at.at(5), "recall@5"]}
+        return ranking.study_of(RankingParameters.from_raw(parameters), LIMITS).estimates
+
+    of_spark = estimates_of(spark_table)
+    pd.testing.assert_frame_equal(estimates_of(frame), of_spark, check_exact=True)
+    assert of_spark["system"].nunique() == 2
+    assert of_spark["value"].nunique() == 2
