@@ -41,12 +41,12 @@ def test_a_smaller_alpha_than_that_of_the_interval_tells_less():
     assert verdicts == ["better", "cannot tell"]
 
 
-def test_intervals_and_p_stand():
+def test_alpha_changes_no_interval_and_no_p():
     usual, wide = (a_above_b(alpha).comparisons[LIMITS] for alpha in (None, 0.2))
     pd.testing.assert_frame_equal(usual, wide)
 
 
-def test_estimates_stand():
+def test_alpha_changes_no_estimate():
     usual, wide = (a_above_b(alpha).estimates for alpha in (None, 0.2))
     pd.testing.assert_frame_equal(usual, wide)
 
@@ -149,7 +149,7 @@ def test_what_a_rule_catches_follows_alpha():
     assert (usual, wide) == pytest.approx((0.025, 0.1))
 
 
-def test_the_page_says_both():
+def test_the_page_says_that_alpha_is_not_the_level_of_intervals():
     words = str(first_screen.verdict(a_above_b(0.2)))
     assert "use this α = 0.2, not that of the 95% intervals" in words
 

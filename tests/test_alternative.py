@@ -52,7 +52,7 @@ def one_sided_form(compare, side, level=LEVEL):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
-def test_t_equals_scipys(side, sign):
+def test_the_t_test_and_its_interval_equal_scipys(side, sign):
     values = sign * np.array(DIFFERENCES)
     expected = stats.ttest_1samp(values, 0, alternative=side.value)
     comparison = one_sided_form(lambda level: paired_t(values, level=level), side)
@@ -251,6 +251,7 @@ def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
     """
     differences = rng().normal(mean, 1, (6, 3))
     norm = np.sqrt((differences**2).sum(axis=0))
+    # the binary digits of 0 to 63 as signs, 1 for the digit 0 and −1 for 1
     signs = 1.0 - 2.0 * (np.arange(2**6)[:, None] >> np.arange(6) & 1)
     permuted = side.evidence(signs @ differences / norm)
     observed = side.evidence(differences.sum(axis=0) / norm)
@@ -339,19 +340,20 @@ def test_the_verdict_says_that_only_a_decrease_counts(sentence):
     assert sentence in first_screen.verdict(new_and_bad_against_old("less")).text
 
 
-def test_estimates_stand():
+def test_a_one_sided_question_changes_no_estimate():
     pd.testing.assert_frame_equal(
         new_and_bad_against_old("greater").estimates, new_and_bad_against_old().estimates
     )
 
 
-def test_detectable_differences_are_those_of_twice_alpha():
+def test_detectable_differences_are_those_of_a_two_sided_test_at_twice_alpha():
+    """As the critical value of one side at 5 % is that of two sides at 10 %."""
     one_sided = new_and_bad_against_old("greater").comparisons["detectable"]
     two_sided = new_and_bad_against_old(alpha=0.1).comparisons["detectable"]
     assert one_sided.to_numpy() == pytest.approx(two_sided.to_numpy())
 
 
-def test_the_interval_of_equivalence_stands():
+def test_a_one_sided_question_changes_no_interval_of_equivalence():
     limits = ["equivalence_low", "equivalence_high"]
     one_sided = new_and_bad_against_old("greater").comparisons[limits]
     pd.testing.assert_frame_equal(one_sided, new_and_bad_against_old().comparisons[limits])
@@ -376,13 +378,17 @@ def test_tests_without_a_one_sided_form_are_left_out():
     assert paired.mean_ranks(study) is None
 
 
-def test_p_of_means_is_alpha_at_the_limit():
+def test_p_of_the_mean_difference_at_the_limit_of_the_interval_is_alpha():
+    """The limit of a 95% interval is the hypothesis that is just not rejected at 5 %; p is of
+    random sign vectors.
+    """
     study = new_and_bad_against_old("greater")
     row = study.headline.iloc[0]
     assert study.p_of(np.array([row["low"]]))[0] == pytest.approx(0.05, abs=0.005)
 
 
 def predictions(n=120):
+    """The scores of a good, an old and a poor system for n rows of two classes."""
     label = rng().integers(0, 2, n)
     noise = np.random.default_rng(3).normal(0, 0.25, (3, n))
     frame = {"id": np.arange(n).astype(str), "label": label}
@@ -393,6 +399,7 @@ def predictions(n=120):
 
 
 def forecasts(n=80):
+    """The forecasts a and b of n values, where b has the larger errors."""
     actual = rng().normal(10, 2, n)
     noise = np.random.default_rng(4).normal(0, 1, (2, n))
     frame = {"id": np.arange(n).astype(str), "actual": actual}
@@ -704,14 +711,14 @@ def how_it_was_tested(study):
     return text[text.index("How this was tested") :]
 
 
-BOTH_WAYS = {"metrics": "accuracy,log_loss", "baseline": "old"}
+METRICS_OF_BOTH_DIRECTIONS = {"metrics": "accuracy,log_loss", "baseline": "old"}
 
 
 def test_the_words_of_metrics_of_both_directions_are_named():
     """An increase is better in accuracy and worse in log loss."""
-    study = ek.classification(predictions(), alternative="greater", **BOTH_WAYS)
+    study = ek.classification(predictions(), alternative="greater", **METRICS_OF_BOTH_DIRECTIONS)
     assert "Better or worse: adjusted p below 0.05." in how_it_was_tested(study)
-    study = ek.classification(predictions(), alternative="less", **BOTH_WAYS)
+    study = ek.classification(predictions(), alternative="less", **METRICS_OF_BOTH_DIRECTIONS)
     assert "Worse or better: adjusted p below 0.05." in how_it_was_tested(study)
 
 
@@ -865,7 +872,7 @@ def test_a_one_sided_rule_catches_smaller_regressions():
     assert one_sided["units_needed"] == at_90["units_needed"]
 
 
-def stored(folder, *, gap=0.3, **options):
+def stored_report(folder, *, gap=0.3, **options):
     """The path of a report's JSON, beside which its units are stored."""
     asked = {"baseline": "old", "lower_is_better": "none", "metrics": "quality"}
     study = ek.significance(values_around_old(gap=gap), **asked | options)
@@ -883,8 +890,8 @@ def one_sided_reports(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("reports")
     return (
-        stored(folder / "before", gap=0.2, alternative="greater"),
-        stored(folder / "after", alternative="greater"),
+        stored_report(folder / "before", gap=0.2, alternative="greater"),
+        stored_report(folder / "after", alternative="greater"),
     )
 
 
@@ -919,7 +926,7 @@ def test_a_diff_can_be_one_sided(one_sided_reports):
 @pytest.fixture(scope="module")
 def two_sided_reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_sided")
-    return stored(folder / "before", gap=0.2), stored(folder / "after")
+    return stored_report(folder / "before", gap=0.2), stored_report(folder / "after")
 
 
 NOT_ASKED = (
