@@ -173,10 +173,11 @@ def test_the_page_says_what_to_do_where_it_matters():
 
 
 def html_by_place(html):
-    """The HTML of the findings by the place to which the page moves it, in the order of the
-    places.
-    """
-    return dict(re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", html))
+    """The HTML of the findings by the place to which the page moves it; each place occurs once."""
+    parts = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", html)
+    by_place = dict(parts)
+    assert len(by_place) == len(parts)
+    return by_place
 
 
 def first_words_of_items(html):
