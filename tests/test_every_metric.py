@@ -226,8 +226,8 @@ def bootstrap_samples(structure, needs):
 @for_each(WITH_INTERVAL)
 def test_limits_are_as_wide_as_the_spread_of_bootstrap_samples_by_row_and_by_unit(metric_at_k):
     """A 95% interval is 2 · 1.96 = 3.92 standard errors wide. The roughness of a metric is the
-    share by which the two may differ, more where its values have steps or a long tail. Units of one
-    row each must give the intervals of rows.
+    share by which the two may differ, more where its values have steps or a long tail. The same
+    holds for rows and for clusters of one row each, whose intervals have formulas of their own.
     """
     metric = metric_at_k.metric
     of_first, of_second = (

@@ -115,7 +115,7 @@ def test_a_page_loads_nothing_from_elsewhere(page_of_each_output):
 
 
 def test_the_title_is_the_first_heading_as_plain_text(page_of_each_output):
-    """# Ranking & *more*"""
+    """The first heading of the notebook is "# Ranking & *more*"."""
     assert page_of_each_output.startswith(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport"'
     )
