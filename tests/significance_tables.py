@@ -11,6 +11,7 @@ def rng(seed=0):
 
 
 def wide(n=60, gain=0.5, **columns) -> pd.DataFrame:
+    """Values of n queries in a column per system: a lies `gain` above b on average."""
     base = rng(1).normal(size=n)
     noise = rng(2).normal(size=n)
     return pd.DataFrame(
@@ -19,10 +20,12 @@ def wide(n=60, gain=0.5, **columns) -> pd.DataFrame:
 
 
 def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The same values with one row per query and system, all of this metric."""
     return values.melt(id_vars="query", var_name="system", value_name="value").assign(metric=metric)
 
 
 def told(study) -> str:
+    """The messages of the findings with their codes, one a line."""
     return "\n".join(
         f"{finding.message} [{finding.kind.code}]"
         for finding in significance_page.every_finding(study)

@@ -4,6 +4,7 @@ words of the page.
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -39,8 +40,10 @@ def rng():
     return np.random.default_rng(1)
 
 
-def one_sided(compare, side, level=LEVEL):
-    """The one-sided comparison. compare: a function from a level to the two-sided comparison."""
+def one_sided_form(compare, side, level=LEVEL):
+    """The one-sided comparison at a level, made from the two-sided one, whose limit is the same at
+    2 · level − 1. compare: a function from a level to the two-sided comparison.
+    """
     return compare(side.two_sided_level(level)).answering(side, level=level)
 
 
@@ -49,14 +52,14 @@ def one_sided(compare, side, level=LEVEL):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
-def test_t_equals_scipys(side, sign):
+def test_the_t_test_and_its_interval_equal_scipys(side, sign):
     values = sign * np.array(DIFFERENCES)
     expected = stats.ttest_1samp(values, 0, alternative=side.value)
-    found = one_sided(lambda level: paired_t(values, level=level), side)
-    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    comparison = one_sided_form(lambda level: paired_t(values, level=level), side)
+    assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
     limits = expected.confidence_interval(LEVEL)
-    assert found.difference.low == pytest.approx(limits.low)
-    assert found.difference.high == pytest.approx(limits.high)
+    assert comparison.difference.low == pytest.approx(limits.low)
+    assert comparison.difference.high == pytest.approx(limits.high)
 
 
 FLIPPED = {
@@ -76,25 +79,27 @@ def test_sign_flips_equal_scipys_permutations(values, sign, side):
     expected = stats.permutation_test(
         (d,), np.mean, permutation_type="samples", alternative=side.value, n_resamples=np.inf
     )
-    found = one_sided(lambda level: sign_flip(d, rng=rng(), level=level), side)
-    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    comparison = one_sided_form(lambda level: sign_flip(d, rng=rng(), level=level), side)
+    assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
-def test_sign_flips_on_a_lattice_have_the_tails_of_the_sum(side, sign):
-    """The distribution of the sum by convolution, one unit after the other."""
-    steps = sign * rng().integers(-3, 5, 40)
-    size = np.abs(steps).sum()
-    distribution = np.zeros(2 * size + 1)
-    distribution[size] = 1.0
-    for step in np.abs(steps):
-        distribution = (np.roll(distribution, step) + np.roll(distribution, -step)) / 2
-    sums = np.arange(-size, size + 1)
-    beyond = side.evidence(sums) >= side.evidence(steps.sum())
-    found = one_sided(lambda level: sign_flip(steps, rng=rng(), level=level), side)
-    assert "Fourier" in found.method
-    assert found.p_value == pytest.approx(distribution[beyond].sum(), rel=1e-9)
+def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side, sign):
+    """The null distribution of the sum by convolution: each difference adds plus or minus its size
+    with probability 1/2.
+    """
+    differences = sign * rng().integers(-3, 5, 40)
+    largest_sum = np.abs(differences).sum()
+    probability = np.zeros(2 * largest_sum + 1)  # of the sums from −largest_sum to largest_sum
+    probability[largest_sum] = 1.0  # before the first difference the sum is 0
+    for size in np.abs(differences):
+        probability = (np.roll(probability, size) + np.roll(probability, -size)) / 2
+    sums = np.arange(-largest_sum, largest_sum + 1)
+    as_extreme = side.evidence(sums) >= side.evidence(differences.sum())
+    comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
+    assert "Fourier" in comparison.method  # 2^40 sign vectors are too many to enumerate
+    assert comparison.p_value == pytest.approx(probability[as_extreme].sum(), rel=1e-9)
 
 
 WITHOUT_TIES = np.array(DIFFERENCES) + np.arange(8) / 1000
@@ -117,8 +122,8 @@ def test_wilcoxon_of_many_units_equals_scipys(side):
 def test_the_sign_test_equals_scipys_binomial_test(side):
     wins = int((WITHOUT_TIES > 0).sum())
     expected = stats.binomtest(wins, WITHOUT_TIES.size, 0.5, side.value).pvalue
-    found = proportions.sign_test(WITHOUT_TIES).answering(side, level=LEVEL)
-    assert found.p_value == pytest.approx(expected)
+    comparison = proportions.sign_test(WITHOUT_TIES).answering(side, level=LEVEL)
+    assert comparison.p_value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -136,24 +141,22 @@ def test_the_studentised_permutation_has_the_tails_of_all_permutations(side):
     def compare(level):
         return independent.studentised(first, second, rng=rng(), level=level)
 
-    assert one_sided(compare, side).p_value == pytest.approx(expected.pvalue)
+    assert one_sided_form(compare, side).p_value == pytest.approx(expected.pvalue)
 
 
 # p and interval -----------------------------------------------------------------------------------
 
 
-def outcomes(at_least=0):
-    return st.integers(at_least, 25)
-
-
-VALUES = st.lists(st.integers(-6, 9).map(lambda k: k / 4), min_size=3, max_size=14)
+# quarters, so that ties, zeros and sums of 0 are frequent
+LISTS_OF_QUARTERS = st.lists(st.integers(-6, 9).map(lambda k: k / 4), min_size=3, max_size=14)
 
 
 def of_values(test):
     return lambda values, level: test(np.array(values, float), level)
 
 
-TESTS = {
+# by name, functions from differences and a level to the two-sided comparison
+TWO_SIDED_TESTS = {
     "paired t": of_values(lambda d, level: paired_t(d, level=level)),
     "sign flips": of_values(lambda d, level: sign_flip(d, rng=rng(), level=level)),
     "sign flips, mid-p": of_values(
@@ -187,48 +190,53 @@ TESTS = {
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-@given(values=VALUES, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@pytest.mark.parametrize("test", TWO_SIDED_TESTS.values(), ids=TWO_SIDED_TESTS)
+@given(values=LISTS_OF_QUARTERS, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 @settings(max_examples=25, deadline=None)
 def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, values, level):
-    found = one_sided(lambda two_sided: test(values, two_sided), side, level)
-    e = found.difference
-    if np.isnan(found.p_value):
-        assert np.isnan(e.low)
+    comparison = one_sided_form(lambda two_sided_level: test(values, two_sided_level), side, level)
+    difference = comparison.difference
+    if np.isnan(comparison.p_value):
+        assert np.isnan(difference.low)
         return
-    assert e.low <= e.value <= e.high
-    assert rejected(found.p_value, level) == (e.low > 0 or e.high < 0)
-    unlimited = e.high if side is Alternative.GREATER else e.low
-    assert np.isinf(unlimited) or e.low == e.high == 0
+    assert difference.low <= difference.value <= difference.high
+    excludes_0 = difference.low > 0 or difference.high < 0
+    assert rejected(comparison.p_value, level) == excludes_0
+    limit_that_does_not_count = difference.high if side is Alternative.GREATER else difference.low
+    no_unit_differs = difference.low == difference.high == 0
+    assert np.isinf(limit_that_does_not_count) or no_unit_differs
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
-    d = np.array(DIFFERENCES * 3)
+    """The mean of the differences, 0.2625, is shifted from clearly below 0 to clearly above."""
+    differences = np.array(DIFFERENCES * 3)
     for shift in np.linspace(-0.5, 0.2, 15):
 
         def compare(level, shift=shift):
-            return paired_bootstrap(d + shift, rng=rng(), level=level, resamples=999)
+            return paired_bootstrap(differences + shift, rng=rng(), level=level, resamples=999)
 
-        found = one_sided(compare, side)
-        e = found.difference
-        assert rejected(found.p_value, LEVEL) == (e.low > 0 or e.high < 0)
+        comparison = one_sided_form(compare, side)
+        excludes_0 = comparison.difference.low > 0 or comparison.difference.high < 0
+        assert rejected(comparison.p_value, LEVEL) == excludes_0
 
 
 def test_a_one_sided_interval_has_the_limit_at_alpha():
-    """1 − level lies beyond the limit that is left."""
-    z = DifferenceByT(1.0, 0.5, 99, np.inf, "z")
-    found = one_sided(lambda level: z.comparison(level=level, unit="row"), Alternative.GREATER)
-    assert found.difference.low == pytest.approx(1 - 0.5 * stats.norm.ppf(0.95))
-    assert found.difference.level == LEVEL
+    """The only limit of the 95% interval is the 5% quantile, not the 2.5% quantile."""
+    difference = DifferenceByT(value=1.0, error=0.5, n=99, freedom=np.inf, method="z")
+    comparison = one_sided_form(
+        lambda level: difference.comparison(level=level, unit="row"), Alternative.GREATER
+    )
+    assert comparison.difference.low == pytest.approx(1 - 0.5 * stats.norm.ppf(0.95))
+    assert comparison.difference.level == LEVEL
 
 
-def test_no_unit_that_differs_is_the_whole_of_both_tails():
-    for compare in (
-        lambda level: sign_flip([0.0, 0.0], rng=rng(), level=level),
-        lambda level: paired_t([0.0, 0.0], level=level),
-    ):
-        assert {one_sided(compare, side).p_value for side in SIDES} == {1.0}
+@pytest.mark.parametrize("side", SIDES)
+def test_differences_that_are_all_0_have_p_1_on_both_sides(side):
+    zeros = [0.0, 0.0]
+    by_flips = one_sided_form(lambda level: sign_flip(zeros, rng=rng(), level=level), side)
+    by_t = one_sided_form(lambda level: paired_t(zeros, level=level), side)
+    assert (by_flips.p_value, by_t.p_value) == (1, 1)
 
 
 # Families -----------------------------------------------------------------------------------------
@@ -237,25 +245,32 @@ def test_no_unit_that_differs_is_the_whole_of_both_tails():
 @pytest.mark.parametrize("mean", [0.3, -0.3])
 @pytest.mark.parametrize("side", SIDES)
 def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
-    d = rng().normal(mean, 1, (6, 3))
-    size = np.sqrt((d**2).sum(axis=0))
+    """Step-down max-T (Westfall and Young) of 3 comparisons over all 2^6 sign vectors of 6 units:
+    each comparison against the maximum over itself and the less extreme ones, and no adjusted p
+    below that of a more extreme one.
+    """
+    differences = rng().normal(mean, 1, (6, 3))
+    norm = np.sqrt((differences**2).sum(axis=0))
+    # the binary digits of 0 to 63 as signs, 1 for the digit 0 and −1 for 1
     signs = 1.0 - 2.0 * (np.arange(2**6)[:, None] >> np.arange(6) & 1)
-    drawn = side.evidence(signs @ d / size)
-    observed = side.evidence(d.sum(axis=0) / size)
-    order = np.argsort(-observed)
+    permuted = side.evidence(signs @ differences / norm)
+    observed = side.evidence(differences.sum(axis=0) / norm)
+    most_extreme_first = np.argsort(-observed)
     expected = np.empty(3)
-    largest = 0.0
-    for place, column in enumerate(order):
-        rest = drawn[:, order[place:]].max(axis=1)
-        largest = max(largest, np.mean(rest >= observed[column] - 1e-9))
-        expected[column] = largest
-    assert max_t.max_t(d, rng=rng(), alternative=side) == pytest.approx(expected)
+    adjusted_p = 0.0
+    for place, comparison in enumerate(most_extreme_first):
+        largest = permuted[:, most_extreme_first[place:]].max(axis=1)
+        p = np.mean(largest >= observed[comparison] - 1e-9)
+        adjusted_p = max(adjusted_p, p)
+        expected[comparison] = adjusted_p
+    assert max_t.max_t(differences, rng=rng(), alternative=side) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_max_t_of_one_column_is_its_p(side):
+def test_max_t_of_one_comparison_is_its_p(side):
+    """Up to the error of random signs, or of normal draws where only sums are known."""
     d = rng().normal(0.2, 1, (60, 1))
-    p = one_sided(lambda level: sign_flip(d[:, 0], rng=rng(), level=level), side).p_value
+    p = one_sided_form(lambda level: sign_flip(d[:, 0], rng=rng(), level=level), side).p_value
     assert max_t.max_t(d, rng=rng(), alternative=side)[0] == pytest.approx(p, abs=0.01)
     by_sums = max_t.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=rng(), alternative=side)
     assert by_sums[0] == pytest.approx(p, abs=0.02)
@@ -264,8 +279,10 @@ def test_max_t_of_one_column_is_its_p(side):
 # Studies ------------------------------------------------------------------------------------------
 
 
-def table(n=40, gap=0.3):
-    """Values of a better and of a worse system beside the baseline."""
+def values_around_old(n=40, gap=0.3):
+    """Values of n queries: those of "new" lie gap above "old" on average, those of "bad" as far
+    below.
+    """
     base = rng().normal(0.5, 0.1, n)
     noise = np.random.default_rng(2).normal(0, 0.4, (2, n))
     return pd.DataFrame(
@@ -278,9 +295,10 @@ def table(n=40, gap=0.3):
     )
 
 
-def compared_with_old(side="two-sided", **options):
+def new_and_bad_against_old(side="two-sided", **options):
+    """The study of two systems, new 0.3 above and bad 0.3 below the baseline old, all clearly."""
     options = {"baseline": "old", "lower_is_better": "none", "metrics": "quality"} | options
-    return ek.significance(table(), alternative=side, **options)
+    return ek.significance(values_around_old(), alternative=side, **options)
 
 
 def verdicts(study):
@@ -288,13 +306,13 @@ def verdicts(study):
 
 
 def test_only_the_direction_that_counts_has_a_verdict():
-    assert verdicts(compared_with_old()) == {"new": "better", "bad": "worse"}
-    assert verdicts(compared_with_old("greater")) == {"new": "better", "bad": "cannot tell"}
-    assert verdicts(compared_with_old("less")) == {"new": "cannot tell", "bad": "worse"}
+    assert verdicts(new_and_bad_against_old()) == {"new": "better", "bad": "worse"}
+    assert verdicts(new_and_bad_against_old("greater")) == {"new": "better", "bad": "cannot tell"}
+    assert verdicts(new_and_bad_against_old("less")) == {"new": "cannot tell", "bad": "worse"}
 
 
 def test_where_lower_is_better_an_increase_is_worse():
-    assert verdicts(compared_with_old("greater", lower_is_better="quality")) == {
+    assert verdicts(new_and_bad_against_old("greater", lower_is_better="quality")) == {
         "new": "worse",
         "bad": "cannot tell",
     }
@@ -310,56 +328,67 @@ def test_where_lower_is_better_an_increase_is_worse():
     ],
 )
 def test_the_verdict_says_that_only_an_increase_counts(sentence):
-    assert sentence in first_screen.verdict(compared_with_old("greater")).text
+    assert sentence in first_screen.verdict(new_and_bad_against_old("greater")).text
 
 
 def test_no_system_is_worse_where_only_an_increase_counts():
-    assert "worse than" not in first_screen.verdict(compared_with_old("greater")).text
+    assert "worse than" not in first_screen.verdict(new_and_bad_against_old("greater")).text
 
 
 @pytest.mark.parametrize("sentence", ["Only a decrease counts", "no lower limit"])
 def test_the_verdict_says_that_only_a_decrease_counts(sentence):
-    assert sentence in first_screen.verdict(compared_with_old("less")).text
+    assert sentence in first_screen.verdict(new_and_bad_against_old("less")).text
 
 
-def test_estimates_stand():
+def test_a_one_sided_question_changes_no_estimate():
     pd.testing.assert_frame_equal(
-        compared_with_old("greater").estimates, compared_with_old().estimates
+        new_and_bad_against_old("greater").estimates, new_and_bad_against_old().estimates
     )
 
 
-def test_detectable_differences_are_those_of_twice_alpha():
-    one_sided = compared_with_old("greater").comparisons["detectable"]
-    two_sided = compared_with_old(alpha=0.1).comparisons["detectable"]
+def test_detectable_differences_are_those_of_a_two_sided_test_at_twice_alpha():
+    """As the critical value of one side at 5 % is that of two sides at 10 %."""
+    one_sided = new_and_bad_against_old("greater").comparisons["detectable"]
+    two_sided = new_and_bad_against_old(alpha=0.1).comparisons["detectable"]
     assert one_sided.to_numpy() == pytest.approx(two_sided.to_numpy())
 
 
-def test_the_interval_of_equivalence_stands():
+def test_a_one_sided_question_changes_no_interval_of_equivalence():
     limits = ["equivalence_low", "equivalence_high"]
-    one_sided = compared_with_old("greater").comparisons[limits]
-    pd.testing.assert_frame_equal(one_sided, compared_with_old().comparisons[limits])
+    one_sided = new_and_bad_against_old("greater").comparisons[limits]
+    pd.testing.assert_frame_equal(one_sided, new_and_bad_against_old().comparisons[limits])
 
 
-def test_max_t_and_the_other_tests_follow():
-    study = compared_with_old("greater")
-    rows = study.comparisons.set_index("first")
-    assert rows.loc["new", "max_t"] < 0.05
-    assert rows.loc["bad", "max_t"] > 0.9
-    tests = paired.other_tests(study).set_index("first")
-    named = ["t", "bootstrap", "wilcoxon", "sign"]
-    assert (tests.loc["new", named].astype(float) < 0.05).all()
-    assert (tests.loc["bad", named].astype(float) > 0.9).all()
-    assert tests["tukey"].isna().all()
+def test_max_t_is_one_sided():
+    p = new_and_bad_against_old("greater").comparisons.set_index("first")["max_t"]
+    assert p["new"] < 0.05
+    assert p["bad"] > 0.9
+
+
+def test_the_other_tests_are_one_sided():
+    tests = paired.other_tests(new_and_bad_against_old("greater")).set_index("first")
+    with_one_sided_form = ["t", "bootstrap", "wilcoxon", "sign"]
+    assert (tests.loc["new", with_one_sided_form].astype(float) < 0.05).all()
+    assert (tests.loc["bad", with_one_sided_form].astype(float) > 0.9).all()
+
+
+def test_tests_without_a_one_sided_form_are_left_out():
+    study = new_and_bad_against_old("greater")
+    assert paired.other_tests(study)["tukey"].isna().all()
     assert paired.mean_ranks(study) is None
 
 
-def test_p_of_means_is_alpha_at_the_limit():
-    study = compared_with_old("greater")
+def test_p_of_the_mean_difference_at_the_limit_of_the_interval_is_alpha():
+    """The limit of a 95% interval is the hypothesis that is just not rejected at 5 %; p is of
+    random sign vectors.
+    """
+    study = new_and_bad_against_old("greater")
     row = study.headline.iloc[0]
     assert study.p_of(np.array([row["low"]]))[0] == pytest.approx(0.05, abs=0.005)
 
 
 def predictions(n=120):
+    """The scores of a good, an old and a poor system for n rows of two classes."""
     label = rng().integers(0, 2, n)
     noise = np.random.default_rng(3).normal(0, 0.25, (3, n))
     frame = {"id": np.arange(n).astype(str), "label": label}
@@ -370,13 +399,15 @@ def predictions(n=120):
 
 
 def forecasts(n=80):
+    """The forecasts a and b of n values, where b has the larger errors."""
     actual = rng().normal(10, 2, n)
     noise = np.random.default_rng(4).normal(0, 1, (2, n))
     frame = {"id": np.arange(n).astype(str), "actual": actual}
     return pd.DataFrame(frame | {"pred_a": actual + noise[0], "pred_b": actual + 1.3 * noise[1]})
 
 
-def users(n=400):
+def users_spending_more_in_b(n=400):
+    """Users of the arms A and B, who spend 1 and 1.5 on average."""
     arm = np.where(np.arange(n) % 2, "B", "A")
     spent = rng().exponential(1.0, n) * np.where(arm == "B", 1.5, 1.0)
     orders = (rng().random(n) < 0.4).astype(int)
@@ -384,6 +415,7 @@ def users(n=400):
     return pd.DataFrame(frame | {"visits": 1 + np.arange(n) % 3})
 
 
+# by report, functions from the alternative to a study
 STUDIES = {
     "classification": lambda side: ek.classification(
         predictions(),
@@ -401,7 +433,10 @@ STUDIES = {
         alternative=side, baseline="pixel_cosine", metrics="ndcg@10,map,precision@5"
     ),
     "users": lambda side: ek.interleaving(
-        users=users(), metrics="spent,orders,spent/visits", world="none", alternative=side
+        users=users_spending_more_in_b(),
+        metrics="spent,orders,spent/visits",
+        world="none",
+        alternative=side,
     ),
     "log": lambda side: ek.interleaving(
         log="data/interleaving/sessions.parquet",
@@ -418,73 +453,92 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_report_answers_the_question(name):
-    """The p of both sides add up to 1 or a little more, and each agrees with its interval."""
-    greater = STUDIES[name]("greater").comparisons
-    less = STUDIES[name]("less").comparisons
+@cache
+def comparisons_of(report, alternative):
+    return STUDIES[report](alternative).comparisons
+
+
+@pytest.mark.parametrize("report", STUDIES)
+def test_the_p_of_both_sides_add_up_to_1_or_more(report):
+    """More than 1 where the observed difference has a probability of its own: both tails have
+    it.
+    """
+    greater = comparisons_of(report, "greater")
+    less = comparisons_of(report, "less")
     assert list(greater["first"]) == list(less["first"])
-    both = (greater["p"] + less["p"]).dropna()
-    assert len(both)
-    assert both.between(1 - 1e-9, 2).all()
-    for rows, end in ((greater, "low"), (less, "high")):
-        known = rows[rows["p"].notna() & rows[end].notna()]
-        outside = known["low"] > 0 if end == "low" else known["high"] < 0
-        assert ((known["p"] < 0.05) == outside).all()
-    assert set(greater["verdict"]) <= {"better", "worse", "cannot tell", "higher"}
-    rose = greater[greater["verdict"] != "cannot tell"]
-    assert (rose["difference"] > 0).all()
+    p_of_both_sides = (greater["p"] + less["p"]).dropna()
+    assert len(p_of_both_sides)
+    assert p_of_both_sides.between(1 - 1e-9, 2).all()
+
+
+@pytest.mark.parametrize("report", STUDIES)
+def test_p_is_below_5_percent_where_the_95_percent_limit_of_a_report_excludes_0(report):
+    greater = comparisons_of(report, "greater").dropna(subset=["p", "low"])
+    assert ((greater["p"] < 0.05) == (greater["low"] > 0)).all()
+    less = comparisons_of(report, "less").dropna(subset=["p", "high"])
+    assert ((less["p"] < 0.05) == (less["high"] < 0)).all()
+
+
+@pytest.mark.parametrize("report", STUDIES)
+def test_where_only_an_increase_counts_no_decrease_has_a_verdict(report):
+    """An increase is worse in a loss, and only higher in a metric of unknown direction."""
+    rows = comparisons_of(report, "greater")
+    assert set(rows["verdict"]) <= {"better", "worse", "cannot tell", "higher"}
+    decided = rows[rows["verdict"] != "cannot tell"]
+    assert (decided["difference"] > 0).all()
 
 
 def test_a_lift_has_one_limit():
-    rows = STUDIES["users"]("greater").comparisons
+    rows = comparisons_of("users", "greater")
     assert rows["lift_high"].eq(np.inf).all()
     assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
 
 
-def losses_of_users(n=2000):
-    """Profits below 0 in both arms, higher in the first."""
+def users_with_losses(b_minus_a, n=2000):
+    """Users whose profits are −2 on average in arm A, and this much more in arm B."""
     arm = np.where(np.arange(n) % 2, "B", "A")
-    profit = rng().normal(-2, 1, n) + 0.5 * (arm == "B")
+    profit = rng().normal(-2, 1, n) + b_minus_a * (arm == "B")
     return pd.DataFrame({"user": np.arange(n).astype(str), "arm": arm, "profit": profit})
 
 
-@pytest.mark.parametrize(("gain", "side"), [(1, "greater"), (-1, "less")])
-def test_a_lift_over_a_value_below_0_excludes_0_where_the_difference_does(gain, side):
-    """It falls where the difference rises."""
-    table = losses_of_users().assign(profit=lambda frame: -2 + gain * (frame["profit"] + 2))
+def profit_of_b_against_a(users, side):
     study = ek.interleaving(
-        users=table, metrics="profit", baseline="A", world="none", alternative=side
+        users=users, metrics="profit", baseline="A", world="none", alternative=side
     )
-    row = study.comparisons.iloc[0]
-    low = row["lift_low"]
-    high = row["lift_high"]
+    return study.comparisons.iloc[0]
+
+
+def test_over_a_negative_baseline_the_lift_of_a_significant_increase_is_below_0():
+    """The lift is the difference over −2, so its upper limit is the one that counts."""
+    row = profit_of_b_against_a(users_with_losses(b_minus_a=0.5), "greater")
     assert row["p"] < 0.001
-    assert row["lift"] * gain < 0
-    assert low <= row["lift"] <= high
-    if gain > 0:
-        assert high < 0
-        assert low == -np.inf
-    else:
-        assert low > 0
-        assert high == np.inf
+    assert row["lift_low"] == -np.inf
+    assert row["lift"] <= row["lift_high"] < 0
+
+
+def test_over_a_negative_baseline_the_lift_of_a_significant_decrease_is_above_0():
+    """The lift is the difference over −2, so its lower limit is the one that counts."""
+    row = profit_of_b_against_a(users_with_losses(b_minus_a=-0.5), "less")
+    assert row["p"] < 0.001
+    assert row["lift_high"] == np.inf
+    assert 0 < row["lift_low"] <= row["lift"]
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_a_lift_below_0_agrees_with_p_under_the_null(side):
+def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
     for seed in range(20):
-        noise = np.random.default_rng(seed)
-        table = losses_of_users(60).assign(profit=noise.normal(-1, 1, 60))
-        row = ek.interleaving(
-            users=table, metrics="profit", baseline="A", world="none", alternative=side.value
-        ).comparisons.iloc[0]
-        excluded = row["lift_low"] > 0 or row["lift_high"] < 0
-        assert excluded == (row["p"] < 0.05)
+        profit = np.random.default_rng(seed).normal(-1, 1, 60)  # of both arms
+        users = users_with_losses(b_minus_a=0, n=60).assign(profit=profit)
+        row = profit_of_b_against_a(users, side.value)
+        excludes_0 = row["lift_low"] > 0 or row["lift_high"] < 0
+        assert excludes_0 == (row["p"] < 0.05)
 
 
-@pytest.mark.parametrize(("side", "gain"), [("greater", 1), ("less", -1)])
-def test_a_lift_with_one_limit_stands_in_the_verdict(side, gain):
-    table = users().assign(spent=lambda frame: frame["spent"] if gain > 0 else 4 - frame["spent"])
+@pytest.mark.parametrize("side", ["greater", "less"])
+def test_a_lift_with_one_limit_stands_in_the_verdict(side):
+    table = users_spending_more_in_b()
+    if side == "less":
+        table["spent"] = 4 - table["spent"]  # so that B spends significantly less than A
     study = ek.interleaving(
         users=table, metrics="spent", baseline="A", world="none", alternative=side
     )
@@ -495,24 +549,33 @@ def test_a_lift_with_one_limit_stands_in_the_verdict(side, gain):
 
 def test_the_limit_that_does_not_count_is_infinite_for_a_bounded_metric():
     """A limit at the end of the range would give the interval a width that is no precision."""
-    rows = STUDIES["classification"]("greater").comparisons
+    rows = comparisons_of("classification", "greater")
     assert rows["high"].eq(np.inf).all()
+
+
+def new_and_a_copy_of_old(side):
+    """The study of the systems new and copy against old."""
+    table = values_around_old().drop(columns="bad")
+    table["copy"] = table["old"]
+    return ek.significance(
+        table, baseline="old", lower_is_better="none", metrics="quality", alternative=side.value
+    )
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_identical_systems_do_not_differ(side):
-    twin = table().assign(bad=lambda frame: frame["old"])
-    study = ek.significance(
-        twin, baseline="old", lower_is_better="none", metrics="quality", alternative=side.value
-    )
-    row = study.comparisons.set_index("first").loc["bad"]
+    study = new_and_a_copy_of_old(side)
+    row = study.comparisons.set_index("first").loc["copy"]
     assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
     assert diagnostics.verdict_of(row) == diagnostics.NO_DIFFERENCE
-    assert "bad does not differ from it" in first_screen.verdict(study).text
-    tests = paired.other_tests(study).set_index("first").loc["bad"]
-    named = ["t", "bootstrap", "wilcoxon", "sign"]
-    assert tests[named].dropna().eq(1.0).all()
+    assert "copy does not differ from it" in first_screen.verdict(study).text
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_identical_systems_have_p_1_by_each_other_test_that_is_defined(side):
+    tests = paired.other_tests(new_and_a_copy_of_old(side)).set_index("first").loc["copy"]
     assert tests["t"] == 1.0
+    assert tests[["bootstrap", "wilcoxon", "sign"]].dropna().eq(1.0).all()
 
 
 def test_identical_rankings_have_p_1_by_t():
@@ -529,16 +592,16 @@ def test_identical_rankings_have_p_1_by_t():
 
 
 def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
-    study = compared_with_old("greater")
+    study = new_and_bad_against_old("greater")
     assert study.part(systems="new").sided == "two-sided"
-    pair = study.part(systems=["new", "bad"])
-    assert pair.sided == "two-sided"
-    assert pair.comparisons["verdict"].tolist() == ["better"]
+    without_old = study.part(systems=["new", "bad"])
+    assert without_old.sided == "two-sided"
+    assert without_old.comparisons["verdict"].tolist() == ["better"]
     assert study.part(systems=["new", "old"]).sided == "greater"
 
 
-def alike(seed, n=2500):
-    """Two scores that are equally good, and folds."""
+def two_equally_good_scores(seed, n=2500):
+    """Labels, the scores of the systems a and b, which are equally good, and five folds."""
     random = np.random.default_rng(seed)
     label = random.integers(0, 2, n)
     scores = {f"score_{name}": label + random.normal(0, 1.5, n) for name in "ab"}
@@ -546,37 +609,48 @@ def alike(seed, n=2500):
     return frame.assign(**{name: 1 / (1 + np.exp(-x)) for name, x in scores.items()})
 
 
-def test_a_leader_that_the_data_choose_has_a_two_sided_p():
-    """Only a comparison with the baseline without features is one-sided."""
-    two_sided = ek.validation(alike(1), metrics="roc_auc").paired.set_index("second")
-    study = ek.validation(alike(1), metrics="roc_auc", alternative="greater")
+def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseline_one_sided():
+    """Which of a and b leads is chosen from the data, so that a leader above the runner-up is no
+    evidence; the baseline, a constant prediction, is named beforehand.
+    """
+    table = two_equally_good_scores(1)
+    two_sided = ek.validation(table, metrics="roc_auc").paired.set_index("second")
+    study = ek.validation(table, metrics="roc_auc", alternative="greater")
     greater = study.paired.set_index("second")
-    (runner_up,) = {"a", "b"} - {study.subject}
+    leader = study.subject
+    (runner_up,) = {"a", "b"} - {leader}
     columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
     pd.testing.assert_series_equal(
         greater.loc[runner_up, columns], two_sided.loc[runner_up, columns]
     )
     assert greater.loc[study.baseline, "method"].endswith(", greater")
     assert greater.loc[study.baseline, "pooled_high"] == np.inf
+
+
+def test_the_page_names_the_side_of_each_comparison_of_the_leader():
+    study = ek.validation(two_equally_good_scores(1), metrics="roc_auc", alternative="greater")
+    (runner_up,) = {"a", "b"} - {study.subject}
+    method = study.paired.set_index("second").loc[runner_up, "method"]
     text = validation_page.paired(study).html
-    method = two_sided.loc[runner_up, "method"]
     assert f"{method} against {runner_up}" in text
     assert f"{method}, greater against {study.baseline}" in text
 
 
-def drawn(draw, *data, **options):
+def axes_drawn_by(draw, *data, **options):
     """The axes on which a drawing function draws."""
     return draw(*data, Figure().subplots(), **options)
 
 
 @pytest.mark.parametrize("side", Alternative)
 @pytest.mark.parametrize("gap", [0.12, -0.12])
-def test_the_red_part_of_the_null_distribution_is_p(side, gap):
-    """In the tail that counts alone."""
-    frame = table(gap=gap).drop(columns="bad")
-    study = ek.significance(frame, baseline="old", metrics="quality", alternative=side.value)
+def test_the_red_bars_of_the_null_distribution_add_up_to_p(side, gap):
+    """The bars are shares of 16,384 random sign vectors; a share of them has a standard error of
+    at most √(0.25 / 16384) = 0.004.
+    """
+    new_and_old = values_around_old(gap=gap).drop(columns="bad")
+    study = ek.significance(new_and_old, baseline="old", metrics="quality", alternative=side.value)
     row = study.headline.iloc[0]
-    ax = drawn(
+    ax = axes_drawn_by(
         plots.null_distribution,
         study.null_draws(),
         observed=row["difference"],
@@ -584,10 +658,11 @@ def test_the_red_part_of_the_null_distribution_is_p(side, gap):
         xlabel="x",
         ylabel="y",
     )
-    red = [bar for bar in ax.containers[1] if bar.get_height() > 0]
-    assert sum(bar.get_height() for bar in red) == pytest.approx(row["p"], abs=0.02)
-    assert {line.get_label() for line in ax.lines} >= {"observed"}
-    assert ("opposite" in {line.get_label() for line in ax.lines}) is not side.one_sided
+    _, red_bars = ax.containers
+    assert sum(bar.get_height() for bar in red_bars) == pytest.approx(row["p"], abs=0.02)
+    labels_of_lines = {line.get_label() for line in ax.lines}
+    assert "observed" in labels_of_lines
+    assert ("opposite" in labels_of_lines) is not side.one_sided
 
 
 @pytest.mark.parametrize(
@@ -599,27 +674,36 @@ def test_the_red_part_of_the_null_distribution_is_p(side, gap):
     ],
 )
 def test_the_caption_of_the_null_distribution_names_the_tail(side, phrase):
-    frame = table(gap=0.12).drop(columns="bad")
+    frame = values_around_old(gap=0.12).drop(columns="bad")
     study = ek.significance(frame, baseline="old", metrics="quality", alternative=side)
     assert phrase in significance_page.null_distribution(study).caption
 
 
 @pytest.mark.parametrize("side", Alternative)
-def test_the_dot_of_the_duality_lies_on_its_curve(side, monkeypatch):
-    study = compared_with_old(side.value)
-    seen = {}
+def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
+    """The figure shows the p of each hypothetical mean difference, with a dot at the observed one.
+    Against the hypothesis that the difference is the observed one, p is 1 if two-sided, and 1/2 if
+    one-sided.
+    """
+    study = new_and_bad_against_old(side.value)
+    options_of_figure = {}
     monkeypatch.setattr(
-        significance_page.figures, "picture", lambda *data, **options: seen.update(options)
+        significance_page.figures,
+        "picture",
+        lambda *data, **options: options_of_figure.update(options),
     )
     significance_page.duality(study)
     curve = study.p_curve()
-    on_curve = np.interp(seen["observed"], curve["mean"], curve["p"])
-    assert seen["p_of_observed"] == pytest.approx(on_curve, abs=0.03)
-    assert seen["p_of_observed"] == pytest.approx(0.5 if side.one_sided else 1.0, abs=0.02)
-    options = {name: seen[name] for name in ("observed", "p_of_observed", "alpha", "limits")}
-    ax = drawn(plots.duality, curve, sided=side.value, label="x", **options)
+    p_of_observed = options_of_figure["p_of_observed"]
+    p_on_curve = np.interp(options_of_figure["observed"], curve["mean"], curve["p"])
+    assert p_of_observed == pytest.approx(p_on_curve, abs=0.03)
+    assert p_of_observed == pytest.approx(0.5 if side.one_sided else 1.0, abs=0.02)
+    options = {
+        name: options_of_figure[name] for name in ("observed", "p_of_observed", "alpha", "limits")
+    }
+    ax = axes_drawn_by(plots.duality, curve, sided=side.value, label="x", **options)
     (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
-    assert dot.get_ydata() == [seen["p_of_observed"]]
+    assert dot.get_ydata() == [p_of_observed]
 
 
 def how_it_was_tested(study):
@@ -627,21 +711,25 @@ def how_it_was_tested(study):
     return text[text.index("How this was tested") :]
 
 
-BOTH_WAYS = {"metrics": "accuracy,log_loss", "baseline": "old"}
+METRICS_OF_BOTH_DIRECTIONS = {"metrics": "accuracy,log_loss", "baseline": "old"}
 
 
 def test_the_words_of_metrics_of_both_directions_are_named():
     """An increase is better in accuracy and worse in log loss."""
-    study = ek.classification(predictions(), alternative="greater", **BOTH_WAYS)
+    study = ek.classification(predictions(), alternative="greater", **METRICS_OF_BOTH_DIRECTIONS)
     assert "Better or worse: adjusted p below 0.05." in how_it_was_tested(study)
-    study = ek.classification(predictions(), alternative="less", **BOTH_WAYS)
+    study = ek.classification(predictions(), alternative="less", **METRICS_OF_BOTH_DIRECTIONS)
     assert "Worse or better: adjusted p below 0.05." in how_it_was_tested(study)
 
 
 @pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
 def test_an_unknown_direction_has_its_own_words(side, word):
     study = ek.interleaving(
-        users=users(), metrics="spent", baseline="A", world="none", alternative=side
+        users=users_spending_more_in_b(),
+        metrics="spent",
+        baseline="A",
+        world="none",
+        alternative=side,
     )
     text = how_it_was_tested(study.users)
     assert f"{word}: adjusted p below 0.05." in text
@@ -652,13 +740,15 @@ def test_an_unknown_direction_has_its_own_words(side, word):
     ("side", "words"), [("two-sided", "better or worse"), ("greater", "better"), ("less", "worse")]
 )
 def test_alpha_names_the_verdicts_that_exist(side, words):
-    text = how_it_was_tested(compared_with_old(side, alpha=0.1))
+    text = how_it_was_tested(new_and_bad_against_old(side, alpha=0.1))
     assert f"an interval can contain 0 where the verdict says {words}, or exclude" in text
 
 
 def test_the_page_names_the_tests_as_one_or_two_sided():
-    assert "paired differences, one-sided (greater): " in compared_with_old("greater").tests_are
-    assert "paired differences, two-sided: " in compared_with_old().tests_are
+    assert (
+        "paired differences, one-sided (greater): " in new_and_bad_against_old("greater").tests_are
+    )
+    assert "paired differences, two-sided: " in new_and_bad_against_old().tests_are
 
 
 @pytest.mark.parametrize(
@@ -670,29 +760,29 @@ def test_the_page_names_the_tests_as_one_or_two_sided():
     ],
 )
 def test_a_forest_names_the_side_that_can_be_shown(side, sides):
-    study = compared_with_old(side)
+    study = new_and_bad_against_old(side)
     frame = pd.DataFrame({"name": ["a − b"], "value": [0.1], "low": [0.0], "high": [0.2]})
-    ax = drawn(plots.intervals, frame, label="x", zero=True, sides=page.sides_of(study))
+    ax = axes_drawn_by(plots.intervals, frame, label="x", zero=True, sides=page.sides_of(study))
     assert {text.get_text() for text in ax.texts} == sides
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
+    """The difference new − old is above 0. Where only a decrease counts, no sample size has a power
+    of 80 % or 90 % for a difference of this sign; the margin has the sign that counts.
+    """
+    new_and_old = values_around_old(gap=0.1).drop(columns="bad")
     study = ek.significance(
-        table(gap=0.1).drop(columns="bad"),
-        baseline="old",
-        metrics="quality",
-        margin=0.1,
-        alternative=side.value,
+        new_and_old, baseline="old", metrics="quality", margin=0.1, alternative=side.value
     )
-    rows = paired.needed(study).set_index("which")
-    of_observed = rows.loc[["as large as observed", "half of it"], ["n_80", "n_90"]]
     assert study.headline.iloc[0]["difference"] > 0
+    units_needed = paired.needed(study).set_index("which")[["n_80", "n_90"]]
+    of_observed = units_needed.loc[["as large as observed", "half of it"]]
     if side is Alternative.GREATER:
         assert of_observed.notna().all(axis=None)
     else:
         assert of_observed.isna().all(axis=None)
-    assert rows.loc["the margin", ["n_80", "n_90"]].notna().all()
+    assert units_needed.loc["the margin"].notna().all()
 
 
 # Files, gates, diffs ------------------------------------------------------------------------------
@@ -700,10 +790,10 @@ def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
 
 def test_a_rule_follows_the_question():
     with pytest.raises(AssertionError, match="better of bad: cannot tell"):
-        compared_with_old("greater").check("better of bad")
-    compared_with_old("greater").check("better of new")
-    compared_with_old("greater").check("not worse within 0.1 of new")
-    compared_with_old("less").check("not worse of new")
+        new_and_bad_against_old("greater").check("better of bad")
+    new_and_bad_against_old("greater").check("better of new")
+    new_and_bad_against_old("greater").check("not worse within 0.1 of new")
+    new_and_bad_against_old("less").check("not worse of new")
 
 
 @pytest.mark.parametrize(
@@ -716,7 +806,7 @@ def test_a_rule_follows_the_question():
 )
 def test_a_rule_that_says_nothing_is_refused(side, rule, says):
     with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
-        compared_with_old(side, gate=rule)
+        new_and_bad_against_old(side, gate=rule)
 
 
 POLICY = """
@@ -741,8 +831,13 @@ def policy_file(folder, rule, otherwise):
     ],
 )
 def test_a_rule_that_can_be_kept_and_fail_is_taken(tmp_path, side, rule, otherwise):
-    """Which depends on what a rule is where the data cannot tell."""
-    assert compared_with_old(side, gate=policy_file(tmp_path, rule, otherwise)).gate is not None
+    """A one-sided verdict is one of two, such as "better" or "cannot tell" if only an increase
+    counts. The policy says what "cannot tell" means: the rule is kept by one, and fails by the
+    other.
+    """
+    assert (
+        new_and_bad_against_old(side, gate=policy_file(tmp_path, rule, otherwise)).gate is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -758,27 +853,29 @@ def test_a_rule_of_a_policy_that_can_only_be_kept_or_only_fail_is_refused(
     tmp_path, side, rule, otherwise, says
 ):
     with pytest.raises(ParameterError, match=f"{says} with alternative={side}"):
-        compared_with_old(side, gate=policy_file(tmp_path, rule, otherwise))
+        new_and_bad_against_old(side, gate=policy_file(tmp_path, rule, otherwise))
 
 
 def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
-    assert compared_with_old("less", gate="better or equivalent", margin=0.1).gate is not None
+    assert new_and_bad_against_old("less", gate="better or equivalent", margin=0.1).gate is not None
 
 
 def test_a_one_sided_rule_catches_smaller_regressions():
-    """That of 1 − 2α: the same limit decides."""
+    """As small as those that the two-sided 90% interval catches: its lower limit is that of the
+    one-sided 95% interval, and decides in both.
+    """
     rule = "not worse within 0.2 of new"
-    one_sided = compared_with_old("greater", gate=rule).gate.statements.iloc[0]
-    at_90 = compared_with_old(gate=rule, level=0.9).gate.statements.iloc[0]
+    one_sided = new_and_bad_against_old("greater", gate=rule).gate.statements.iloc[0]
+    at_90 = new_and_bad_against_old(gate=rule, level=0.9).gate.statements.iloc[0]
     assert one_sided["result"] == at_90["result"] == "pass"
     assert one_sided["catches"] == pytest.approx(at_90["catches"])
     assert one_sided["units_needed"] == at_90["units_needed"]
 
 
-def stored(folder, *, gap=0.3, **options):
+def stored_report(folder, *, gap=0.3, **options):
     """The path of a report's JSON, beside which its units are stored."""
     asked = {"baseline": "old", "lower_is_better": "none", "metrics": "quality"}
-    study = ek.significance(table(gap=gap), **asked | options)
+    study = ek.significance(values_around_old(gap=gap), **asked | options)
     folder.mkdir()
     path = folder / "significance.json"
     path.write_text(json.dumps(results(study)))
@@ -787,29 +884,41 @@ def stored(folder, *, gap=0.3, **options):
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory):
+def one_sided_reports(tmp_path_factory):
+    """The paths of an old and a new report of new and bad against old, where only an increase
+    counts; new is 0.2 above old in the old report, 0.3 in the new one.
+    """
     folder = tmp_path_factory.mktemp("reports")
     return (
-        stored(folder / "before", gap=0.2, alternative="greater"),
-        stored(folder / "after", alternative="greater"),
+        stored_report(folder / "before", gap=0.2, alternative="greater"),
+        stored_report(folder / "after", alternative="greater"),
     )
 
 
-def test_a_stored_report_keeps_its_question(reports, capsys):
-    row = json.loads(reports[1].read_text())["headline"][0]
+def test_the_json_of_a_one_sided_report_has_no_upper_limit(one_sided_reports):
+    _, path = one_sided_reports
+    row = json.loads(path.read_text())["headline"][0]
     assert row["high"] is None
     assert row["method"].endswith(", greater")
-    assert command.main(["check", str(reports[1]), "better of new"]) == 0
+
+
+def test_a_stored_one_sided_report_is_checked_one_sided(one_sided_reports, capsys):
+    _, path = one_sided_reports
+    assert command.main(["check", str(path), "better of new"]) == 0
     assert "∞]" in capsys.readouterr().out
-    assert command.main(["check", str(reports[1]), "better of bad"]) == 3
-    capsys.readouterr()
-    assert command.main(["summary", str(reports[1]), "--markdown"]) == 0
-    words = capsys.readouterr().out
-    assert "Only an increase counts." in words
+    assert command.main(["check", str(path), "better of bad"]) == 3
 
 
-def test_a_diff_answers_the_question(reports):
-    rows = ek.diff(*map(str, reports), alternative="greater").comparisons.set_index("first")
+def test_the_summary_of_a_stored_one_sided_report_says_what_counts(one_sided_reports, capsys):
+    _, path = one_sided_reports
+    assert command.main(["summary", str(path), "--markdown"]) == 0
+    assert "Only an increase counts." in capsys.readouterr().out
+
+
+def test_a_diff_can_be_one_sided(one_sided_reports):
+    """Its systems are called after their report: "new bad" is the system bad of the new report."""
+    paths = [str(path) for path in one_sided_reports]
+    rows = ek.diff(*paths, alternative="greater").comparisons.set_index("first")
     assert rows.loc[["new new", "new bad"], "high"].eq(np.inf).all()
     assert ((rows["p"] < 0.05) == (rows["low"] > 0)).dropna().all()
 
@@ -817,7 +926,7 @@ def test_a_diff_answers_the_question(reports):
 @pytest.fixture(scope="module")
 def two_sided_reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_sided")
-    return stored(folder / "before", gap=0.2), stored(folder / "after")
+    return stored_report(folder / "before", gap=0.2), stored_report(folder / "after")
 
 
 NOT_ASKED = (
@@ -825,20 +934,22 @@ NOT_ASKED = (
 )
 
 
-def test_a_two_sided_diff_of_one_sided_reports_says_so(reports, two_sided_reports):
-    """But neither a diff with the same question nor one of two-sided reports."""
-    paths = [*map(str, reports)]
+def test_a_two_sided_diff_of_one_sided_reports_says_so(one_sided_reports, two_sided_reports):
+    """But neither a one-sided diff of them nor a diff of two-sided reports."""
+    paths = [*map(str, one_sided_reports)]
     assert NOT_ASKED in diff_page.verdict(ek.diff(*paths)).text
     assert "In both reports" not in diff_page.verdict(ek.diff(*paths, alternative="greater")).text
     assert "In both reports" not in diff_page.verdict(ek.diff(*map(str, two_sided_reports))).text
 
 
 def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
+    """Of a and b, which are equally good, a is better than the baseline, the majority class."""
     path = tmp_path / "scores.csv"
-    alike(1).to_csv(path, index=False)
-    given = ["-p", "preds", str(path), "-p", "metrics", "roc_auc", "-p", "alternative", "greater"]
+    two_equally_good_scores(1).to_csv(path, index=False)
+    parameters = ["-p", "preds", str(path), "-p", "metrics", "roc_auc"]
+    parameters += ["-p", "alternative", "greater"]
     folder = str(tmp_path / "report")
-    assert command.main(["report", "validation", *given, "-o", folder]) == 0
+    assert command.main(["report", "validation", *parameters, "-o", folder]) == 0
     capsys.readouterr()
     assert command.main(["check", f"{folder}/validation.json", "better of a"]) == 0
     assert "a − majority" in capsys.readouterr().out
@@ -848,9 +959,9 @@ def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, ca
     path = tmp_path / "trials.csv"
     trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}
     pd.DataFrame(trials).to_csv(path, index=False)
-    given = ["-p", "preds", str(path), "-p", "null", "0.5", "-p", "alternative", "greater"]
+    parameters = ["-p", "preds", str(path), "-p", "null", "0.5", "-p", "alternative", "greater"]
     folder = str(tmp_path / "report")
-    assert command.main(["report", "significance", *given, "-o", folder]) == 0
+    assert command.main(["report", "significance", *parameters, "-o", folder]) == 0
     capsys.readouterr()
     assert command.main(["check", f"{folder}/significance.json", "better of a"]) == 0
     assert "a − null 0.5" in capsys.readouterr().out
@@ -862,7 +973,7 @@ def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, ca
 
 def test_a_one_sided_question_without_a_baseline_is_refused():
     with pytest.raises(ParameterError, match="alternative: 'greater' needs a baseline"):
-        ek.significance(table(), metrics="quality", alternative="greater")
+        ek.significance(values_around_old(), metrics="quality", alternative="greater")
 
 
 @pytest.mark.parametrize(
@@ -875,12 +986,14 @@ def test_a_one_sided_question_without_a_baseline_is_refused():
 )
 def test_what_has_no_one_sided_form_is_refused(options, says):
     with pytest.raises(ParameterError, match=says):
-        compared_with_old("greater", **options)
+        new_and_bad_against_old("greater", **options)
 
 
 def test_interim_analyses_of_users_are_refused():
     with pytest.raises(ParameterError, match="looks=5 cannot be combined"):
-        ek.interleaving(users=users(), metrics="spent", looks=5, alternative="less")
+        ek.interleaving(
+            users=users_spending_more_in_b(), metrics="spent", looks=5, alternative="less"
+        )
 
 
 def test_tails_of_an_unknown_p_are_unknown():

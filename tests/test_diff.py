@@ -33,28 +33,28 @@ def saved(study, path):
     return path
 
 
-def rows(seed, n=60, of=90):
-    """Labels and scores of some of so many applicants, in any order, with a user, a weight and a
-    slice.
+def applicants(seed, n=60, population=90):
+    """Labels and the scores of the systems m and z of n of 90 applicants, so that two seeds have
+    most applicants in common; with a user, a weight and a plan a, b or c, the slice.
     """
     rng = np.random.default_rng(seed)
-    id = rng.choice(of, n, replace=False)
-    label = (np.random.default_rng(0).random(of) < 0.4).astype(int)[id]
+    id = rng.choice(population, n, replace=False)
+    label = (np.random.default_rng(0).random(population) < 0.4).astype(int)[id]
     score = np.clip(0.25 * label + 0.7 * rng.random(n), 0, 1).round(2)
-    more = {
+    further_columns = {
         "user": id // 2,
         "weight": rng.integers(1, 4, n).astype(float),
         "plan": np.array(["a", "b", "c"])[id % 3],
     }
     return pd.DataFrame(
-        {"id": id, "label": label, "score_m": score, "score_z": rng.random(n)} | more
+        {"id": id, "label": label, "score_m": score, "score_z": rng.random(n)} | further_columns
     )
 
 
-def lists(seed, queries=20, of=30):
-    """Lists of eight items for some of so many queries, with random scores and grades."""
+def lists(seed, queries=20, population=30):
+    """Lists of eight items for 20 of 30 queries, with random scores and grades."""
     rng = np.random.default_rng(seed)
-    names = rng.choice(of, queries, replace=False)
+    names = rng.choice(population, queries, replace=False)
     table = pd.DataFrame(
         [(f"q{name}", f"d{i}", rng.random()) for name in names for i in range(8)],
         columns=["query", "item", "score"],
@@ -69,14 +69,17 @@ def diff_of(folder, old, new, **given):
     )
 
 
-MEANS = "brier,precision,roc_auc,average_precision,f1,accuracy"
-KINDS = {
+BINARY_METRICS = "brier,precision,roc_auc,average_precision,f1,accuracy"
+# by design, functions from a seed to a study; two seeds have some units in common
+STUDIES = {
     "rows": lambda seed: ek.classification(
-        rows(seed).drop(columns="weight"), segments="plan", metrics=MEANS
+        applicants(seed).drop(columns="weight"), segments="plan", metrics=BINARY_METRICS
     ),
-    "weights": lambda seed: ek.classification(rows(seed), segments="plan", metrics=MEANS),
+    "weights": lambda seed: ek.classification(
+        applicants(seed), segments="plan", metrics=BINARY_METRICS
+    ),
     "users": lambda seed: ek.classification(
-        rows(seed), unit="user", segments="plan", metrics=f"precision,gauc,{MEANS}"
+        applicants(seed), unit="user", segments="plan", metrics=f"precision,gauc,{BINARY_METRICS}"
     ),
     "lists": lambda seed: ek.ranking(lists(seed), metrics="ndcg@5,average_precision,mrr"),
 }
@@ -118,25 +121,27 @@ def check_mirrored(study, exchanged):
     assert np.allclose(study.comparisons["p"], exchanged.comparisons["p"], **ROUNDING)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-# of 17 reports 4 × 272 pairs
+@pytest.mark.parametrize("design", STUDIES)
+# 6 ordered pairs of 3 reports; at night 272 of 17
 @pytest.mark.parametrize("reports", [3, pytest.param(17, marks=pytest.mark.slow)])
-def test_the_terms_add_up_and_mirror(kind, reports, tmp_path):
-    """Of reports that have some units in common, and others of their own."""
+def test_the_terms_add_up_to_the_change_and_change_sign_with_the_order(design, reports, tmp_path):
+    """The terms are what common units changed, and what units of the old or the new report alone
+    contribute. The order is that of the two reports.
+    """
     paths = [
-        saved(KINDS[kind](seed), tmp_path / f"{seed}.units.parquet") for seed in range(reports)
+        saved(STUDIES[design](seed), tmp_path / f"{seed}.units.parquet") for seed in range(reports)
     ]
-    studies = {pair: ek.diff(*pair) for pair in permutations(paths, 2)}
-    for (old, new), study in studies.items():
-        assert study.account["common"].min() > 0
-        assert study.account["only_new"].max() > 0
-        check_terms(study)
-        check_slices(study)
-        check_mirrored(study, studies[new, old])
+    diffs = {(old, new): ek.diff(old, new) for old, new in permutations(paths, 2)}
+    for (old, new), diff in diffs.items():
+        assert diff.account["common"].min() > 0
+        assert diff.account["only_new"].max() > 0
+        check_terms(diff)
+        check_slices(diff)
+        check_mirrored(diff, exchanged=diffs[new, old])
 
 
 def test_each_value_is_that_of_the_report(tmp_path):
-    old, new = (KINDS["users"](seed) for seed in (1, 2))
+    old, new = (STUDIES["users"](seed) for seed in (1, 2))
     account = diff_of(tmp_path, old, new).account.set_index(["metric", "system"])
     for side, study in (("old", old), ("new", new)):
         value = study.estimates.set_index(["metric", "system"])["value"]
@@ -156,7 +161,7 @@ class BothWays(NamedTuple):
 
 def on_the_same_rows(folder, *columns, metrics, **given):
     """System m replaces z on the same 80 rows."""
-    table = rows(3, n=80)[["id", "label", "score_m", "score_z", *columns]]
+    table = applicants(3, n=80)[["id", "label", "score_m", "score_z", *columns]]
     old = table.drop(columns="score_m").rename(columns={"score_z": "score_m"})
     new = table.drop(columns="score_z")
     studies = [ek.classification(side, metrics=metrics, **given) for side in (old, new)]
@@ -205,17 +210,24 @@ def test_the_values_of_the_same_rows_have_the_intervals_of_one_report(metric, tm
     assert np.allclose(of_diff, of_report, **ROUNDING)
 
 
-def test_the_loss_of_predictions_that_are_certain_has_the_test_of_one_report(tmp_path):
-    """One of 50 rows is certain in the new report."""
+def test_the_log_loss_of_a_probability_of_1_has_the_test_of_one_report(tmp_path):
+    """The diff of the reports on old and new scores has the p and limits of one report that
+    compares them as two systems. One of 50 new scores is 1, a certain prediction.
+    """
     old = pd.DataFrame({"id": range(50), "label": [0, 1] * 25, "score": [0.2, 0.7] * 25})
-    new = old.assign(score=old["score"].where(old["id"] != 3, 1.0))
-    studies = [ek.classification(side, metrics="log_loss") for side in (old, new)]
-    both = pd.concat([new.assign(system="new"), old.assign(system="old")])
-    report = ek.classification(both, metrics="log_loss", baseline="old")
-    check_same(BothWays(diff_of(tmp_path, *studies), report), "log_loss")
+    new = old.copy()
+    new.loc[3, "score"] = 1.0
+    diff = diff_of(
+        tmp_path,
+        ek.classification(old, metrics="log_loss"),
+        ek.classification(new, metrics="log_loss"),
+    )
+    both_systems = pd.concat([new.assign(system="new"), old.assign(system="old")])
+    report = ek.classification(both_systems, metrics="log_loss", baseline="old")
+    check_same(BothWays(diff, report), "log_loss")
 
 
-def of_draws(model, seed):
+def three_answers_per_question(model, seed):
     """Three answers of a model to each of 30 questions."""
     rng = np.random.default_rng(seed)
     names = {"question": np.repeat(np.arange(30), 3).astype(str), "trial": np.tile([1, 2, 3], 30)}
@@ -223,15 +235,15 @@ def of_draws(model, seed):
 
 
 def test_the_mean_of_repeated_answers_has_the_test_of_one_report(tmp_path):
-    old = of_draws("old", 1)
-    new = of_draws("new", 2)
+    old = three_answers_per_question("old", 1)
+    new = three_answers_per_question("new", 2)
     studies = [ek.significance(side.assign(system="m")) for side in (old, new)]
     report = ek.significance(pd.concat([new, old]), baseline="old")
     check_same(BothWays(diff_of(tmp_path, *studies), report), "value")
 
 
 def without_decisions(path):
-    """Empty the column of decisions in a file of units."""
+    """Empty the column of decisions in a file of units; the path again."""
     table = pq.read_table(path)
     place = table.schema.get_field_index("predicted")
     empty = pa.nulls(len(table), pa.float64())
@@ -239,10 +251,12 @@ def without_decisions(path):
     return path
 
 
-def test_a_file_without_decisions_is_compared_by_the_terms_of_a_share(tmp_path):
-    """As the files of earlier versions are."""
+def test_accuracy_of_files_without_decisions_is_compared_by_sign_flips_of_rows(tmp_path):
+    """Files of earlier versions have no decisions, which McNemar's test needs, but whether each row
+    is right.
+    """
     old, new = (
-        without_decisions(saved(KINDS["rows"](seed), tmp_path / f"{seed}.units.parquet"))
+        without_decisions(saved(STUDIES["rows"](seed), tmp_path / f"{seed}.units.parquet"))
         for seed in (1, 2)
     )
     method = ek.diff(old, new).comparisons.set_index("metric")["method"]
@@ -291,16 +305,16 @@ def test_a_slice_that_only_one_report_has_changes_the_mix_alone(tmp_path):
 
 
 def test_one_new_system_is_not_compared_with_one_of_several_old_ones(tmp_path):
-    table = rows(1).drop(columns="weight")
+    table = applicants(1).drop(columns="weight")
     renamed = table.rename(columns={"score_m": "score_k"}).drop(columns="score_z")
     studies = [ek.classification(side, metrics="brier") for side in (table, renamed)]
     with pytest.raises(InputError, match="must share a metric and a system"):
         diff_of(tmp_path, *studies)
 
 
-def first_hits(*ranks):
-    """The study of lists of five items, whose only relevant one has this rank; 0 for a query
-    without one. Query n is qn.
+def study_of_first_hits(*ranks):
+    """The study of the reciprocal ranks of the queries q0, q1, …: of lists of five items, of which
+    only that at the given rank is relevant; none for a rank of 0.
     """
     rows = [
         {"query": f"q{query}", "item": f"d{place}", "score": -place, "grade": int(place == rank)}
@@ -312,62 +326,68 @@ def first_hits(*ranks):
 
 def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
     """q3 falls from 1 to 1/4, q0 from 1 to 1/2; q2 has no value."""
-    study = diff_of(tmp_path, first_hits(1, 2, 0, 1), first_hits(2, 2, 0, 4))
+    study = diff_of(tmp_path, study_of_first_hits(1, 2, 0, 1), study_of_first_hits(2, 2, 0, 4))
     assert study.moved.set_index("unit")["difference"].to_dict() == {"q3": -0.75, "q0": -0.5}
     assert study.account["common"].tolist() == [3]
     assert study.comparisons["method"].tolist() == ["sign flip, exact enumeration"]
 
 
 def test_changes_that_cancel_are_tested(tmp_path):
-    study = diff_of(tmp_path, first_hits(1, 2, 1, 1), first_hits(2, 1, 1, 1))
+    study = diff_of(tmp_path, study_of_first_hits(1, 2, 1, 1), study_of_first_hits(2, 1, 1, 1))
     assert study.comparisons[["difference", "p"]].to_numpy().tolist() == [[0, 1]]
 
 
-def test_a_row_is_relabelled_where_one_of_its_labels_changed(tmp_path):
+def test_a_row_is_relabelled_if_one_of_its_labels_changed(tmp_path):
+    """Of 30 rows with the labels a, b and c, label a of the first three changes."""
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.random((30, 3)), columns=["p_a", "p_b", "p_c"]).assign(id=range(30))
     for name in "abc":
         table[f"y_{name}"] = rng.integers(0, 2, 30)
-    relabelled = table.assign(y_a=table["y_a"].where(table["id"] > 2, 1 - table["y_a"]))
-    studies = [ek.classification(side, metrics="roc_auc_macro") for side in (table, relabelled)]
-    assert codes(diff_of(tmp_path, *studies))["EK806"].startswith("3 rows")
+    relabelled = table.copy()
+    relabelled.loc[:2, "y_a"] = 1 - table.loc[:2, "y_a"]
+    studies = [ek.classification(rows, metrics="roc_auc_macro") for rows in (table, relabelled)]
+    message = messages_by_code(diff_of(tmp_path, *studies))["EK806"]
+    assert message.startswith("3 rows")
 
 
 def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
-    table = rows(1)
+    table = applicants(1)
     heavier = table.assign(weight=table["weight"] + 1)
     studies = [ek.classification(side, metrics="roc_auc") for side in (table, heavier)]
     assert {*diff_of(tmp_path, *studies).comparisons["method"]} == {"influence of units, t"}
 
 
 def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path):
-    """Ten rows each, with the same scores: twice nine degrees of freedom. The influence of a row is
-    the share of pairs that it wins, less the AUC, over the 5 rows of its class.
+    """Two samples of ten rows, with the same scores but other ids, have 2 · (10 − 1) = 18 degrees
+    of freedom; their difference is 0. The influence of a row is the share of pairs that it wins,
+    less the AUC, over the 5 rows of its class.
     """
     positive = np.array([0.9, 0.8, 0.7, 0.35, 0.3])
     negative = np.array([0.6, 0.4, 0.2, 0.15, 0.1])
     old = pd.DataFrame({"label": [1] * 5 + [0] * 5, "score": [*positive, *negative]})
     old["id"] = np.arange(10)
     new = old.assign(id=np.arange(100, 110))
-    studies = [ek.classification(side, metrics="roc_auc") for side in (old, new)]
-    wins = positive[:, None] > negative
+    studies = [ek.classification(rows, metrics="roc_auc") for rows in (old, new)]
+    wins = positive[:, None] > negative  # of each positive against each negative
     influence = (np.r_[wins.mean(axis=1), wins.mean(axis=0)] - wins.mean()) / 5
-    variance = (influence**2).sum() * 10 / 9
+    variance_of_auc = (influence**2).sum() * 10 / 9
     (high,) = diff_of(tmp_path, *studies).comparisons["high"]
-    assert high == pytest.approx(stats.t.ppf(0.975, 18) * np.sqrt(2 * variance))
+    assert high == pytest.approx(stats.t.ppf(0.975, 18) * np.sqrt(2 * variance_of_auc))
 
 
 def test_an_earlier_report_is_not_the_old_one(tmp_path):
     """The mean of 1, 1/2 and 1 is that of old, 1/5 that of earlier."""
-    earlier = saved(first_hits(5, 5, 5), tmp_path / "earlier.units.parquet")
-    study = diff_of(tmp_path, first_hits(1, 2, 1), first_hits(2, 2, 2), earlier=str(earlier))
+    earlier = saved(study_of_first_hits(5, 5, 5), tmp_path / "earlier.units.parquet")
+    study = diff_of(
+        tmp_path, study_of_first_hits(1, 2, 1), study_of_first_hits(2, 2, 2), earlier=str(earlier)
+    )
     assert study.account["old"].tolist() == pytest.approx([2.5 / 3])
     assert study.old.path == tmp_path / "old.units.parquet"
 
 
 def test_the_unit_that_moved_most_is_first_whether_it_rose_or_fell(tmp_path):
     """By −4/5, +1/2 and +1/20."""
-    study = diff_of(tmp_path, first_hits(1, 2, 5), first_hits(5, 1, 4))
+    study = diff_of(tmp_path, study_of_first_hits(1, 2, 5), study_of_first_hits(5, 1, 4))
     assert study.moved["unit"].tolist() == ["q0", "q1", "q2"]
 
 
@@ -430,41 +450,61 @@ def test_a_diff_lists_its_frames(two_days):
 # What the files prove -----------------------------------------------------------------------------
 
 
-def codes(study):
+def messages_by_code(study):
     """The messages of the findings by code."""
     return {finding.kind.code: finding.message for finding in diff_page.every_finding(study)}
 
 
 def test_identical_reports_do_not_differ(tmp_path):
-    path = saved(KINDS["lists"](1), tmp_path / "one" / "ranking.units.parquet")
-    study = ek.diff(path, path)
-    assert study.are_equal
-    assert (study.account[["change", *TERMS]] == 0).all(axis=None)
-    assert study.family == "0 comparisons on ndcg@5, Holm-adjusted"
-    assert not len(study.moved)
-    assert "No difference: both reports have the same queries" in str(study)
+    path = saved(STUDIES["lists"](1), tmp_path / "one" / "ranking.units.parquet")
+    diff = ek.diff(path, path)
+    assert diff.are_equal
+    assert (diff.account[["change", *TERMS]] == 0).all(axis=None)
+    assert len(diff.moved) == 0  # queries whose value changed
+    assert "No difference: both reports have the same queries" in str(diff)
+
+
+def test_nothing_of_identical_reports_is_tested(tmp_path):
+    path = saved(STUDIES["lists"](1), tmp_path / "one" / "ranking.units.parquet")
+    assert ek.diff(path, path).family == "0 comparisons on ndcg@5, Holm-adjusted"
 
 
 def test_a_study_in_place_of_a_report_is_refused_with_the_way():
-    study = KINDS["rows"](1)
+    study = STUDIES["rows"](1)
     with pytest.raises(ParameterError, match=r"must be a path: .* got BinaryStudy; study\.save"):
         ek.diff(study, study)
 
 
-def test_an_edited_list_is_named_first(tmp_path):
-    """It is turned round, with the items that were above 0.5 as the relevant ones."""
+def test_a_list_that_was_turned_round_is_listed_with_the_items_that_entered_and_left(tmp_path):
+    """Of the 20 queries one list is turned round, so that the last three of its eight items are in
+    the top 3 in place of the first three. Its relevant items, with scores above 0.5, were on top.
+    """
     table = lists(1)
     query = table["query"].iloc[0]
     is_edited = table["query"] == query
     table.loc[is_edited, "grade"] = (table["score"] > 0.5).astype(int)
-    edited = table.assign(score=table["score"].mask(is_edited, -table["score"]))
-    items = table[is_edited].sort_values("score")["item"].tolist()  # from the last to the first
-    studies = [ek.ranking(side, metrics="ndcg@3") for side in (table, edited)]
-    study = diff_of(tmp_path, *studies)
-    assert study.moved[["unit", "entered", "left"]].to_numpy().tolist() == [
-        [query, ", ".join(items[:3]), ", ".join(items[:-4:-1])]
+    turned_round = table.assign(score=table["score"].mask(is_edited, -table["score"]))
+    items_from_the_top = table[is_edited].sort_values("score", ascending=False)["item"].tolist()
+    items_from_the_end = items_from_the_top[::-1]
+    old, new = (ek.ranking(rows, metrics="ndcg@3") for rows in (table, turned_round))
+    diff = diff_of(tmp_path, old, new)
+    assert diff.moved[["unit", "entered", "left"]].to_dict("records") == [
+        {
+            "unit": query,
+            "entered": ", ".join(items_from_the_end[:3]),
+            "left": ", ".join(items_from_the_top[:3]),
+        }
     ]
-    assert "inputs: preds (data frame, 160 rows → data frame, 160 rows)." in codes(study)["EK803"]
+
+
+def test_a_finding_names_inputs_that_differ(tmp_path):
+    """Data frames of equal length, 20 lists of 8 items, with other scores."""
+    table = lists(1)
+    old, new = (
+        ek.ranking(rows, metrics="ndcg@3") for rows in (table, table.assign(score=-table["score"]))
+    )
+    message = messages_by_code(diff_of(tmp_path, old, new))["EK803"]
+    assert "inputs: preds (data frame, 160 rows → data frame, 160 rows)." in message
 
 
 def copy_with_head(path, name, **about):
@@ -477,9 +517,9 @@ def copy_with_head(path, name, **about):
 
 
 @pytest.fixture
-def known(tmp_path):
-    """The units of a report whose input is known by its hash."""
-    path = saved(KINDS["rows"](1), tmp_path / "a.units.parquet")
+def report_with_hashed_input(tmp_path):
+    """The file of units of a report on applicants(1), whose input is known by its hash."""
+    path = saved(STUDIES["rows"](1), tmp_path / "a.units.parquet")
     inputs = [{"name": "a.csv", "rows": 60, "sha256": "0"}]
     return copy_with_head(path, "known", inputs=inputs)
 
@@ -494,45 +534,67 @@ def known(tmp_path):
     ],
     ids=["nothing", "versions", "parameters", "unknown inputs"],
 )
-def test_a_finding_says_what_differs_between_the_reports(known, about, code, says):
-    other = copy_with_head(known, "other", **about)
-    assert says in codes(ek.diff(known, other))[code]
+def test_a_finding_says_what_differs_between_the_reports(
+    report_with_hashed_input, about, code, says
+):
+    other = copy_with_head(report_with_hashed_input, "other", **about)
+    assert says in messages_by_code(ek.diff(report_with_hashed_input, other))[code]
 
 
-@pytest.mark.parametrize("given", [{}, {"metrics": "brier"}, {"metrics": "accuracy"}])
-def test_rows_with_another_label_are_counted(known, tmp_path, given):
-    table = rows(1).drop(columns="weight")
-    table.loc[:4, "label"] = 1 - table.loc[:4, "label"]
-    relabelled = saved(ek.classification(table, metrics=MEANS), tmp_path / "e.units.parquet")
-    study = ek.diff(known, relabelled, **given)
-    assert codes(study)["EK806"].startswith("5 rows")
-    if not given:
-        method = study.comparisons.set_index("metric")["method"]
-        assert {*method["roc_auc"]} == {"influence of units, t"}
+@pytest.fixture
+def two_labellings(tmp_path):
+    """The files of units of two reports on the same scores; the first five of the 60 labels
+    differ.
+    """
+    table = applicants(1).drop(columns="weight")
+    relabelled = table.copy()
+    relabelled.loc[:4, "label"] = 1 - table.loc[:4, "label"]
+    old, new = (
+        ek.classification(labelled, metrics=BINARY_METRICS) for labelled in (table, relabelled)
+    )
+    return saved(old, tmp_path / "old.units.parquet"), saved(new, tmp_path / "new.units.parquet")
 
 
-def test_metrics_that_only_one_report_has_are_named(known, tmp_path):
-    study = ek.classification(rows(2), metrics="brier", systems="m")
+@pytest.mark.parametrize("parameters", [{}, {"metrics": "brier"}, {"metrics": "accuracy"}])
+def test_rows_with_another_label_are_counted(two_labellings, parameters):
+    message = messages_by_code(ek.diff(*two_labellings, **parameters))["EK806"]
+    assert message.startswith("5 rows")
+
+
+def test_auc_on_other_labels_is_compared_by_influence_and_not_by_delong(two_labellings):
+    """DeLong's test needs rows with the same labels in both reports."""
+    method = ek.diff(*two_labellings).comparisons.set_index("metric")["method"]
+    assert {*method["roc_auc"]} == {"influence of units, t"}
+
+
+def test_metrics_that_only_one_report_has_are_named(report_with_hashed_input, tmp_path):
+    study = ek.classification(applicants(2), metrics="brier", systems="m")
     fewer = saved(study, tmp_path / "f.units.parquet")
-    assert "roc_auc" in codes(ek.diff(known, fewer))["EK807"]
+    assert "roc_auc" in messages_by_code(ek.diff(report_with_hashed_input, fewer))["EK807"]
 
 
-def test_changed_labels_are_told_whatever_metric_comes_last(tmp_path):
+def test_rows_with_another_label_are_counted_if_the_last_metric_is_of_ones_own(tmp_path):
+    """Such a metric stores values of rows, but not their labels."""
+
     @ek.mean(best="high")
     def right(label, score):
         return (score > 0.5) == label
 
-    table = rows(1).drop(columns="weight")
-    relabelled = table.assign(label=table["label"].where(table.index > 4, 1 - table["label"]))
-    asked = {"metrics": ["roc_auc", right]}
-    studies = [ek.classification(side, **asked) for side in (table, relabelled)]
-    assert codes(diff_of(tmp_path, *studies))["EK806"].startswith("5 rows")
+    table = applicants(1).drop(columns="weight")
+    relabelled = table.copy()
+    relabelled.loc[:4, "label"] = 1 - table.loc[:4, "label"]
+    old, new = (
+        ek.classification(labelled, metrics=["roc_auc", right]) for labelled in (table, relabelled)
+    )
+    assert messages_by_code(diff_of(tmp_path, old, new))["EK806"].startswith("5 rows")
 
 
 @pytest.fixture(scope="module")
-def one_worse(tmp_path_factory):
-    """The paths of two reports on systems m and z, of which z became worse in plans b and c."""
-    table = rows(1).drop(columns="weight")
+def reports_where_z_became_worse(tmp_path_factory):
+    """The paths of two reports on the systems m and z. Between them z became worse in plans b and
+    c; m did not change.
+    """
+    table = applicants(1).drop(columns="weight")
     opposite = 1 - 0.9 * table["label"]
     worse = table.assign(score_z=table["score_z"].where(table["plan"] == "a", opposite))
     folder = tmp_path_factory.mktemp("worse")
@@ -542,40 +604,61 @@ def one_worse(tmp_path_factory):
     return old, new
 
 
-def test_a_system_that_did_not_change_is_not_tested(one_worse):
-    study = ek.diff(*one_worse)
-    rows = study.comparisons.set_index("first")
-    assert rows.loc["new m", ["p", "adjusted"]].isna().all(axis=None)
-    assert (rows.loc["new z", "p"] == rows.loc["new z", "adjusted"]).all()
-    assert study.family == "1 comparison on roc_auc, Holm-adjusted"
-    assert study.headline["first"].tolist() == ["new z", "new m"]
-    assert study.account["verdict"].tolist() == ["no difference", "worse"] * 2
+def test_a_system_that_did_not_change_is_not_tested(reports_where_z_became_worse):
+    """So that the p of z, the only comparison, is not adjusted."""
+    diff = ek.diff(*reports_where_z_became_worse)
+    comparisons = diff.comparisons.set_index("first")
+    assert comparisons.loc["new m", ["p", "adjusted"]].isna().all(axis=None)
+    assert (comparisons.loc["new z", "p"] == comparisons.loc["new z", "adjusted"]).all()
+    assert diff.family == "1 comparison on roc_auc, Holm-adjusted"
 
 
-def test_the_slice_that_changed_most_has_the_largest_of_the_significant_changes(one_worse):
-    study = ek.diff(*one_worse)
+def test_a_system_that_did_not_change_has_no_difference(reports_where_z_became_worse):
+    diff = ek.diff(*reports_where_z_became_worse)
+    verdict = diff.account.set_index(["metric", "system"])["verdict"]
+    assert verdict.to_dict() == {
+        ("roc_auc", "m"): "no difference",
+        ("roc_auc", "z"): "worse",
+        ("brier", "m"): "no difference",
+        ("brier", "z"): "worse",
+    }
+
+
+def test_the_headline_begins_with_the_system_that_changed(reports_where_z_became_worse):
+    diff = ek.diff(*reports_where_z_became_worse)
+    assert diff.headline["first"].tolist() == ["new z", "new m"]
+
+
+def test_the_slice_that_changed_most_has_the_largest_of_the_significant_changes(
+    reports_where_z_became_worse,
+):
+    study = ek.diff(*reports_where_z_became_worse)
     most = study.most_changed
     assert most["system"] == "z"
     assert most["slice"] in {"b", "c"}
     assert most["difference"] == study.segments.query("adjusted < 0.05")["difference"].min()
 
 
-def test_the_page_and_the_command_say_which_slice_changed_most(one_worse, tmp_path, capsys):
-    study = ek.diff(*one_worse)
+def test_the_page_and_the_command_say_which_slice_changed_most(
+    reports_where_z_became_worse, tmp_path, capsys
+):
+    study = ek.diff(*reports_where_z_became_worse)
     sentence = f"ROC AUC of z changed most in plan {study.most_changed['slice']}: −"
     assert sentence in str(study)
-    assert command.main(["diff", *map(str, one_worse), "-o", str(tmp_path)]) == 0
+    assert command.main(["diff", *map(str, reports_where_z_became_worse), "-o", str(tmp_path)]) == 0
     assert sentence in capsys.readouterr().out
 
 
-def test_rows_that_moved_have_their_old_score_and_their_effect(one_worse):
-    text = ek.diff(*one_worse).tables.moved.text
+def test_rows_that_moved_have_their_old_score_and_their_effect(
+    reports_where_z_became_worse,
+):
+    text = ek.diff(*reports_where_z_became_worse).tables.moved.text
     assert "old score" in text
     assert "effect on roc_auc" in text
 
 
-def test_no_slice_of_identical_reports_changed_most(one_worse):
-    old, _ = one_worse
+def test_no_slice_of_identical_reports_changed_most(reports_where_z_became_worse):
+    old, _ = reports_where_z_became_worse
     assert ek.diff(old, old).most_changed is None
 
 
@@ -585,13 +668,15 @@ def halves_of(table, **given):
 
 
 def test_the_page_shows_the_interval_of_independent_samples_beside_the_change(tmp_path):
-    table = rows(1, n=80)[["id", "label", "score_m"]]
-    study = diff_of(tmp_path, *halves_of(table, metrics="brier"))
-    (account,) = diff_page.account(study).tables
-    (row,) = account.rows
-    limits = {head.text: cell.limits for head, cell in zip(account.columns, row, strict=True)}
-    assert limits["change"]
-    assert not limits["= common units changed"]
+    table = applicants(1, n=80)[["id", "label", "score_m"]]
+    diff = diff_of(tmp_path, *halves_of(table, metrics="brier"))
+    (account,) = diff_page.account(diff).tables
+    (row_of_brier,) = account.rows
+    limits_by_column = {
+        column.text: cell.limits for column, cell in zip(account.columns, row_of_brier, strict=True)
+    }
+    assert limits_by_column["change"]
+    assert not limits_by_column["= common units changed"]  # there are no common units
 
 
 def test_common_units_leave_the_change_without_an_interval(two_days):
@@ -614,7 +699,7 @@ def test_a_slice_also_has_the_values_on_all_units_of_each_report(two_days):
 
 
 def test_a_slice_without_common_units_has_the_values_on_all(tmp_path):
-    table = rows(1, n=80).drop(columns="weight")
+    table = applicants(1, n=80).drop(columns="weight")
     slices = diff_of(tmp_path, *halves_of(table, metrics="brier", segments="plan")).segments
     assert slices["difference"].isna().all()
     assert np.array_equal(slices[["old", "new"]], slices[["old_all", "new_all"]])
@@ -631,67 +716,75 @@ def test_units_that_were_left_out_are_said_to_be():
 
 
 @pytest.fixture(scope="module")
-def independent(tmp_path_factory):
-    """The diff of reports without common rows."""
-    table = rows(1, n=80).drop(columns="weight")
-    return diff_of(tmp_path_factory.mktemp("halves"), *halves_of(table, metrics=MEANS))
+def diff_without_common_rows(tmp_path_factory):
+    """The diff of the reports on two halves of a table."""
+    table = applicants(1, n=80).drop(columns="weight")
+    return diff_of(tmp_path_factory.mktemp("halves"), *halves_of(table, metrics=BINARY_METRICS))
 
 
-def test_without_common_units_samples_are_independent(independent):
-    assert "EK802" in codes(independent)
-    text = independent.tables.comparisons.text
+def test_without_common_units_samples_are_independent(diff_without_common_rows):
+    assert "EK802" in messages_by_code(diff_without_common_rows)
+    text = diff_without_common_rows.tables.comparisons.text
     assert "Differences of independent samples in" in text
-    assert independent.account[TERMS].isna().all(axis=None)
-    assert independent.comparisons["p"].notna().all()
+    assert diff_without_common_rows.account[TERMS].isna().all(axis=None)
+    assert diff_without_common_rows.comparisons["p"].notna().all()
 
 
-def test_the_change_of_independent_samples_has_the_interval_of_its_test(independent):
-    """What common units changed has none."""
-    account = independent.account
-    assert account[["low", "high"]].isna().all(axis=None)
-    tests = independent.comparisons.set_index(["metric", "first"])[["low", "high"]]
+def test_the_change_of_independent_samples_has_the_interval_of_its_test(diff_without_common_rows):
+    """The comparison called "new m" is that of the system m."""
+    tests = diff_without_common_rows.comparisons.set_index(["metric", "first"])[["low", "high"]]
+    account = diff_without_common_rows.account
     changes = account.assign(first="new " + account["system"]).set_index(["metric", "first"])
     limits = changes.loc[tests.index, ["change_low", "change_high"]]
     assert limits.to_numpy().tolist() == tests.to_numpy().tolist()
 
 
+def test_without_common_units_what_they_changed_has_no_interval(diff_without_common_rows):
+    assert diff_without_common_rows.account[["low", "high"]].isna().all(axis=None)
+
+
 def test_reports_without_ids_are_independent(tmp_path):
-    table = rows(1, n=80).drop(columns=["weight", "id"])
+    table = applicants(1, n=80).drop(columns=["weight", "id"])
     study = diff_of(tmp_path, *halves_of(table, metrics="brier"))
-    assert "no ids" in codes(study)["EK802"]
+    assert "no ids" in messages_by_code(study)["EK802"]
 
 
 def test_shares_of_two_reports_are_independent(tmp_path):
-    """Of page a 40 and 60 of 100 are successes."""
+    """Of 100 trials of page a 40 are successes in the old report and 60 in the new one; totals do
+    not tell which trials both have, so that all 100 old ones are in the old report alone.
+    """
     old, new = (
         pd.DataFrame({"page": ["a", "b"], "successes": [successes, 40], "trials": [100, 90]})
         for successes in (40, 60)
     )
     account = diff_of(tmp_path, ek.significance(old), ek.significance(new)).account
-    of_a = account.set_index("system").loc["a"]
-    assert of_a["change"] == pytest.approx(0.2)
-    assert (of_a["only_old"], of_a["verdict"]) == (100, "better")
+    page_a = account.set_index("system").loc["a"]
+    assert page_a["change"] == pytest.approx(0.6 - 0.4)
+    assert page_a["only_old"] == 100
+    assert page_a["verdict"] == "better"
 
 
-def test_units_without_slices_have_no_table_of_them(tmp_path):
-    """The units are users, who have several devices."""
+def test_a_diff_of_users_has_no_table_of_devices(tmp_path):
+    """A user may use several devices, so that devices are no slices of users. The new log lacks the
+    first two of ten sessions.
+    """
     log = online_samples.log()
-    asked = {"segments": "device", "baseline": "a"}
-    study = diff_of(tmp_path, *(ek.interleaving(rows, **asked) for rows in (log, log[4:])))
-    assert [*study.old.segments] == ["device"]
-    assert not len(study.segments)
-    assert diff_page.segments(study).html == ""
+    old, new = (ek.interleaving(rows, segments="device", baseline="a") for rows in (log, log[4:]))
+    diff = diff_of(tmp_path, old, new)
+    assert [*diff.old.segments] == ["device"]
+    assert len(diff.segments) == 0
+    assert diff_page.segments(diff).html == ""
 
 
 def test_a_series_has_every_report(tmp_path):
-    earlier = saved(KINDS["lists"](0), tmp_path / "earlier.units.parquet")
-    study = diff_of(tmp_path, KINDS["lists"](1), KINDS["lists"](2), earlier=str(earlier))
+    earlier = saved(STUDIES["lists"](0), tmp_path / "earlier.units.parquet")
+    study = diff_of(tmp_path, STUDIES["lists"](1), STUDIES["lists"](2), earlier=str(earlier))
     assert len(study.series) == 3
     assert (study.series["low"] < study.series["high"]).all()
 
 
 def test_two_reports_are_no_series(tmp_path):
-    assert not len(diff_of(tmp_path, KINDS["lists"](1), KINDS["lists"](2)).series)
+    assert not len(diff_of(tmp_path, STUDIES["lists"](1), STUDIES["lists"](2)).series)
 
 
 # What is refused ----------------------------------------------------------------------------------
@@ -701,8 +794,8 @@ def test_two_reports_are_no_series(tmp_path):
 def odd_files(tmp_path_factory):
     """A folder of two reports, and of files that are none."""
     folder = tmp_path_factory.mktemp("odd")
-    saved(KINDS["lists"](1), folder / "a.units.parquet")
-    saved(KINDS["rows"](1), folder / "b.units.parquet")
+    saved(STUDIES["lists"](1), folder / "a.units.parquet")
+    saved(STUDIES["rows"](1), folder / "b.units.parquet")
     pd.DataFrame({"unit": ["1"]}).to_parquet(folder / "table.units.parquet")
     (folder / "text.units.parquet").write_text("no Parquet")
     (folder / "alone.json").write_text('{"report": "rating"}')
@@ -754,9 +847,9 @@ def test_parameters_that_the_reports_do_not_allow_are_refused(odd_files, given, 
 
 
 @pytest.fixture
-def folders(tmp_path, monkeypatch):
-    """The working directory, with a good ranking in old, a bad one in new, and in new another
-    report.
+def folder_with_old_and_new(tmp_path, monkeypatch):
+    """The working directory. Its folders old and new have a ranking report on the same 20 queries:
+    a perfect ranking in old, the reverse in new. New also has the report alone.
     """
     monkeypatch.chdir(tmp_path)
     table = lists(1)
@@ -764,75 +857,85 @@ def folders(tmp_path, monkeypatch):
     bad = ek.ranking(table.assign(score=-table["grade"]), metrics="ndcg@5")
     saved(good, tmp_path / "old" / "ranking.units.parquet")
     saved(bad, tmp_path / "new" / "ranking.units.parquet")
-    saved(KINDS["rows"](1), tmp_path / "new" / "alone.units.parquet")
+    saved(STUDIES["rows"](1), tmp_path / "new" / "alone.units.parquet")
     return tmp_path
 
 
-NOT_WORSE = ("-p", "gate", "not worse", "-o", "out")
-
-
-def test_folders_are_paired_by_name_and_gated(folders, capsys):
-    assert command.main(["diff", "old", "new", *NOT_WORSE]) == 3
+@pytest.mark.usefixtures("folder_with_old_and_new")
+def test_the_reports_of_two_folders_are_paired_by_name(capsys):
+    assert command.main(["diff", "old", "new", "-o", "out"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("out/diff-ranking.html\n\n")
-    assert "20 / 0 / 0" in printed.out
+    assert "20 / 0 / 0" in printed.out  # common queries / only old / only new
     assert "only in one of the folders: alone" in printed.err
+
+
+def test_a_diff_of_two_folders_is_gated(folder_with_old_and_new, capsys):
+    assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
     failed = (
         "gate failed: ndcg@5: every system not worse against the old report: not met by new score"
     )
-    assert failed in printed.err
-    results = json.loads((folders / "out" / "diff-ranking.json").read_text())
+    assert failed in capsys.readouterr().err
+    results = json.loads((folder_with_old_and_new / "out" / "diff-ranking.json").read_text())
     assert results["gate"]["failed"] == ["new score"]
 
 
-def test_a_folder_beside_itself_passes(folders, capsys):
-    assert command.main(["diff", "old", "old", *NOT_WORSE, "--name", "same"]) == 0
+@pytest.mark.usefixtures("folder_with_old_and_new")
+def test_the_diff_of_a_folder_with_itself_passes_its_gate(capsys):
+    gate = ["-p", "gate", "not worse"]
+    assert command.main(["diff", "old", "old", *gate, "-o", "out", "--name", "same"]) == 0
     assert "no difference: the same units with the same values" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     "arguments", [["old"], ["old", "out"], ["old/ranking.json", "new/alone.html"]]
 )
-def test_folders_and_files_that_are_no_two_reports_end_with_status_2(folders, arguments):
+@pytest.mark.usefixtures("folder_with_old_and_new")
+def test_folders_and_files_that_are_no_two_reports_end_with_status_2(arguments):
     assert command.main(["diff", *arguments]) == 2
 
 
-def test_the_command_says_that_no_units_are_paired(tmp_path, monkeypatch, capsys):
+def test_the_command_says_that_rows_without_ids_are_not_paired(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for day, seed in (("old", 1), ("new", 2)):
-        table = rows(seed)[["label", "score_m"]].rename(columns={"score_m": "score"})
+        table = applicants(seed)[["label", "score_m"]].rename(columns={"score_m": "score"})
         study = ek.classification(table, metrics="brier")
         saved(study, tmp_path / day / "classification.units.parquet")
     assert command.main(["diff", "old", "new", "-o", "out"]) == 0
     assert "compared as independent samples" in capsys.readouterr().out
 
 
-def test_a_report_that_only_the_old_folder_has_is_told(tmp_path, monkeypatch, capsys):
+def test_a_report_that_only_the_old_folder_has_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for day in ("old", "new"):
-        saved(first_hits(1, 2), tmp_path / day / "ranking.units.parquet")
-    saved(first_hits(1, 2), tmp_path / "old" / "gone.units.parquet")
+    report = study_of_first_hits(1, 2)
+    saved(report, tmp_path / "old" / "ranking.units.parquet")
+    saved(report, tmp_path / "new" / "ranking.units.parquet")
+    saved(report, tmp_path / "old" / "gone.units.parquet")
     assert command.main(["diff", "old", "new", "-o", "out"]) == 0
     assert "only in one of the folders: gone" in capsys.readouterr().err
 
 
-def test_an_earlier_folder_may_lack_a_report(tmp_path, monkeypatch, capsys):
+def test_an_earlier_folder_may_lack_a_report(tmp_path, monkeypatch):
+    """Of three folders the last two are compared; an earlier one adds to the series of a report."""
     monkeypatch.chdir(tmp_path)
-    for day in ("earlier", "old", "new"):
-        saved(first_hits(1, 2), tmp_path / day / "first.units.parquet")
+    report = study_of_first_hits(1, 2)
+    saved(report, tmp_path / "earlier" / "first.units.parquet")
     for day in ("old", "new"):
-        saved(first_hits(1, 2), tmp_path / day / "second.units.parquet")
+        saved(report, tmp_path / day / "first.units.parquet")
+        saved(report, tmp_path / day / "second.units.parquet")
     assert command.main(["diff", "earlier", "old", "new", "-o", "out"]) == 0
     written = {path.name for path in (tmp_path / "out").glob("*.html")}
     assert written == {"diff-first.html", "diff-second.html"}
 
 
 def test_the_head_of_a_file_says_what_made_it(tmp_path):
-    study = ek.classification(rows(1), metrics="brier", memory="300MB")
+    """Its parameters, but not the memory, which changes no number."""
+    study = ek.classification(applicants(1), metrics="brier", memory="300MB")
     path = saved(study, tmp_path / "a.units.parquet")
     head = json.loads(pq.read_schema(path).metadata[b"evalkit"])
     assert head["schema"] == units.FORM
-    assert head["named"] == {"": True}
+    assert head["named"] == {"": True}  # the rows have ids
     assert head["parameters"] == {"preds": "<DataFrame of 60>", "metrics": "brier"}
     assert head["versions"]["evalkit"] == ek.__version__
-    assert head["metrics"][0].items() >= {"best": "low", "low": 0.0, "high": 1.0}.items()
+    (brier,) = head["metrics"]
+    assert (brier["best"], brier["low"], brier["high"]) == ("low", 0.0, 1.0)

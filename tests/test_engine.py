@@ -14,98 +14,118 @@ from evalkit.reading.engines import backends as engine
 from evalkit.reading.engines.base import Query
 
 
-def rows(n: int, groups: int) -> pa.Table:
+def rows_of_queries(n: int, queries: int) -> pa.Table:
+    """So many rows of so many queries, in any order, with a number x."""
     rng = np.random.default_rng(0)
     return pa.table(
-        {"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)}
+        {"query": pa.array(rng.integers(0, queries, n)).cast(pa.string()), "x": rng.random(n)}
     )
 
 
-def length(table: pa.Table, before: int) -> list[tuple[int, int]]:
-    return [(before, len(table))]
+def select_all(table: pa.Table, group: str | None) -> Query:
+    """The query for all rows of a table, those of a group in one shard."""
+    return Query("SELECT * FROM rows", "rows", {"rows": table}, group)
 
 
-def test_shards_hold_whole_groups_and_every_row(tmp_path):
-    table = rows(400_000, 9_000)
+def rows_before_and_in_shard(shard: pa.Table, before: int) -> list[tuple[int, int]]:
+    return [(before, len(shard))]
+
+
+def test_shards_hold_whole_groups_and_every_row():
+    """400,000 rows do not fit into one shard at 200 MB."""
+    table = rows_of_queries(400_000, queries=9_000)
+    with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
+        shards = list(e.stream(select_all(table, group="query")))
+    assert len(shards) > 2
+    queries_of_shards = [set(shard["query"].to_pylist()) for shard in shards]
+    all_queries = set.union(*queries_of_shards)
+    assert sum(len(queries) for queries in queries_of_shards) == len(all_queries) == 9_000
+    x = np.concatenate([shard["x"] for shard in shards])
+    assert np.array_equal(np.sort(x), np.sort(table["x"].to_numpy()))
+
+
+def test_a_run_leaves_nothing_in_its_folder_for_what_does_not_fit_into_memory(tmp_path):
+    table = rows_of_queries(400_000, queries=9_000)
     with engine.opened(engine.budget(200 * 10**6, threads=2, spill=tmp_path)) as e:
-        found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
-    assert len(found) > 2
-    groups = [set(one["query"].to_pylist()) for one in found]
-    assert sum(map(len, groups)) == len(set.union(*groups)) == 9_000
-    assert np.array_equal(
-        np.sort(np.concatenate([one["x"] for one in found])), np.sort(table["x"].to_numpy())
-    )
+        list(e.stream(select_all(table, group="query")))
     assert not list(tmp_path.iterdir())
 
 
-def test_little_memory_has_fewer_threads():
-    for memory, wanted, threads in (
-        (250, 2, 1),
-        (499, 2, 1),
-        (500, 2, 2),
-        (1000, 8, 4),
-        (1000, 2, 2),
-    ):
-        with engine.opened(engine.budget(memory * 10**6, threads=wanted)) as e:
-            assert e.table(Query("SELECT current_setting('threads') AS n", "")).to_pylist() == [
-                {"n": threads}
-            ]
+@pytest.mark.parametrize(
+    ("megabytes", "wanted", "threads"),
+    [(250, 2, 1), (499, 2, 1), (500, 2, 2), (1000, 8, 4), (1000, 2, 2)],
+)
+def test_each_thread_has_at_least_250_megabytes(megabytes, wanted, threads):
+    with engine.opened(engine.budget(megabytes * 10**6, threads=wanted)) as e:
+        settings = e.table(Query("SELECT current_setting('threads') AS n", ""))
+    assert settings.to_pylist() == [{"n": threads}]
 
 
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
     with engine.opened(engine.budget(200 * 10**6, threads=1)) as e:
-        found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
-    assert sorted(
-        (len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10
-    ) == [(250_000, 1)]
-    assert sum(map(len, found)) == 250_010
+        shards = list(e.stream(select_all(table, group="query")))
+    (large_shard,) = (shard for shard in shards if len(shard) > 10)
+    assert large_shard["query"].to_pylist() == ["a"] * 250_000
+    assert sum(len(shard) for shard in shards) == 250_010
 
 
-def test_a_total_is_of_what_the_function_makes_of_each_shard_in_order():
-    table = rows(300_000, 500)
+@pytest.mark.parametrize("group", ["query", None])
+def test_the_function_of_a_total_gets_each_shard_and_the_number_of_rows_before(group):
+    table = rows_of_queries(300_000, queries=500)
     with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
-        for by in ("query", None):
-            found = e.total(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
-            assert len(found) > 1
-            assert [before for before, _ in found] == np.cumsum([0, *(n for _, n in found)])[
-                :-1
-            ].tolist()
-            assert sum(n for _, n in found) == 300_000
+        results = e.total(select_all(table, group), rows_before_and_in_shard)
+    assert len(results) > 1
+    rows_so_far = 0
+    for before, rows_in_shard in results:
+        assert before == rows_so_far
+        rows_so_far += rows_in_shard
+    assert rows_so_far == 300_000
 
 
-def test_a_full_disk_is_said_in_one_line(tmp_path):
-    e = engine.DuckDB({}, engine.Budget(10**9, 1, tmp_path))
-    for message in (
+@pytest.mark.parametrize(
+    "message_of_duckdb",
+    [
         "IO Error: Could not write file: No space left on device",
         "failed to offload data block of size 1",
-    ):
-        assert str(e._refused(message, "big.csv")) == (
-            f"big.csv: no space is left in {tmp_path} for data that do not fit into memory; "
-            "set spill=FOLDER to another disk, or memory to more"
-        )
+    ],
+)
+def test_a_full_disk_is_reported_in_one_line_with_what_to_set(message_of_duckdb, tmp_path):
+    e = engine.DuckDB({}, engine.Budget(10**9, 1, tmp_path))
+    assert str(e._refused(message_of_duckdb, "big.csv")) == (
+        f"big.csv: no space is left in {tmp_path} for data that do not fit into memory; "
+        "set spill=FOLDER to another disk, or memory to more"
+    )
 
 
-def test_what_killed_runs_left_is_removed(tmp_path):
-    code = """
+OPEN_AND_WAIT = """
 import sys, time
 from pathlib import Path
 from evalkit.reading.engines import backends as engine
 with engine.opened(engine.budget(200 * 10**6, spill=Path(sys.argv[1]))):
-    print("in", flush=True)
+    print("opened", flush=True)
     time.sleep(60)
 """
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next_and_that_of_a_living_one_is_not(
+    tmp_path,
+):
+    """Each run has a folder there, whose name has the number of its process after the first
+    hyphen.
+    """
     with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "in\n"
+        [sys.executable, "-c", OPEN_AND_WAIT, tmp_path], stdout=subprocess.PIPE, text=True
+    ) as other_run:
+        assert other_run.stdout is not None
+        assert other_run.stdout.readline() == "opened\n"
         with engine.opened(engine.budget(200 * 10**6, spill=tmp_path)):
-            assert len(list(tmp_path.iterdir())) == 2  # a run that lives keeps its folder
-        other.kill()
-    assert len(list(tmp_path.iterdir())) == 1
+            assert len(list(tmp_path.iterdir())) == 2
+        other_run.kill()
+    assert len(list(tmp_path.iterdir())) == 1  # that of the killed run
     with engine.opened(engine.budget(200 * 10**6, spill=tmp_path)):
-        assert [one.name.split("-")[1] for one in tmp_path.iterdir()] == [str(os.getpid())]
+        (folder,) = tmp_path.iterdir()
+        assert folder.name.split("-")[1] == str(os.getpid())
 
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
@@ -132,4 +152,4 @@ def test_wrong_sql_names_the_source():
         engine.opened(engine.budget(200 * 10**6)) as e,
         pytest.raises(InputError, match="the rows: Referenced column"),
     ):
-        e.table(Query("SELECT nope FROM rows", "the rows", {"rows": rows(3, 1)}))
+        e.table(Query("SELECT nope FROM rows", "the rows", {"rows": rows_of_queries(3, queries=1)}))

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from engine_samples import compared
-from online_samples import SMALL, users
+from online_samples import users
 
 import evalkit as ek
 from evalkit.catalogue import lookup
@@ -38,7 +38,11 @@ TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 KINDS = kinds.all_kinds()
 KIND = FindingKind(
-    "EK999", "name", "What it means.", "What to do.", {"": "{fact}", "other": "Fine."}
+    code="EK999",
+    name="name",
+    meaning="What it means.",
+    advice="What to do.",
+    says={"": "{fact}", "other": "Fine."},
 )
 
 
@@ -59,27 +63,32 @@ def test_every_kind_has_a_theme_a_name_a_meaning_and_advice(kind):
         assert "|" not in sentence
 
 
-def test_every_kind_is_used_and_every_name_that_is_used_is_a_kind():
-    used = set()
-    for path in PACKAGE.rglob("*.py"):
-        source = path.read_text(encoding="utf-8")
-        named = (
-            re.findall(r"\bkinds\.([A-Z_]+)\b", source)
-            if "from evalkit.findings import kinds" in source
-            else []
-        )
-        of_kinds = set(named) - set(kinds.Severity.__members__)
-        assert of_kinds <= set(kinds.KINDS), path
-        assert set(re.findall(r"\bmeasured\.([A-Z_]+)\b", source)) <= set(vars(kinds.measured)), (
-            path
-        )
-        used |= of_kinds
-    assert used == set(kinds.KINDS)
+SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
 
-def given(function):
-    """Each sentence that a function of a page says: its text, or those that it may be, and the
-    facts that it gives.
+def kinds_named_in(source):
+    """The kinds that a module names, as kinds.SMALL_CLASS; the module `kinds` has severities, as
+    kinds.NOTE, beside them.
+    """
+    if "from evalkit.findings import kinds" not in source:
+        return set()
+    return set(re.findall(r"\bkinds\.([A-Z_]+)\b", source)) - set(kinds.Severity.__members__)
+
+
+def test_every_kind_that_the_package_names_exists_and_every_kind_is_named():
+    named = {name for source in SOURCES.values() for name in kinds_named_in(source)}
+    assert named == set(kinds.KINDS)
+
+
+def test_every_measured_sentence_that_a_module_names_exists():
+    for path, source in SOURCES.items():
+        named = set(re.findall(r"\bmeasured\.([A-Z_]+)\b", source))
+        assert named <= set(vars(kinds.measured)), path
+
+
+def sentences_said_by(function):
+    """Of each sentence that a function of a page says: the texts that it can have, and the names
+    of the facts that it is given.
     """
     nodes = list(ast.walk(function))
     named = {}
@@ -112,17 +121,25 @@ def given(function):
             yield [says[form] for form in says if form in words] or [*says.values()], facts
 
 
-def test_a_page_gives_the_facts_that_a_sentence_needs():
+def fields_of(text):
+    """The names of the replacement fields of a format string: {"rows", "of"} for "{rows.first} of
+    {of}".
+    """
+    names = [name for _, name, _, _ in Formatter().parse(text) if name]
+    return {re.split(r"[.\[]", name)[0] for name in names}
+
+
+def test_a_page_gives_each_sentence_the_facts_that_its_text_has_fields_for():
+    """Read from the source of the pages, so that sentences of rare data are checked too. Fields
+    with the name of a measured sentence are filled for every page.
+    """
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("pages/*.py")]
     functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
-    sentences = [sentence for function in functions for sentence in given(function)]
-    assert len(sentences) > 130
-    for several, facts in sentences:
-        for text in several:
-            fields = {
-                re.split(r"[.\[]", field)[0] for _, field, _, _ in Formatter().parse(text) if field
-            }
-            assert fields - set(vars(kinds.measured)) == facts, text
+    sentences = [sentence for function in functions for sentence in sentences_said_by(function)]
+    assert len(sentences) > 130  # the calls are recognised
+    for texts_of_sentence, facts in sentences:
+        for text in texts_of_sentence:
+            assert fields_of(text) - set(vars(kinds.measured)) == facts, text
 
 
 def test_severe_findings_come_first_and_others_keep_their_order():
@@ -132,16 +149,19 @@ def test_severe_findings_come_first_and_others_keep_their_order():
     assert [one.message for one in ordered(several)] == ["c", "b", "d", "a"]
 
 
-def test_the_record_is_what_the_json_has():
-    record = Finding(KIND, WARNING, "3 of 9 rows.", 3, 9, (0, 4)).record()
-    told = {
+def test_the_record_of_a_finding_in_the_json_has_what_its_kind_and_the_finding_say():
+    kind = FindingKind("EK999", "small class", "What it means.", "What to do.")
+    finding = Finding(kind, WARNING, message="3 of 9 rows.", count=3, of=9, rows=(0, 4))
+    assert finding.record() == {
         "code": "EK999",
-        "name": "name",
+        "name": "small class",
         "severity": "warning",
         "message": "3 of 9 rows.",
         "advice": "What to do.",
+        "count": 3,
+        "of": 9,
+        "rows": [0, 4],
     }
-    assert record == told | {"count": 3, "of": 9, "rows": [0, 4]}
 
 
 def test_the_page_says_what_to_do_where_it_matters():
@@ -152,54 +172,84 @@ def test_the_page_says_what_to_do_where_it_matters():
     assert shown.text == "Look <here>. [EK999]\nFine. [EK999]"
 
 
-def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_belong():
-    touching = replace(KIND, at=("verdict", "metrics"))
-    of_slices = replace(KIND, code="EK998", at=("slices",))
-    several = [
-        kind.warning(fact=fact)
-        for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))
-    ]
-    several.append(touching.note(fact="e"))
-    marked = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", findings(several).html)
-    (_, folded), *lists = marked
-    assert [(place, re.findall(r"<li[^>]*>(\w) ?", markup)) for place, markup in lists] == [
-        ("verdict", ["b", "c"]),
-        ("metrics", ["d", "e"]),
-        ("slices", ["a"]),
-    ]
-    assert "5 findings, 4 warnings among them" in folded
-    assert re.findall('href="#(.*?)"', folded) == ["EK999", "EK998"]
+def html_by_place(html):
+    """The HTML of the findings by the place to which the page moves it; each place occurs once."""
+    parts = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", html)
+    by_place = dict(parts)
+    assert len(by_place) == len(parts)
+    return by_place
+
+
+def first_words_of_items(html):
+    return re.findall(r"<li[^>]*>(\w+)", html)
+
+
+@pytest.fixture
+def four_warnings_and_a_note():
+    """The HTML of five findings, whose texts are a to e: a warning that belongs to the slices, then
+    three warnings and a note that belong to the verdict, or else to the metrics.
+    """
+    of_slices = FindingKind("EK998", "name", "Meaning.", "Advice.", {"": "{fact}"}, at=("slices",))
+    of_verdict = FindingKind(
+        "EK999", "name", "Meaning.", "Advice.", {"": "{fact}"}, at=("verdict", "metrics")
+    )
+    warnings = [of_slices.warning(fact="a")]
+    warnings += [of_verdict.warning(fact=fact) for fact in "bcd"]
+    return findings([*warnings, of_verdict.note(fact="e")]).html
+
+
+def test_two_warnings_about_the_verdict_stand_beside_it_and_all_others_in_their_sections(
+    four_warnings_and_a_note,
+):
+    html = html_by_place(four_warnings_and_a_note)
+    del html["strip"]  # the count of all
+    assert {place: first_words_of_items(items) for place, items in html.items()} == {
+        "verdict": ["b", "c"],
+        "metrics": ["d", "e"],
+        "slices": ["a"],
+    }
+    assert list(html) == ["verdict", "metrics", "slices"]
+
+
+def test_all_findings_are_counted_and_linked_once_per_kind(four_warnings_and_a_note):
+    strip = html_by_place(four_warnings_and_a_note)["strip"]
+    assert "5 findings, 4 warnings among them" in strip
+    assert re.findall('href="#(.*?)"', strip) == ["EK999", "EK998"]
 
 
 def test_notes_on_what_was_read_stand_folded_at_the_end():
-    read = replace(KIND, code="EK121", at=("metrics",))
-    tested = replace(KIND, code="EK414", at=("metrics",))
-    notes = [read.note(fact="rows"), tested.note(fact="tests")]
-    shown = findings([*notes, read.warning(fact="labels")]).html
-    (section,) = re.findall("<!--at metrics-->(.*?)<!--/at-->", shown)
-    assert re.findall(r"<li[^>]*>(\w+)", section) == ["labels", "tests"]
-    end = shown.rsplit("<!--/at-->", 1)[1]
+    """Codes that begin with EK1 are about what was read, those with EK4 about tests. A warning
+    stays in its section.
+    """
+    on_input = replace(KIND, code="EK121", at=("metrics",))
+    on_tests = replace(KIND, code="EK414", at=("metrics",))
+    html = findings(
+        [on_input.note(fact="rows"), on_tests.note(fact="tests"), on_input.warning(fact="labels")]
+    ).html
+    assert first_words_of_items(html_by_place(html)["metrics"]) == ["labels", "tests"]
+    end = html.rsplit("<!--/at-->", 1)[1]
     assert end.startswith('<details class="noted"><summary>1 note on what was read</summary>')
-    assert re.findall(r"<li[^>]*>(\w+)", end) == ["rows"]
+    assert first_words_of_items(end) == ["rows"]
 
 
-def test_of_many_notes_of_a_section_all_are_folded():
+def test_three_notes_of_a_section_are_folded_and_two_are_not():
     kind = replace(KIND, code="EK414", at=("metrics",))
-    several = [kind.note(fact=fact) for fact in "abc"]
-    (section,) = re.findall("<!--at metrics-->(.*?)<!--/at-->", findings(several).html)
+    three_notes = [kind.note(fact=fact) for fact in "abc"]
+    section = html_by_place(findings(three_notes).html)["metrics"]
     assert section.startswith('<details class="noted"><summary>3 notes</summary>')
-    assert "<details" not in findings(several[:2]).html.split("<!--at metrics-->")[1]
+    assert "<details" not in html_by_place(findings(three_notes[:2]).html)["metrics"]
 
 
 def test_advice_names_parameters_that_exist():
-    known = {name for report in NOTEBOOKS.values() for name in report.options()} | {"id", "all"}
+    """Names in backticks, such as `unit=user`; id and all are a column and a value."""
+    parameters = {name for report in NOTEBOOKS.values() for name in report.options()}
     named = {
         name
         for kind in KINDS
         for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)
     }
-    assert len(named) > 10
-    assert named - known == set()
+    assert len(named) > 10  # the pattern finds them
+    assert named - parameters - {"id", "all"} == set()
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
@@ -240,23 +290,30 @@ RNG = np.random.default_rng(5)
 LESS = RNG.normal(1, 0.2, 40)  # `good` has lower values than `bad`
 
 
-def table(value="value", **more):
-    """One row a unit and system, values in the column of that name."""
+def table_where_good_is_lower(value="value", **further_columns):
+    """Values of the systems good and bad in the column of that name, one row per unit and system;
+    those of good are lower.
+    """
     both = np.concatenate([LESS, LESS + RNG.normal(0.5, 0.1, 40)])
     return pd.DataFrame(
-        {"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, value: both} | more
+        {"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, value: both}
+        | further_columns
     )
 
 
-def better(study):
+def better_system(study):
     """The better system of the only pair."""
     row = study.headline.iloc[0]
     return row["first"] if row["verdict"] == "better" else row["second"]
 
 
-def warned(study):
-    """The findings on directions that are assumed."""
-    return [f.message for f in significance_page.every_finding(study) if f.kind is NO_DIRECTION]
+def warnings_of_direction(study):
+    """The messages that it is not known whether higher or lower is better."""
+    return [
+        finding.message
+        for finding in significance_page.every_finding(study)
+        if finding.kind is NO_DIRECTION
+    ]
 
 
 LOWER = "loss wer WER perplexity ppl error cost time regret eer fid cer ter log_loss logLoss"
@@ -266,32 +323,48 @@ UNITS = "latency_ms time_s Latency_(sec) error_%"
 @pytest.mark.parametrize("name", f"{LOWER} {UNITS}".split())
 @pytest.mark.parametrize("read", [significance.read, compared])
 def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name, read):
-    study = read(table(name))
-    assert (study.primary.label, better(study), warned(study)) == (name, "good", [])
+    study = read(table_where_good_is_lower(name))
+    assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
+        name,
+        "good",
+        [],
+    )
 
 
 @pytest.mark.parametrize(
     "name", ["accuracy", "F1", "ndcg@10", "reward", "neg_log_loss", "-loss", "watch_time"]
 )
 def test_a_column_of_gains_is_higher_is_better_without_a_warning(name):
-    study = ek.significance(table(name), columns=f"value={name}")
-    assert (study.primary.label, better(study), warned(study)) == (name, "bad", [])
+    study = ek.significance(table_where_good_is_lower(name), columns=f"value={name}")
+    assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
+        name,
+        "bad",
+        [],
+    )
 
 
-@pytest.mark.parametrize(
-    "name", ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"]
-)
-@pytest.mark.parametrize("read", [significance.read, compared])
-def test_a_name_that_says_nothing_is_told_with_what_to_set(name, read):
-    study = read(table(name))
+NAMES_WITHOUT_DIRECTION = ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"]
+
+
+@pytest.mark.parametrize("name", NAMES_WITHOUT_DIRECTION)
+@pytest.mark.parametrize("read", [significance.read, compared], ids=["at once", "by blocks"])
+def test_a_name_that_tells_no_direction_is_warned_of_with_what_to_set(name, read):
+    study = read(table_where_good_is_lower(name))
     assert study.headline.iloc[0][["first", "verdict"]].tolist() == ["bad", "higher"]
-    assert f"If lower ones are, set lower_is_better={name!r}" in warned(study)[0]
+    assert f"If lower ones are, set lower_is_better={name!r}" in warnings_of_direction(study)[0]
     assert "whether higher or lower is better is not known" in str(study)
     assert not re.search(r"\b(better|worse) than\b", str(study))
-    turned = read(table(name), lower_is_better=name)
-    assert (better(turned), warned(turned)) == ("good", [])
-    higher = read(table(name), lower_is_better="none")
-    assert (better(higher), warned(higher)) == ("bad", [])
+
+
+@pytest.mark.parametrize("name", NAMES_WITHOUT_DIRECTION)
+@pytest.mark.parametrize("read", [significance.read, compared], ids=["at once", "by blocks"])
+def test_a_direction_that_is_set_decides_without_a_warning(name, read):
+    lower_is_better = read(table_where_good_is_lower(name), lower_is_better=name)
+    assert better_system(lower_is_better) == "good"
+    assert warnings_of_direction(lower_is_better) == []
+    higher_is_better = read(table_where_good_is_lower(name), lower_is_better="none")
+    assert better_system(higher_is_better) == "bad"
+    assert warnings_of_direction(higher_is_better) == []
 
 
 def test_whole_words_decide_and_no_part_of_one():
@@ -319,7 +392,7 @@ def rated(tmp_path_factory):
     }
     study = ek.rating(pd.DataFrame(frame), metrics=f"{folder / 'mine.py'}:my_own")
     study.save(folder / "rated.units.parquet")
-    return folder / "rated.units.parquet", better(study)
+    return folder / "rated.units.parquet", better_system(study)
 
 
 def test_the_units_of_a_report_keep_the_direction_that_they_state(rated):
@@ -327,38 +400,54 @@ def test_the_units_of_a_report_keep_the_direction_that_they_state(rated):
     for data in (str(file), pq.read_table(file)):
         for read in (significance.read, compared):
             study = read(data, columns="value=numerator")
-            assert (study.primary.label, better(study), warned(study)) == ("my_own", good, [])
+            assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
+                "my_own",
+                good,
+                [],
+            )
 
 
 def test_an_earlier_report_keeps_the_direction_that_it_states(tmp_path):
-    ek.significance(table("minutes"), lower_is_better="minutes").save(tmp_path / "earlier.json")
+    earlier = ek.significance(table_where_good_is_lower("minutes"), lower_is_better="minutes")
+    earlier.save(tmp_path / "earlier.json")
     study = ek.significance(str(tmp_path / "earlier.json"))
-    assert (better(study), warned(study)) == ("good", [])
+    assert (better_system(study), warnings_of_direction(study)) == ("good", [])
 
 
 def test_a_share_of_errors_is_lower_is_better():
     counts = pd.DataFrame({"system": ["good", "bad"], "errors": [10, 60], "n": [100, 100]})
-    assert better(ek.significance(counts, columns="successes=errors,trials=n")) == "good"
+    assert better_system(ek.significance(counts, columns="successes=errors,trials=n")) == "good"
 
 
-@pytest.mark.parametrize(
-    "metric, first, told", [("latency_ms", "a", 0), ("orders", "b", 0), ("amount", "a", 1)]
-)
-def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, told):
+def ab_test_where_b_is_higher(metric, **parameters):
+    """The study of users in the arms a, with values of 0 to 2, and b, with values of 8 and 9."""
     data = users(orders=[1, 9, 0, 9, 1, 8, 2, 9]).rename(columns={"orders": metric})
-    study = interleaving.read(users=data, metrics=metric, **SMALL).users
-    assert (
-        better(study),
-        len([f for f in experiment_page.findings_of_users(study) if f.kind is NO_DIRECTION]),
-    ) == (
-        first,
-        told,
-    )
-    less = interleaving.read(users=data, metrics=metric, best="low", **SMALL).users
-    assert (
-        better(less),
-        [f for f in experiment_page.findings_of_users(less) if f.kind is NO_DIRECTION],
-    ) == ("a", [])
+    return interleaving.read(users=data, metrics=metric, world="none", **parameters).users
+
+
+def is_warned_of_direction(study_of_users):
+    findings_of_users = experiment_page.findings_of_users(study_of_users)
+    return any(finding.kind is NO_DIRECTION for finding in findings_of_users)
+
+
+@pytest.mark.parametrize(("metric", "better_arm"), [("latency_ms", "a"), ("orders", "b")])
+def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, better_arm):
+    study = ab_test_where_b_is_higher(metric)
+    assert better_system(study) == better_arm
+    assert not is_warned_of_direction(study)
+
+
+def test_a_metric_of_an_ab_test_whose_name_tells_no_direction_is_warned_of():
+    study = ab_test_where_b_is_higher("amount")
+    assert study.headline.iloc[0][["first", "verdict"]].tolist() == ["b", "higher"]
+    assert is_warned_of_direction(study)
+
+
+@pytest.mark.parametrize("metric", ["latency_ms", "orders", "amount"])
+def test_a_direction_that_is_set_decides_metrics_of_an_ab_test(metric):
+    study = ab_test_where_b_is_higher(metric, best="low")
+    assert better_system(study) == "a"
+    assert not is_warned_of_direction(study)
 
 
 @pytest.mark.parametrize(

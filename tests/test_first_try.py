@@ -33,17 +33,21 @@ BY_DAY = [
 REFERENCES = {"majority", "median"}  # systems that a report adds itself
 
 
-def differences(found, example):
-    """How estimates, (metric, system) -> value, differ from what the example must show."""
+def mismatch(estimates, example):
+    """How the estimates, by metric and system, differ from those that the example must show; "" if
+    they do not.
+    """
     wanted = {system for _, system in example.values}
-    systems = {system for _, system in found} - (REFERENCES - wanted)
+    systems = {system for _, system in estimates} - (REFERENCES - wanted)
     if len(systems) != len(wanted):
         return f"the systems are {sorted(systems)}"
     for (metric, system), value in example.values.items():
         values = [
             number
-            for (name, of), number in found.items()
-            if name == metric and system.lower() in of.lower() and of in systems
+            for (name, name_of_system), number in estimates.items()
+            if name == metric
+            and system.lower() in name_of_system.lower()
+            and name_of_system in systems
         ]
         if not any(abs(number - value) < 1e-6 for number in values if number is not None):
             return f"{metric} of {system or 'the system'} is {values}, not {value}"
@@ -56,17 +60,13 @@ def study_of(example):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_frame_is_read_as_it_is(name):
+def test_a_frame_with_usual_column_names_is_read_without_parameters(name):
+    """An example is a frame with the names that people or a tool give its columns, the report that
+    it is for, and the values that this must show.
+    """
     example = EXAMPLES[name]
-    estimates = study_of(example).estimates
-    found = dict(
-        zip(
-            zip(estimates["metric"], estimates["system"], strict=True),
-            estimates["value"],
-            strict=True,
-        )
-    )
-    assert differences(found, example) == ""
+    estimates = study_of(example).estimates.set_index(["metric", "system"])["value"]
+    assert mismatch(estimates.to_dict(), example) == ""
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -76,28 +76,35 @@ def test_what_no_report_reads_is_refused_by_each(name, report):
         getattr(ek, report)(REFUSED[name])
 
 
-def stored(folder):
-    """The estimates in the only file of results in a folder."""
+def stored_estimates(folder):
+    """The estimates in the only file of results in a folder, by metric and system."""
     (file,) = folder.glob("*.json")
     results = json.loads(file.read_text())
     results = results if "estimates" in results else results["users"]
     return {(row["metric"], row["system"]): row["value"] for row in results["estimates"]}
 
 
-def by_night(names):
+def slow_unless_by_day(names):
     return [
         pytest.param(name, marks=[] if name in BY_DAY else [pytest.mark.slow]) for name in names
     ]
 
 
-@pytest.mark.parametrize("name", by_night(EXAMPLES))
-def test_a_file_is_read_by_the_report_and_by_what_inspect_prints_first(name, tmp_path):
+@pytest.mark.parametrize("name", slow_unless_by_day(EXAMPLES))
+def test_a_file_is_read_by_its_report_and_by_the_command_that_inspect_prints_first(name, tmp_path):
+    """Both commands make a report with the values that the example must show. Inspect prints
+    "evalkit report …  # why".
+    """
     example = EXAMPLES[name]
     path = tmp_path / f"{name}.csv"
     example.frame.to_csv(path, index=False)
-    direct = ["report", example.report, "-p", "preds", str(path)]
-    printed = shlex.split(evalkit("inspect", path, folder=None).out.partition("  # ")[0])[1:]
-    for place, command in enumerate([direct] if printed == direct else [direct, printed]):
-        ended = evalkit(*command, folder=tmp_path / str(place))
+    commands = [["report", example.report, "-p", "preds", str(path)]]
+    first_printed, _, _ = evalkit("inspect", path, folder=None).out.partition("  # ")
+    _, *printed = shlex.split(first_printed)
+    if printed not in commands:
+        commands.append(printed)
+    for place, command in enumerate(commands):
+        folder = tmp_path / str(place)
+        ended = evalkit(*command, folder=folder)
         assert ended.status == 0, ended.err
-        assert differences(stored(tmp_path / str(place)), example) == ""
+        assert mismatch(stored_estimates(folder), example) == ""

@@ -10,7 +10,7 @@ from samples import ANY_TIME
 from sklearn import metrics
 
 from evalkit.catalogue.lookup import find_metric
-from evalkit.metrics import calibration, counts as k, labels as m, losses
+from evalkit.metrics import calibration, counts, labels, losses
 from evalkit.metrics.calibration import bins_uniform, ece
 from evalkit.metrics.counts import count
 from evalkit.metrics.rows import Rows
@@ -47,20 +47,20 @@ def test_classes_by_hand(name, actual, predicted, expected, classes):
 
 
 # 90, 100 and 210 of 400 rows are predicted as each class: precisions of 0.89, 0.92 and 0.29
-CONFUSION = m.Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
+CONFUSION = labels.Confusion(np.array([[80, 5, 100], [6, 92, 50], [4, 3, 60]]), np.arange(3))
 
 
 def test_coverage_is_the_share_of_rows_predicted_as_a_class_of_enough_precision():
-    assert m.coverage_by_class(CONFUSION, 0.85).tolist() == [90 / 400, 100 / 400, 0]
-    assert m.coverage(CONFUSION, 0.85) == 190 / 400
+    assert labels.coverage_by_class(CONFUSION, 0.85).tolist() == [90 / 400, 100 / 400, 0]
+    assert labels.coverage(CONFUSION, 0.85) == 190 / 400
 
 
 def test_coverage_is_0_if_no_class_is_precise_enough():
-    assert m.coverage(CONFUSION, 0.99) == 0
+    assert labels.coverage(CONFUSION, 0.99) == 0
 
 
 def test_coverage_of_no_rows_is_undefined():
-    assert np.isnan(m.coverage(m.Confusion(np.zeros((2, 2)), np.arange(2)), 0.5))
+    assert np.isnan(labels.coverage(labels.Confusion(np.zeros((2, 2)), np.arange(2)), 0.5))
 
 
 def test_top_label_calibration_error():
@@ -70,7 +70,7 @@ def test_top_label_calibration_error():
     """
     y = np.array([0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
     p = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1])
-    top_label = m.top_label(y, np.column_stack([1 - p, p]))
+    top_label = labels.top_label(y, np.column_stack([1 - p, p]))
     assert ece(bins_uniform(top_label)) == pytest.approx(0.42, abs=1e-9)
 
 
@@ -80,6 +80,9 @@ pairs_of_classes = st.tuples(st.integers(0, 3), st.integers(0, 3))
 @ANY_TIME
 @given(st.lists(pairs_of_classes, min_size=1, max_size=40))
 def test_any_classes_equal_scikit_learn(pairs):
+    """Lists of actual and predicted classes 0 to 3. Where mcc and kappa are undefined here,
+    scikit-learn has 0 or NaN.
+    """
     actual, predicted = np.transpose(pairs)
     rows = Rows(actual, decision=predicted, classes=4)
     np.testing.assert_array_equal(
@@ -102,28 +105,35 @@ def labels_and_scores(draw):
 
 @ANY_TIME
 @given(labels_and_scores())
-def test_any_labels_equal_scikit_learn(table):
-    actual, score = table
-    error = m.coverage_error(actual, score)
-    precision = m.label_ranking_average_precision(actual, score)
+def test_coverage_error_and_average_precision_of_any_labels_equal_scikit_learn(actual_and_score):
+    """Of each row alone. Left out are rows without a true label, which are undefined here, and
+    tables of one label, which scikit-learn takes for two classes.
+    """
+    actual, score = actual_and_score
+    error = labels.coverage_error(actual, score)
+    precision = labels.label_ranking_average_precision(actual, score)
+    if actual.shape[1] == 1:
+        return
     for i in np.flatnonzero(actual.any(axis=1)):
         row = [actual[[i]], score[[i]]]
-        if actual.shape[1] > 1:  # scikit-learn takes one label for two classes
-            expected = metrics.label_ranking_average_precision_score(*row)
-            assert precision[i] == pytest.approx(expected)
-            assert error[i] == metrics.coverage_error(*row)
+        expected = metrics.label_ranking_average_precision_score(*row)
+        assert precision[i] == pytest.approx(expected)
+        assert error[i] == metrics.coverage_error(*row)
 
 
 @ANY_TIME
 @given(labels_and_scores())
-def test_labels_of_a_row_have_the_average_precision_and_auc_of_a_list(table):
-    actual, score = table
-    precision = m.label_ranking_average_precision(actual, score)
-    auc = 1 - m.ranking_loss(actual, score)
-    for i, labels in enumerate(actual):
-        counts = k.count(score[i], labels)
-        np.testing.assert_allclose(precision[i], k.average_precision(counts))
-        np.testing.assert_allclose(auc[i], k.auc(counts))
+def test_the_labels_of_a_row_have_the_average_precision_and_auc_of_rows_of_two_classes(
+    actual_and_score,
+):
+    """As if each label of the row were a row of its own, positive if the label is true."""
+    actual, score = actual_and_score
+    precision = labels.label_ranking_average_precision(actual, score)
+    auc = 1 - labels.ranking_loss(actual, score)
+    for i in range(len(actual)):
+        counts_of_row = counts.count(score[i], actual[i])
+        np.testing.assert_allclose(precision[i], counts.average_precision(counts_of_row))
+        np.testing.assert_allclose(auc[i], counts.auc(counts_of_row))
 
 
 @ANY_TIME
@@ -131,7 +141,11 @@ def test_labels_of_a_row_have_the_average_precision_and_auc_of_a_list(table):
 def test_a_row_without_a_true_label_has_no_value(table):
     actual, score = table
     none = ~actual.any(axis=1)
-    for metric in (m.coverage_error, m.label_ranking_average_precision, m.ranking_loss):
+    for metric in (
+        labels.coverage_error,
+        labels.label_ranking_average_precision,
+        labels.ranking_loss,
+    ):
         assert np.isnan(metric(actual, score)[none]).all()
 
 
@@ -157,25 +171,25 @@ def test_ranking_loss_by_hand():
     """
     actual = np.array([[0, 1, 1, 1, 0, 0, 1]])
     score = np.array([[7.0, 6, 5, 5, 5, 4, 3]])
-    assert m.ranking_loss(actual, score) == pytest.approx((6 + 2 / 2) / 12)
+    assert labels.ranking_loss(actual, score) == pytest.approx((6 + 2 / 2) / 12)
 
 
 @pytest.mark.parametrize("k, expected", [(1, [0.5, 0]), (3, [1, 1])])
 def test_two_labels_that_tie_for_a_place_in_the_top_count_half(k, expected):
     score = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-    assert m.in_top(np.array([1, 0]), score, k).tolist() == expected
+    assert labels.in_top(np.array([1, 0]), score, k).tolist() == expected
 
 
 def test_a_row_that_has_and_is_given_no_label_has_no_f1():
     none = np.zeros((1, 3), dtype=bool)
-    assert np.isnan(m.f1_by_row(none, none)).all()
+    assert np.isnan(labels.f1_by_row(none, none)).all()
 
 
 def test_a_row_that_has_or_is_given_no_label_alone_has_nothing_in_common():
     none = np.zeros((1, 3), dtype=bool)
     some = np.array([[True, False, True]])
-    assert m.f1_by_row(some, none).tolist() == [0.0]
-    assert m.jaccard_by_row(none, some).tolist() == [0.0]
+    assert labels.f1_by_row(some, none).tolist() == [0.0]
+    assert labels.jaccard_by_row(none, some).tolist() == [0.0]
 
 
 ACTUAL = np.array([3.0, -0.5, 2.0, 7.0])

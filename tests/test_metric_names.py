@@ -133,14 +133,18 @@ def test_a_scorer_of_forecasts_has_the_value_of_scikit_learn(name):
 # ---- several meanings ----------------------------------------------------------------------------
 
 
-def test_a_name_of_several_metrics_is_refused_with_their_values():
+@pytest.mark.parametrize(
+    "metric", ["average_precision", "pr_auc_davis_goadrich", "pr_auc_trapezoid"]
+)
+def test_a_name_of_several_metrics_is_refused_with_their_values(metric):
+    """In the form "pr_auc_trapezoid (its definition) = 0.91 (a), 0.83 (b)"."""
     frame = scores()
     with pytest.raises(ParameterError) as error:
         ek.classification(frame, metrics="PR AUC")
-    for metric in ("average_precision", "pr_auc_davis_goadrich", "pr_auc_trapezoid"):
-        values = ek.classification(frame, metrics=metric).estimates.set_index("system")["value"]
-        with_values = re.escape(f"= {values['a']:.4g} (a), {values['b']:.4g} (b)")
-        assert re.search(rf"{metric} \([^;]*(; [^;]*)?\) {with_values}", str(error.value))
+    values = ek.classification(frame, metrics=metric).estimates.set_index("system")["value"]
+    values_of_both = re.escape(f"= {values['a']:.4g} (a), {values['b']:.4g} (b)")
+    definition = r"\([^;]*(; [^;]*)?\)"
+    assert re.search(f"{metric} {definition} {values_of_both}", str(error.value))
 
 
 def test_a_name_of_several_metrics_of_ranked_lists_is_refused_with_their_values():

@@ -15,6 +15,7 @@ sys.path.append(str(DOCS))
 
 import metric_pages  # noqa: E402
 
+# pages that are written by hand; a build makes the others from the catalogue
 WRITTEN = sorted(metric_pages.WRITTEN.glob("*.md"))
 BESIDE = [DOCS / f"{name}.md" for name in ("choose_a_metric", "texts", "metrics", "glossary")]
 PAGES = [*WRITTEN, *BESIDE]
@@ -28,9 +29,12 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_of_a_page_prints_what_the_page_says(path):
+    """The blocks of Python of a page are run as one doctest."""
     text = path.read_text(encoding="utf-8")
     code = "\n".join(EXAMPLES.findall(text))
-    example = doctest.DocTestParser().get_doctest(code, {}, path.name, str(path), 0)
+    example = doctest.DocTestParser().get_doctest(
+        code, globs={}, name=path.name, filename=str(path), lineno=0
+    )
     report = []
     failed = doctest.DocTestRunner(verbose=False).run(example, out=report.append).failed
     assert not failed, "".join(report)
@@ -44,14 +48,19 @@ def anchors(path):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_every_link_leads_to_a_page_and_its_heading(path):
-    lost = []
-    for file, anchor in LINK.findall(BLOCKS.sub("", path.read_text(encoding="utf-8"))):
+    """A link without a file leads to a heading of the page itself. Links to other sites are not
+    followed.
+    """
+    text_without_code = BLOCKS.sub("", path.read_text(encoding="utf-8"))
+    broken = []
+    for file, anchor in LINK.findall(text_without_code):
+        if "://" in file:
+            continue
         target = path.parent / file if file else path
-        if "://" not in file and not (
-            target.exists() and (not anchor or anchor in anchors(target))
-        ):
-            lost.append(f"{file}#{anchor}")
-    assert not lost
+        has_heading = target.exists() and (not anchor or anchor in anchors(target))
+        if not has_heading:
+            broken.append(f"{file}#{anchor}")
+    assert not broken
 
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
@@ -67,21 +76,34 @@ def test_the_thirty_usual_metrics_have_a_text():
     assert len(WRITTEN) >= 30
 
 
-def test_every_metric_has_a_page_with_its_facts(tmp_path, monkeypatch):
-    monkeypatch.setattr(metric_pages, "OTHERS", tmp_path / "others")
-    metric_pages.write_others()
-    (tmp_path / "others" / "gone.md").write_text("# A page of an earlier build\n")
-    metric_pages.write_others()
+@pytest.fixture(scope="module")
+def made_pages(tmp_path_factory):
+    """The text of each page that a build makes, by its name; the folder held a page of an earlier
+    build.
+    """
+    folder = tmp_path_factory.mktemp("pages") / "others"
+    folder.mkdir()
+    (folder / "gone.md").write_text("# A page of an earlier build\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metric_pages, "OTHERS", folder)
+        metric_pages.write_others()
+    return {path.stem: path.read_text("utf-8") for path in folder.glob("*.md")}
+
+
+def test_every_metric_has_one_page_written_by_hand_or_made(made_pages):
+    """And no other page is there, as that of an earlier build."""
     written = {path.stem for path in WRITTEN} - NOT_IN_CATALOGUE
-    others = {path.stem: path.read_text("utf-8") for path in (tmp_path / "others").glob("*.md")}
-    assert written | {*others} == {*metric_pages.metrics_by_page()}
-    assert not written & {*others}
-    pages = others | {
-        name: metric_pages.with_facts(
-            name, (metric_pages.WRITTEN / f"{name}.md").read_text("utf-8")
-        )
-        for name in written
-    }
+    made = {*made_pages}
+    assert written | made == {*metric_pages.metrics_by_page()}
+    assert not written & made
+
+
+def test_the_page_of_each_metric_has_the_facts_of_the_catalogue(made_pages):
+    """Formula, when it is undefined, what it equals, and its aliases, with @k for @."""
+    pages = dict(made_pages)
+    for path in WRITTEN:
+        if path.stem not in NOT_IN_CATALOGUE:
+            pages[path.stem] = metric_pages.with_facts(path.stem, path.read_text("utf-8"))
     for table in lookup.TABLES.values():
         for metric in table.values():
             text = pages[metric_pages.page_name(metric.name)]
@@ -125,22 +147,24 @@ def test_a_metric_of_several_tables_has_a_definition_for_each():
     ]
 
 
-def test_the_measured_coverage_is_that_of_the_tables():
-    text = (DOCS / "trust_tables.md").read_text("utf-8")
-    shares = [
-        float(cell.strip("* "))
-        for row in re.findall(r"^\| value: mase \|(.*)\|$", text, re.MULTILINE)
-        for cell in row.split("|")
-    ]
-    assert shares
+TRUST_TABLES = (DOCS / "trust_tables.md").read_text("utf-8")
+
+
+def test_the_measured_coverage_on_a_page_is_that_of_the_simulations():
+    """The row "| value: mase | 95.5 |" of the tables of all simulations; bold if out of bounds."""
+    (coverage,) = re.findall(r"^\| value: mase \| \**([\d.]+)", TRUST_TABLES, re.MULTILINE)
     (metric,) = metric_pages.metrics_by_page()["mase"]
-    assert f"contained the true value in {shares[0]}% of the samples" in metric_pages.facts(
-        [metric]
-    )
-    several = [figure for figure in metric_pages.figures() if figure.label == "ndcg@10"]
-    assert {figure.structure for figure in several} == {"rankings"}
-    rows = re.findall(r"^\| \w+: ndcg@10 \|(.*)\|$", text, re.MULTILINE)
-    assert len(several) >= sum(row.count("|") + 1 for row in rows[:2]) > 0
+    sentence = f"contained the true value in {coverage}% of the samples"
+    assert sentence in metric_pages.facts([metric])
+
+
+def test_each_cell_of_the_tables_of_simulations_is_a_figure_of_its_metric():
+    """Such as those of nDCG@10; its values and its differences, in several tables."""
+    rows = re.findall(r"^\| \w+: ndcg@10 \|(.*)\|$", TRUST_TABLES, re.MULTILINE)
+    cells = [cell for row in rows for cell in row.split("|")]
+    figures = [figure for figure in metric_pages.figures() if figure.label == "ndcg@10"]
+    assert {figure.structure for figure in figures} == {"rankings"}
+    assert len(figures) == len(cells) > 0
 
 
 @pytest.mark.parametrize(
@@ -165,28 +189,35 @@ def test_every_row_of_the_table_links_to_the_page_of_its_metric():
     assert "[`precision@k`](metrics/precision.md)" in rows
 
 
-def test_the_metrics_that_are_recommended_exist():
+def test_the_metrics_that_are_recommended_for_a_situation_exist():
+    """They stand in backticks in the second and third column of the table of twelve situations."""
     text = (DOCS / "choose_a_metric.md").read_text("utf-8")
-    situations = text.split("## Twelve situations")[1].split("\n\n")[1].splitlines()[2:]
+    table = text.split("## Twelve situations")[1].split("\n\n")[1]
+    _, _, *situations = table.splitlines()  # below the head and its line
     assert len(situations) == 12
-    named = {
-        name
-        for row in situations
-        for cell in row.split("|")[2:4]
-        for name in re.findall(r"`([^`<>=]+)`", cell)
-    }
-    assert not [
-        name for name in named if not any(lookup.meanings(name, table) for table in lookup.TABLES)
-    ]
+    recommended = set()
+    for row in situations:
+        _, _, second, third, *_ = row.split("|")
+        for cell in (second, third):
+            recommended |= set(re.findall(r"`([^`<>=]+)`", cell))
+    for name in recommended:
+        assert any(lookup.meanings(name, table) for table in lookup.TABLES), name
 
 
-def test_every_term_is_there_in_both_languages():
+def test_every_term_that_pages_explain_is_in_the_glossary():
     terms = metric_pages.terms()
     assert len(terms) >= 120
     assert {term.name for term in page.TERMS} <= {term.name for term in terms}
-    assert all(re.search(r"[\u4e00-\u9fff]", term.chinese) for term in terms)
-    letters = [re.sub(r"[^a-z0-9]", "", term.name.lower()) for term in terms]
-    assert letters == sorted(letters)
+
+
+def test_every_term_of_the_glossary_has_its_chinese():
+    assert all(re.search(r"[\u4e00-\u9fff]", term.chinese) for term in metric_pages.terms())
+
+
+def test_the_glossary_is_in_alphabetical_order():
+    """Of letters and digits alone."""
+    names = [re.sub(r"[^a-z0-9]", "", term.name.lower()) for term in metric_pages.terms()]
+    assert names == sorted(names)
 
 
 def test_the_examples_of_the_module_of_pages_hold():

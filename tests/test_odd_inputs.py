@@ -32,23 +32,12 @@ def refusal(read, *data, **given):
     return message
 
 
-def table(n=60, **columns):
-    rng = np.random.default_rng(1)
-    return pd.DataFrame(
-        {"id": [f"r{i}" for i in range(n)], "label": rng.permutation(np.arange(n) % 2), **columns}
-    )
-
-
-# Inputs that are wrong as a whole -----------------------------------------------------------------
-
-
 # Files that are none ------------------------------------------------------------------------------
 
 
-def test_pipes_devices_sockets_and_empty_files_are_told_apart(tmp_path, monkeypatch):
+def test_pipes_devices_and_sockets_are_refused_by_what_they_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.csv")
-    Path("empty.csv").touch()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket.csv")
         kinds = {
@@ -60,16 +49,33 @@ def test_pipes_devices_sockets_and_empty_files_are_told_apart(tmp_path, monkeypa
         for name, kind in kinds.items():
             message = f"{name}: must be a file, got {kind}; write its content into a file first"
             assert refusal(classification.read, preds=name) == message
+
+
+def test_an_empty_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").touch()
     assert refusal(classification.read, preds="empty.csv") == "empty.csv: the file is empty"
 
 
-def test_a_path_that_is_too_long_is_refused(tmp_path, monkeypatch):
+LONG_NAME = "n" * 300  # a file system allows 255 characters
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{LONG_NAME}.csv",
+        f"{LONG_NAME}/a.csv",
+        f"{LONG_NAME}/*.csv",
+        Path(f"{LONG_NAME}.parquet"),
+    ],
+    ids=["file", "file in a folder", "pattern", "Path"],
+)
+def test_a_path_that_is_too_long_is_refused(path, tmp_path, monkeypatch):
+    """The message has the beginning of the path."""
     monkeypatch.chdir(tmp_path)
-    long = "n" * 300
-    for path in (f"{long}.csv", f"{long}/a.csv", f"{long}/*.csv", Path(f"{long}.parquet")):
-        message = refusal(classification.read, preds=path)
-        assert message.startswith("n" * 60)
-        assert "File name too long" in message or "no file matches" in message
+    message = refusal(classification.read, preds=path)
+    assert message.startswith("n" * 60)
+    assert "File name too long" in message or "no file matches" in message
 
 
 def test_the_home_of_nobody_is_refused():
@@ -78,83 +84,112 @@ def test_the_home_of_nobody_is_refused():
     )
 
 
-NOBODY = "import os, sys\nif os.getuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
-READS = "from evalkit.arrays import InputError\nfrom evalkit.reading.tables import sources\n"
-TRIES = "try:\n    sources.parts(sys.argv[1])\nexcept InputError as error:\n    print(error)\n"
+# Root may read every file, so that a run as root goes on as the user nobody, who may not import
+# the package: what is needed is imported before.
+READ_WITHOUT_RIGHTS = """
+import os, sys
+from evalkit.arrays import InputError
+from evalkit.machine.bundled_files import bundled_root
+from evalkit.reading.tables import sources
+bundled_root()
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    sources.parts(sys.argv[1])
+except InputError as error:
+    print(error)
+"""
 
 
-def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
+@pytest.mark.parametrize("path", ["closed", "closed/a.csv", "closed.csv"])
+def test_files_and_folders_that_may_not_be_read_are_refused(path, tmp_path):
+    """Nobody may read the folder closed and the file closed.csv."""
     for part in (tmp_path, *tmp_path.parents[:2]):
         part.chmod(0o755)
-    closed = tmp_path / "closed"
-    inside = tmp_path / "closed" / "a.csv"
-    file = tmp_path / "b.csv"
-    closed.mkdir()
-    for path in (inside, file):
-        path.write_text(SCORED)
-    file.chmod(0)
-    closed.chmod(0)
-    for path in (closed, inside, file):
-        # what nobody cannot import
-        finds = "from evalkit.machine.bundled_files import bundled_root\nbundled_root()\n"
-        code = READS + finds + NOBODY + TRIES
-        run = subprocess.run(
-            [sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True
-        )
-        assert run.stdout.count("\n") == 1, run.stderr
-        assert "cannot be read: Permission denied" in run.stdout
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "a.csv").write_text(SCORED)
+    (tmp_path / "closed.csv").write_text(SCORED)
+    (tmp_path / "closed").chmod(0)
+    (tmp_path / "closed.csv").chmod(0)
+    run = subprocess.run(
+        [sys.executable, "-c", READ_WITHOUT_RIGHTS, tmp_path / path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.count("\n") == 1, run.stderr
+    assert "cannot be read: Permission denied" in run.stdout
 
 
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
-    def closed(folder):
+    """The message has the beginning of a long name."""
+
+    def raise_permission_error(folder):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "iterdir", closed)
-    assert (
-        refusal(sources.parts, tmp_path)
-        == f"{str(tmp_path)[: sources.NAME]}: cannot be read: Permission denied"
-    )
+    monkeypatch.setattr(Path, "iterdir", raise_permission_error)
+    name = str(tmp_path)[: sources.NAME]
+    assert refusal(sources.parts, tmp_path) == f"{name}: cannot be read: Permission denied"
 
 
 # Columns ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("header", ["id,label,sc\0ore", "id,label,score,\0"])
-def test_a_nul_in_a_header_is_refused(tmp_path, header):
+@pytest.mark.parametrize("header", ["id,label,sc\0ore,weight", "id,label,score,\0"])
+def test_a_nul_in_the_header_of_a_file_is_refused(tmp_path, header):
     path = tmp_path / "a.csv"
     path.write_text(f"{header}\n1,1,0.5,2\n2,0,0.4,3\n")
-    assert "column names must hold no NUL character" in refusal(
-        classification.read, preds=str(path)
-    )
-    frame = table(score=0.5).rename(columns={"score": "sc\0ore"})
-    assert "column names must hold no NUL character" in refusal(classification.read, preds=frame)
+    message = refusal(classification.read, preds=str(path))
+    assert "column names must hold no NUL character" in message
+
+
+def test_a_nul_in_a_column_name_of_a_frame_is_refused():
+    frame = pd.DataFrame({"id": [1, 2], "label": [1, 0], "sc\0ore": [0.5, 0.4]})
+    message = refusal(classification.read, preds=frame)
+    assert "column names must hold no NUL character" in message
 
 
 # Values -------------------------------------------------------------------------------------------
 
 
+# For a report and the column that is too large: how it is read, and the rest of the table.
+TOO_LARGE = {
+    "metric of users": (
+        "orders",
+        {"arm": ["a", "b"] * 30},
+        lambda table: interleaving.read(users=table, metrics="orders", world="none"),
+    ),
+    "value of a system": ("a", {"query": range(60), "b": 0.0}, significance.read),
+    "actual value": ("actual", {"forecast": 0.0}, rating.read),
+    "forecast": ("forecast", {"id": range(60), "actual": 0.5}, rating.read),
+    "label of folds": (
+        "label",
+        {"score": 0.0, "fold": np.arange(60) % 5},
+        lambda table: validation.read(preds=table, task="number"),
+    ),
+}
+
+
 @pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
-def test_values_whose_squares_are_not_finite_are_refused(size):
+@pytest.mark.parametrize(("column", "further_columns", "read"), TOO_LARGE.values(), ids=TOO_LARGE)
+def test_values_that_are_too_large_for_sums_of_squares_are_refused(
+    column, further_columns, read, size
+):
+    """The seventh value of this column is too large."""
     values = np.random.default_rng(3).normal(size=60)
     values[6] = size
-    rule = f"must lie within ±1e+75, got {size:g}"
-    users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
-    assert (
-        refusal(interleaving.read, users=users, metrics="orders", world="none")
-        == f"data frame: orders {rule} (row 7)"
-    )
-    wide = pd.DataFrame({"query": range(60), "a": values, "b": 0.0})
-    assert refusal(significance.read, wide) == f"data frame: a {rule} (row 7)"
-    rated = pd.DataFrame({"actual": values, "forecast": 0.0})
-    assert refusal(rating.read, rated) == f"data frame: actual {rule} (row 7)"
-    forecast = pd.DataFrame({"id": range(60), "actual": 0.5, "forecast": values})
-    assert refusal(rating.read, forecast) == f"data frame: forecast {rule} (row 7)"
-    folds = pd.DataFrame({"label": values, "score": 0.0, "fold": np.arange(60) % 5})
-    assert (
-        refusal(validation.read, preds=folds, task="number") == f"data frame: label {rule} (row 7)"
-    )
-    target = pd.DataFrame({"label": values, "x": range(60)})
-    assert rule in refusal(validation.read, features=target, task="number")
+    message = refusal(read, pd.DataFrame({column: values} | further_columns))
+    assert message == f"data frame: {column} must lie within ±1e+75, got {size:g} (row 7)"
+
+
+@pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
+def test_targets_beside_features_that_are_too_large_are_refused(size):
+    values = np.random.default_rng(3).normal(size=60)
+    values[6] = size
+    table = pd.DataFrame({"label": values, "x": range(60)})
+    message = refusal(validation.read, features=table, task="number")
+    assert f"must lie within ±1e+75, got {size:g}" in message
 
 
 def test_the_largest_value_makes_a_page():

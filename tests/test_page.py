@@ -31,12 +31,14 @@ class Elements(HTMLParser):
 
 
 def code(source, *outputs, tags=()):
+    """A code cell."""
     return new_code_cell(
         source, outputs=list(outputs), metadata={"tags": list(tags)} if tags else {}
     )
 
 
-def shown(**data):
+def output(**data):
+    """An output of a code cell in one or several forms, as html="<p>1</p>", text="1"."""
     types = {
         "html": "text/html",
         "text": "text/plain",
@@ -48,14 +50,18 @@ def shown(**data):
 
 
 def page(*cells, **metadata):
+    """The HTML page of a notebook with these cells."""
     return ReportExporter().from_notebook_node(new_notebook(cells=list(cells), metadata=metadata))[
         0
     ]
 
 
 @pytest.fixture(scope="module")
-def full():
-    picture = shown(png="aGk=", text="<Figure>")
+def page_of_each_output():
+    """A page with outputs of each form, headings that repeat, and script in printed text and in
+    the representation of a value.
+    """
+    picture = output(png="aGk=", text="<Figure>")
     picture.metadata["image/png"] = {"alt": 'a "picture"'}
     results = new_output(
         "display_data", data={"application/vnd.evalkit+json": {"secret": 1}, "text/plain": ""}
@@ -67,11 +73,11 @@ def full():
         new_markdown_cell("## Metrics\n\ntext\n\n## By segment <1>"),
         code(
             "a < b",
-            shown(
+            output(
                 html="<h2>From a table</h2><table class='metrics'></table>", text="plain of html"
             ),
         ),
-        code("", picture, shown(svg="<svg viewBox='0 0 1 1'></svg>"), shown(md="some **bold**")),
+        code("", picture, output(svg="<svg viewBox='0 0 1 1'></svg>"), output(md="some **bold**")),
         code(
             "p",
             new_output("stream", name="stdout", text=HOSTILE),
@@ -86,8 +92,9 @@ def full():
     )
 
 
-def test_refers_to_nothing_elsewhere(full):
-    elements = Elements(full)
+def test_a_page_loads_nothing_from_elsewhere(page_of_each_output):
+    """Its only address is a link of its text, which a reader may follow."""
+    elements = Elements(page_of_each_output)
     loads = [
         (tag, a[key])
         for tag, a in elements.found
@@ -103,75 +110,115 @@ def test_refers_to_nothing_elsewhere(full):
     links = [a["href"] for tag, a in elements.found if "href" in a]
     assert [tag for tag, a in elements.found if "href" in a and tag != "a"] == []
     assert [link for link in links if not link.startswith("#")] == ["https://example.org/why"]
-    assert not re.search(r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest", full)
+    loading = r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest"  # by CSS or script
+    assert not re.search(loading, page_of_each_output)
 
 
-def test_what_a_page_has_and_has_not(full):
-    assert full.startswith(
+def test_the_title_is_the_first_heading_as_plain_text(page_of_each_output):
+    """The first heading of the notebook is "# Ranking & *more*"."""
+    assert page_of_each_output.startswith(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport"'
     )
-    assert "<title>Ranking &amp; more</title>" in full
-    assert len(Elements(full).named("script")) == 1
-    assert (
-        full.index('<a class="skip" href="#_main">')
-        < full.index("<nav")
-        < full.index('<main id="_main">')
-    )
-    assert not re.search(f"secret|<pre></pre>|{re.escape(HOSTILE)}", full)
-    assert full.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+    assert "<title>Ranking &amp; more</title>" in page_of_each_output
 
 
-def test_contents_list_the_headings(full):
-    contents = full[full.index("<nav") : full.index("</nav>")]
-    listed = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents)
-    assert [text for _, text in listed] == [
-        "Metrics",
-        "By segment &lt;1&gt;",
-        "From a table",
-        "Metrics",
+def test_a_link_to_the_main_part_stands_before_the_contents(page_of_each_output):
+    skip = page_of_each_output.index('<a class="skip" href="#_main">')
+    contents = page_of_each_output.index("<nav")
+    main = page_of_each_output.index('<main id="_main">')
+    assert skip < contents < main
+
+
+def test_script_in_outputs_is_escaped(page_of_each_output):
+    """Two outputs hold <script>alert(1)</script>: printed text and the representation of a value.
+    The page has one script of its own.
+    """
+    assert len(Elements(page_of_each_output).named("script")) == 1
+    assert "<script>alert(1)</script>" not in page_of_each_output
+    assert page_of_each_output.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+
+
+def test_results_for_programs_and_empty_text_are_not_on_the_page(page_of_each_output):
+    """The last cell publishes {"secret": 1} as JSON, with "" as its text."""
+    assert "secret" not in page_of_each_output
+    assert "<pre></pre>" not in page_of_each_output
+
+
+def test_contents_list_the_headings(page_of_each_output):
+    """Of text cells and of tables; the second "Metrics" has an id of its own."""
+    start = page_of_each_output.index("<nav")
+    contents = page_of_each_output[start : page_of_each_output.index("</nav>")]
+    links = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents)
+    assert links == [
+        ("metrics", "Metrics"),
+        ("by-segment-1", "By segment &lt;1&gt;"),
+        ("from-a-table", "From a table"),
+        ("metrics-2", "Metrics"),
     ]
-    assert [id for id, _ in listed] == ["metrics", "by-segment-1", "from-a-table", "metrics-2"]
-    assert [a["id"] for a in Elements(full).named("h2")] == [id for id, _ in listed]
+    headings = Elements(page_of_each_output).named("h2")
+    assert [heading["id"] for heading in headings] == [id for id, _ in links]
 
 
-def test_code_is_folded_behind_one_button(full):
-    elements = Elements(full)
+def test_code_is_folded_behind_one_button(page_of_each_output):
+    """Six of the seven code cells have a source, those of the parameters among them."""
+    elements = Elements(page_of_each_output)
     buttons = [button for button in elements.named("button") if "id" in button]
     assert buttons == [
         {"type": "button", "id": "show-code", "aria-pressed": "false", "hidden": None}
     ]
-    folded = [a for a in elements.named("details") if a.get("class") == "code"]
-    assert len(folded) == 6  # every cell with a source, those of the parameters too
-    assert all("open" not in a for a in folded)
-    assert '<details class="code"><summary>code</summary><pre>a &lt; b</pre></details>' in full
+    folded = [details for details in elements.named("details") if details.get("class") == "code"]
+    assert len(folded) == 6
+    assert all("open" not in details for details in folded)
+    source = '<details class="code"><summary>code</summary><pre>a &lt; b</pre></details>'
+    assert source in page_of_each_output
 
 
-def test_outputs_are_shown_by_their_richest_form(full):
-    assert "<table class='metrics'></table>" in full
-    assert "plain of html" not in full
-    assert '<img src="data:image/png;base64,aGk=" alt="a &quot;picture&quot;">' in full
-    assert "<figure><svg viewBox='0 0 1 1'></svg></figure>" in full
-    assert "some <strong>bold</strong>" in full
-    assert '<pre class="stderr">warned</pre>' in full
+def test_an_output_with_html_and_text_is_shown_as_html(page_of_each_output):
+    assert "<table class='metrics'></table>" in page_of_each_output
+    assert "plain of html" not in page_of_each_output
 
 
-def test_a_failed_run_says_so_and_ends_there():
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<img src="data:image/png;base64,aGk=" alt="a &quot;picture&quot;">',
+        "<figure><svg viewBox='0 0 1 1'></svg></figure>",
+        "some <strong>bold</strong>",
+        '<pre class="stderr">warned</pre>',
+    ],
+    ids=["png", "svg", "markdown", "stderr"],
+)
+def test_each_form_of_output_has_its_html(page_of_each_output, html):
+    assert html in page_of_each_output
+
+
+@pytest.fixture
+def page_of_a_failed_run():
+    """A page whose first code cell ends with an error; its message is script."""
     error = new_output(
         "error", ename="KeyError", evalue=HOSTILE, traceback=["\x1b[31mline 1\x1b[0m", HOSTILE]
     )
-    failed = page(
+    return page(
         new_markdown_cell("# T"), code("x", error), new_markdown_cell("## After"), code("after")
     )
-    assert "<title>FAILED: RUN FAILED</title>" not in failed
-    assert "<title>FAILED: T</title>" in failed
-    assert "<strong>KeyError:</strong> &lt;script&gt;" in failed
-    assert (
-        '<details class="traceback"><summary>Traceback</summary><pre>line 1\n&lt;script&gt;'
-        in failed
-    )
-    assert HOSTILE not in failed
-    assert "After" not in failed
-    assert "after" not in failed.split('<main id="_main">')[1].split("</main>")[0]
+
+
+def test_a_failed_run_says_so_in_its_title(page_of_a_failed_run):
+    assert "<title>FAILED: T</title>" in page_of_a_failed_run
+    assert "<title>FAILED: RUN FAILED</title>" not in page_of_a_failed_run
+
+
+def test_a_failed_run_shows_its_error_escaped_and_without_colours(page_of_a_failed_run):
+    assert "<strong>KeyError:</strong> &lt;script&gt;" in page_of_a_failed_run
+    traceback = '<details class="traceback"><summary>Traceback</summary><pre>line 1\n&lt;script&gt;'
+    assert traceback in page_of_a_failed_run
+    assert HOSTILE not in page_of_a_failed_run
+
+
+def test_the_page_of_a_failed_run_ends_with_its_error(page_of_a_failed_run):
+    assert "After" not in page_of_a_failed_run
+    main = page_of_a_failed_run.split('<main id="_main">')[1].split("</main>")[0]
+    assert "after" not in main
 
 
 ERROR = new_output("error", ename="ValueError", evalue="x", traceback=["t"])
@@ -203,6 +250,7 @@ PICTURE = new_markdown_cell(
         ([new_markdown_cell("words")], {}, "<title>Report</title>", "<summary>Contents"),
         ([PICTURE], {}, 'src="data:image/png;base64,aGk=" alt="dot"', "attachment"),
     ],
+    ids=["dead kernel", "expected error", "banner of papermill", "no heading", "attachment"],
 )
 def test_pages_of_odd_cells(cells, metadata, there, not_there):
     text = page(*cells, **metadata)
@@ -216,80 +264,117 @@ def test_headings_keep_an_id_of_their_own():
     )
 
 
-def test_a_section_whose_pieces_are_all_empty_is_left_out():
-    empty = shown(html="", text="")
-    cells = [
-        new_markdown_cell("# T"),
-        code("read"),
-        new_markdown_cell("## Nothing here\n\nWords."),
-        code("a", empty),
-    ]
-    cells += [
-        new_markdown_cell("## Half\n\nMore."),
-        code("c", empty),
-        code("d", shown(html="<p>here</p>")),
-    ]
-    cells += [new_markdown_cell("## Setup"), code("x = 1"), new_markdown_cell("## Only words")]
-    text = page(*cells)
-    assert "Nothing here" not in text
+EMPTY = new_output("display_data", data={"text/html": "", "text/plain": ""})
+
+
+def test_a_section_with_empty_outputs_alone_is_left_out():
+    text = page(new_markdown_cell("# T"), new_markdown_cell("## Gone\n\nWords."), code("a", EMPTY))
+    assert "Gone" not in text
     assert "Words." not in text
     assert "<pre>a</pre>" not in text
-    assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Half", "Setup", "Only words"]
+
+
+def test_a_section_with_one_output_that_is_not_empty_stays():
+    not_empty = output(html="<p>here</p>")
+    text = page(
+        new_markdown_cell("# T"),
+        code("read"),
+        new_markdown_cell("## Half\n\nMore."),
+        code("c", EMPTY),
+        code("d", not_empty),
+    )
+    assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Half"]
     assert "<p>here</p>" in text
     assert '<div class="output"></div>' not in text
 
 
+def test_a_section_without_outputs_stays():
+    """Empty outputs are what leaves a section out, not code without output or words alone."""
+    text = page(
+        new_markdown_cell("# T"),
+        new_markdown_cell("## Gone"),
+        code("a", EMPTY),
+        new_markdown_cell("## Setup"),
+        code("x = 1"),
+        new_markdown_cell("## Only words"),
+    )
+    assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Setup", "Only words"]
+
+
 def test_a_table_of_ones_own_stands_in_a_box_that_scrolls():
-    own = shown(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
-    ours = shown(html='<div class="scroll"><table class="metrics"></table></div>')
+    own = output(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
+    ours = output(html='<div class="scroll"><table class="metrics"></table></div>')
     text = page(new_markdown_cell("|a|\n|-|\n|1|"), code("frame", own), code("piece", ours))
     assert text.count('<div class="scroll"><table') == 3 == text.count("<table")
 
 
 def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
-    said = (
-        "<p>By Holm, by Holm.</p><table><tr><th scope='col'>adjusted "
-        "p</th><td>Holm</td></tr></table>"
-    )
-    names = (
-        "<table><tr><th "
-        'scope="row">Wilson</th></tr></table><details><summary>Wilson</summary></details>'
+    """Holm is named three times in section A and once in B, adjusted p once in A."""
+    html_of_a = (
+        "<p>By Holm, by Holm.</p>"
+        "<table><tr><th scope='col'>adjusted p</th><td>Holm</td></tr></table>"
     )
     text = page(
         new_markdown_cell("## A"),
-        code("a", shown(html=said)),
+        code("a", output(html=html_of_a)),
         new_markdown_cell("## B\n\nHolm"),
-        code("b", shown(html=names)),
     )
     assert text.count('href="#term-holm"') == 2
     assert text.count('href="#term-adjusted-p"') == 1
-    assert "term-wilson" not in text
     assert text.count("<dt id=") == 2
-    assert text.index('<dt id="term-holm">Holm</dt>') > text.index(
-        "<summary>2 terms used on this page</summary>"
+    glossary = text.index("<summary>2 terms used on this page</summary>")
+    assert text.index('<dt id="term-holm">Holm</dt>') > glossary
+
+
+def test_a_term_as_the_head_of_a_row_or_of_folded_text_is_not_linked():
+    html = (
+        '<table><tr><th scope="row">Wilson</th></tr></table>'
+        "<details><summary>Wilson</summary></details>"
     )
-    assert "used on this page" not in page(
-        new_markdown_cell("## A"), code("a", shown(html="<p>nothing</p>"))
-    )
+    assert "term-wilson" not in page(new_markdown_cell("## A"), code("a", output(html=html)))
 
 
-def test_what_has_a_place_is_moved_there():
-    def at(place):
-        return shown(html=f"<!--at {place}--><p>{place}</p><!--/at-->")
+def test_a_page_without_terms_has_no_glossary():
+    text = page(new_markdown_cell("## A"), code("a", output(html="<p>nothing</p>")))
+    assert "used on this page" not in text
 
-    cells = [code("a", *map(at, ("verdict", "metrics", "elsewhere")), shown(html="<p>here</p>"))]
-    head = new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]})
+
+def test_html_between_marks_of_a_place_is_moved_there():
+    """The last cell writes for the verdict, which is the top of the page, for the section "All
+    metrics", and for a section that the page does not have, so that it stays where it is.
+    """
+    outputs = [
+        output(html=f"<!--at {place}--><p>{place}</p><!--/at-->")
+        for place in ("verdict", "metrics", "elsewhere")
+    ]
     text = page(
-        new_markdown_cell("# T"), code("t"), head, code("b"), new_markdown_cell("## Data"), *cells
+        new_markdown_cell("# T"),
+        code("t"),
+        new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
+        code("b"),
+        new_markdown_cell("## Data"),
+        code("a", *outputs, output(html="<p>here</p>")),
     )
-    order = [
+    places = [
         text.index(part)
         for part in ("<p>verdict<", "<h2", "Prose", "<p>metrics<", "<p>elsewhere<", "<p>here<")
     ]
-    assert order == sorted(order)
+    assert places == sorted(places)
+    assert "<!--at" not in text
+
+
+def test_each_heading_opens_a_section_and_prose_can_be_marked_for_print():
+    """The title, "All metrics" and "Data"."""
+    text = page(
+        new_markdown_cell("# T"),
+        code("t"),
+        new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
+        code("b"),
+        new_markdown_cell("## Data"),
+        code("a", output(html="<p>here</p>")),
+    )
     assert text.count("<section") == text.count("</section>") == 3
     assert text.count('<div class="prose printed">') == 1
-    assert "<!--at" not in text
 
 
 def test_source_date_epoch_is_the_day_that_a_page_was_made(monkeypatch):

@@ -21,27 +21,33 @@ from evalkit.pages import classification_page, first_screen, rating_page, valida
 from evalkit.reading.tables import rules, sources
 from evalkit.studies import classification, ranking, rating, validation
 
-AT = 0.7
-KINDS = ("float16", "float32", "float64")
+# 0.7 is 0.7001953 in half, 0.699999988 in single precision, and a score of 0.7 is rounded alike
+THRESHOLD = 0.7
+DTYPES = ("float16", "float32", "float64")
 
 
-def table(kind, rows=600, seed=1):
-    """Labels and scores with one decimal, two systems; the second one in double precision."""
+def table_with_scores_at_threshold(dtype, rows=600, seed=1):
+    """Labels and scores of two systems with one decimal, so that many scores are 0.7: those of a
+    with this dtype, those of b in double precision.
+    """
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, rows)
     a, b = (np.clip(np.round(label * 0.3 + 0.8 * rng.random(rows), 1), 0, 1) for _ in range(2))
-    return pd.DataFrame({"label": label, "score_a": a.astype(kind), "score_b": b})
+    return pd.DataFrame({"label": label, "score_a": a.astype(dtype), "score_b": b})
 
 
-def expected(scores, label):
-    """What numpy counts."""
-    above = scores.to_numpy() >= AT
-    return {"tp": int((above & (label == 1)).sum()), "fp": int((above & (label == 0)).sum())}
+def positives_by_numpy(scores, label):
+    """How many true and false positives there are if numpy compares the scores with 0.7."""
+    predicted = scores.to_numpy() >= THRESHOLD
+    return {
+        "tp": int((predicted & (label == 1)).sum()),
+        "fp": int((predicted & (label == 0)).sum()),
+    }
 
 
-def decided(study):
-    rows = study.decisions.set_index("system")[["tp", "fp"]]
-    return {name: rows.loc[name].to_dict() for name in rows.index}
+def positives_of_study(study):
+    """The true and false positives by system."""
+    return study.decisions.set_index("system")[["tp", "fp"]].to_dict("index")
 
 
 def parquet(data, folder):
@@ -55,6 +61,7 @@ def csv(data, folder):
     return str(folder / "p.csv")
 
 
+# functions from a frame and a folder to the same table in another form
 INPUTS = {
     "pandas": lambda data, folder: data,
     "arrow": lambda data, folder: pa.table(data),
@@ -63,131 +70,137 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", INPUTS)
-def test_a_round_threshold_counts_what_numpy_counts(tmp_path, way, kind, large):
-    data = table(kind)
-    study = limited(
-        classified(INPUTS[way](data, tmp_path), SMALL if large else USUAL, threshold=AT)
-    )
-    assert (study.data is None) is large
-    assert decided(study) == {
-        "a": expected(data["score_a"], data["label"]),
-        "b": expected(data["score_b"], data["label"]),
+IN_MEMORY_AND_LARGE = pytest.mark.parametrize(
+    "limits", [USUAL, SMALL], ids=["read at once", "read by blocks"]
+)
+
+
+@IN_MEMORY_AND_LARGE
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", INPUTS)
+def test_a_round_threshold_counts_what_numpy_counts(tmp_path, form, dtype, limits):
+    table = table_with_scores_at_threshold(dtype)
+    preds = INPUTS[form](table, tmp_path)
+    study = limited(classified(preds, limits, threshold=THRESHOLD))
+    was_read_by_blocks = study.data is None
+    assert was_read_by_blocks is (limits is SMALL)
+    assert positives_of_study(study) == {
+        "a": positives_by_numpy(table["score_a"], table["label"]),
+        "b": positives_by_numpy(table["score_b"], table["label"]),
     }
-    assert study.precision["a"].name == data["score_a"].dtype.name
-    assert (
-        study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()
-    ) == pytest.approx(((data["score_a"].to_numpy() >= AT) == data["label"]).mean(), abs=1e-12)
+    assert study.precision["a"].name == dtype
+    accuracy = study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()
+    is_right = (table["score_a"].to_numpy() >= THRESHOLD) == table["label"]
+    assert accuracy == pytest.approx(is_right.mean(), abs=1e-12)
 
 
-def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_text(tmp_path):
-    data = table("float64")
-    study = classification.read(csv(data, tmp_path), threshold=AT)
-    assert decided(study)["a"] == expected(data["score_a"], data["label"])
+def test_the_scores_of_a_csv_file_are_compared_in_double_precision(tmp_path):
+    table = table_with_scores_at_threshold("float64")
+    study = classification.read(csv(table, tmp_path), threshold=THRESHOLD)
+    expected = positives_by_numpy(table["score_a"], table["label"])
+    assert positives_of_study(study)["a"] == expected
     assert study.precision["a"] == rules.DOUBLE
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(tmp_path, large):
-    data = table("float32")
-    for name in "ab":
-        part = pd.DataFrame(
-            {"id": data.index.astype(str), "label": data["label"], "score": data[f"score_{name}"]}
-        )
-        part.to_parquet(tmp_path / f"{name}.parquet", index=False)
-    files = [str(tmp_path / name) for name in ("a.parquet", "b.parquet")]
-    study = limited(classified(files, SMALL if large else USUAL, threshold=AT))
-    assert {name: to.name for name, to in study.precision.items()} == {
-        "a": "float32",
-        "b": "float64",
+@IN_MEMORY_AND_LARGE
+def test_each_system_is_compared_in_the_precision_of_its_own_file(tmp_path, limits):
+    table = table_with_scores_at_threshold("float32")
+    files = []
+    for system in "ab":  # a in single, b in double precision
+        columns = {"label": table["label"], "score": table[f"score_{system}"]}
+        rows = pd.DataFrame({"id": table.index.astype(str)} | columns)
+        files.append(str(tmp_path / f"{system}.parquet"))
+        rows.to_parquet(files[-1], index=False)
+    study = limited(classified(files, limits, threshold=THRESHOLD))
+    precisions = {system: precision.name for system, precision in study.precision.items()}
+    assert precisions == {"a": "float32", "b": "float64"}
+    assert positives_of_study(study) == {
+        "a": positives_by_numpy(table["score_a"], table["label"]),
+        "b": positives_by_numpy(table["score_b"], table["label"]),
     }
-    for name in "ab":
-        assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
 
 
 def test_more_distinct_scores_than_bins_leave_the_threshold_exact():
+    """The 600 scores of a are pooled in 64 bins; 21 of them lie exactly at the threshold."""
     rng = np.random.default_rng(3)
-    data = table("float32").assign(score_a=rng.random(600).astype("float32"))
-    data.loc[:20, "score_a"] = np.float32(AT)
-    study = classified(data, replace(SMALL, bins=64), threshold=AT)
+    scores = rng.random(600).astype("float32")
+    scores[:21] = np.float32(THRESHOLD)
+    table = table_with_scores_at_threshold("float32").assign(score_a=scores)
+    study = classified(table, replace(SMALL, bins=64), threshold=THRESHOLD)
     assert grid.pools_scores(study.measured.scores(0, 0, 0).bins).any()
-    assert decided(study)["a"] == expected(data["score_a"], data["label"])
+    expected = positives_by_numpy(table["score_a"], table["label"])
+    assert positives_of_study(study)["a"] == expected
 
 
-def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
-    study = classification.read(table("float32"), threshold=AT)
-    notes = classification_page.findings(study).text
+def test_the_page_says_in_which_precision_scores_are_stored_and_compared():
+    study = classification.read(table_with_scores_at_threshold("float32"), threshold=THRESHOLD)
     assert (
         "The scores of a are stored in single precision (float32), and the threshold is rounded to "
-        "it, "
-        "as numpy and pandas do: 0.7 becomes 0.699999988" in notes
-    )
-    assert (
-        "score ≥ threshold, compared as the scores are stored: a in single"
-        in classification_page.definitions(study).text
-    )
-    assert classification_page.results(study).results["precision"] == {
-        "a": "float32",
-        "b": "float64",
-    }
-    for exact in (0.5, "best_f1"):
-        assert (
-            "stored in"
-            not in classification_page.findings(
-                classification.read(table("float32"), threshold=exact)
-            ).text
-        )
-    double = classification_page.definitions(
-        classification.read(table("float64"), threshold=AT)
-    ).text
-    assert "compared in double precision (float64), as the scores are stored" in double
+        "it, as numpy and pandas do: 0.7 becomes 0.699999988"
+    ) in classification_page.findings(study).text
+    definitions = classification_page.definitions(study).text
+    assert "score ≥ threshold, compared as the scores are stored: a in single" in definitions
+    precision = classification_page.results(study).results["precision"]
+    assert precision == {"a": "float32", "b": "float64"}
 
 
-def test_a_threshold_that_half_precision_cannot_hold_decides_as_numpy_does():
+@pytest.mark.parametrize("threshold", [0.5, "best_f1"])
+def test_a_threshold_that_single_precision_holds_exactly_needs_no_note(threshold):
+    """0.5 is a power of 2; the threshold with the best F1 is one of the scores."""
+    study = classification.read(table_with_scores_at_threshold("float32"), threshold=threshold)
+    assert "stored in" not in classification_page.findings(study).text
+
+
+def test_the_page_says_that_all_scores_are_compared_in_double_precision():
+    study = classification.read(table_with_scores_at_threshold("float64"), threshold=THRESHOLD)
+    definitions = classification_page.definitions(study).text
+    assert "compared in double precision (float64), as the scores are stored" in definitions
+
+
+def test_a_threshold_beyond_half_precision_is_rounded_to_infinity_as_by_numpy():
+    """The largest number of half precision is 65,504."""
     assert rules.rounded(1e6, rules.HALF) == np.inf
     assert rules.rounded(-1e6, rules.HALF) == -np.inf
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind):
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(dtype):
+    """The labels u and v with scores with one decimal: of u with this dtype, of v in double
+    precision.
+    """
     rng = np.random.default_rng(4)
     true = rng.integers(0, 2, (300, 2))
     score = np.clip(np.round(true * 0.3 + 0.8 * rng.random((300, 2)), 1), 0, 1)
-    data = pd.DataFrame(
-        {"y_u": true[:, 0], "y_v": true[:, 1], "p_u": score[:, 0].astype(kind), "p_v": score[:, 1]}
-    )
-    study = classification.read(data, threshold=AT)
-    counted = study.by_label.set_index("label")
-    for label in "uv":
-        assert counted.loc[label, ["tp", "fp"]].to_dict() == expected(
-            data[f"p_{label}"], data[f"y_{label}"]
-        )
-    notes, page = (
-        classification_page.findings(study).text,
-        classification_page.results(study).results,
-    )
-    assert ("The scores of p: u are stored in" in notes) is (kind != "float64")
-    assert set(page["precision"].values()) == {kind, "float64"}
+    table = pd.DataFrame({"y_u": true[:, 0], "y_v": true[:, 1]})
+    table["p_u"] = score[:, 0].astype(dtype)
+    table["p_v"] = score[:, 1]
+    study = classification.read(table, threshold=THRESHOLD)
+    counted = study.by_label.set_index("label")[["tp", "fp"]].to_dict("index")
+    assert counted == {
+        "u": positives_by_numpy(table["p_u"], table["y_u"]),
+        "v": positives_by_numpy(table["p_v"], table["y_v"]),
+    }
+    notes = classification_page.findings(study).text
+    assert ("The scores of p: u are stored in" in notes) is (dtype != "float64")
+    precision = classification_page.results(study).results["precision"]
+    assert set(precision.values()) == {dtype, "float64"}
 
 
 def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
-    data = (
-        table("float32")[["label", "score_a"]]
-        .rename(columns={"score_a": "score"})
-        .assign(system="s")
-    )
-    parts = sources.parts([data, data.astype({"score": "float64"})])
+    table = table_with_scores_at_threshold("float32")
+    single = pd.DataFrame({"label": table["label"], "score": table["score_a"], "system": "s"})
+    double = single.astype({"score": "float64"})
+    parts = sources.parts([single, double])
     assert [rules.precision_of(part, "score").name for part in parts] == ["float32", "float64"]
-    assert classification.read([data, data.astype({"score": "float64"})]).precision == {
-        "s": rules.DOUBLE
-    }
+    assert classification.read([single, double]).precision == {"s": rules.DOUBLE}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("apart", [False, True], ids=["grades in the run", "judgements"])
-def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(tmp_path, kind, apart):
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("where", ["grades in the run", "judgements"])
+def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(where, dtype):
+    """Precision at 5 of 20 queries with 5 items each, over the queries with a relevant item. Many
+    grades with one decimal are exactly at the level of 0.7.
+    """
     rng = np.random.default_rng(6)
     run = pd.DataFrame(
         {
@@ -196,30 +209,28 @@ def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(tmp_path, k
             "score": rng.random(100),
         }
     )
-    grade = np.round(rng.random(100), 1).astype(kind)
-    qrels = run[["query", "item"]].assign(grade=grade)
-    inputs = (run, qrels) if apart else (run.assign(grade=grade),)
-    study = ranking.read(*inputs, metrics="precision@5", relevance_level=AT)
-    assert study.estimates["value"].item() == pytest.approx(_mean(grade), abs=1e-12)
+    grade = np.round(rng.random(100), 1).astype(dtype)
+    judgements = run[["query", "item"]].assign(grade=grade)
+    inputs = (run, judgements) if where == "judgements" else (run.assign(grade=grade),)
+    study = ranking.read(*inputs, metrics="precision@5", relevance_level=THRESHOLD)
+    is_relevant = (grade >= THRESHOLD).reshape(20, 5)
+    expected = is_relevant[is_relevant.any(axis=1)].mean()
+    assert study.estimates["value"].item() == pytest.approx(expected, abs=1e-12)
 
 
-def _mean(grade):
-    """Mean precision at 5 over the queries that have a relevant item."""
-    hits = (grade >= AT).reshape(20, 5)
-    return hits[hits.any(axis=1)].mean()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", ["frame", "parquet"])
-def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind, way):
-    data = table(kind)[["label", "score_a"]].rename(columns={"score_a": "score"})
-    data["fold"] = np.arange(len(data)) % 5
-    accuracy = ((data["score"].to_numpy() >= AT) == data["label"].to_numpy()).mean()
-    study = validation.read(
-        data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy"
-    )
-    assert study.estimate(study.primary, "score").value == pytest.approx(accuracy, abs=1e-12)
-    assert ("0.7 becomes 0." in str(validation_page.findings(study))) == (kind != "float64")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", ["pandas", "parquet"])
+def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, form, dtype):
+    table = table_with_scores_at_threshold(dtype)
+    folds = pd.DataFrame({"label": table["label"], "score": table["score_a"]})
+    folds["fold"] = np.arange(len(folds)) % 5  # of equal size, so that their mean is that of rows
+    preds = INPUTS[form](folds, tmp_path)
+    study = validation.read(preds, threshold=THRESHOLD, metrics="accuracy")
+    is_right = (folds["score"].to_numpy() >= THRESHOLD) == folds["label"].to_numpy()
+    accuracy = study.estimate(study.primary, "score").value
+    assert accuracy == pytest.approx(is_right.mean(), abs=1e-12)
+    says_that_0_7_is_rounded = "0.7 becomes 0." in str(validation_page.findings(study))
+    assert says_that_0_7_is_rounded == (dtype != "float64")
 
 
 SCHEMA = json.loads(
@@ -227,55 +238,73 @@ SCHEMA = json.loads(
 )
 
 
-def scores(**more):
+def sixty_scores(**columns):
+    """Labels and scores from 0.2 to 0.9 of 60 rows, with further columns."""
     rng = np.random.default_rng(2)
     label = rng.integers(0, 2, 60)
-    return pd.DataFrame(
-        {"label": label, "score": np.round(0.2 + 0.3 * label + 0.4 * rng.random(60), 3)} | more
-    )
+    score = np.round(0.2 + 0.3 * label + 0.4 * rng.random(60), 3)
+    return pd.DataFrame({"label": label, "score": score} | columns)
 
 
 def forecasts(scale=1.0):
+    """Actual values from 0 to 1 and forecasts of them, all multiplied by the scale."""
     rng = np.random.default_rng(3)
     actual = rng.random(50)
     return pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(0, 0.1, 50)}) * scale
 
 
-def valid(results):
+def validated_json(results):
+    """The results that a page publishes as JSON, which must have no NaN and fit the schema."""
     published = results._repr_mimebundle_()["application/vnd.evalkit+json"]
     jsonschema.validate(json.loads(json.dumps(published, allow_nan=False)), SCHEMA)
     return published
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
-    data = pd.concat([scores()] * 3)
-    limits = SMALL if large else USUAL
-    high = data["score"].max()
-    low = data["score"].min()
-    above = classification_page.findings(limited(classified(data, limits, threshold=50))).text
+def findings_at_threshold(threshold, limits):
+    """The findings on 180 rows with scores from 0.2 to 0.9."""
+    table = pd.concat([sixty_scores()] * 3)
+    study = limited(classified(table, limits, threshold=threshold))
+    return classification_page.findings(study).text
+
+
+@IN_MEMORY_AND_LARGE
+def test_a_threshold_above_all_scores_is_noted(limits):
+    high = sixty_scores()["score"].max()
     assert (
         f"The threshold 50 is above every score of score, whose highest is {high:g}: nothing is "
-        f"predicted" in above
-    )
-    below = classification_page.findings(limited(classified(data, limits, threshold=0.01))).text
+        "predicted"
+    ) in findings_at_threshold(50, limits)
+
+
+@IN_MEMORY_AND_LARGE
+def test_a_threshold_below_all_scores_is_noted(limits):
+    low = sixty_scores()["score"].min()
     assert (
         f"0.01 is at or below every score of score, whose lowest is {low:g}: every row is "
-        f"predicted positive" in below
-    )
-    inside = classification_page.findings(limited(classified(data, limits, threshold=0.5))).text
-    assert "above every score" not in inside
-    assert "at or below every score" not in inside
+        "predicted positive"
+    ) in findings_at_threshold(0.01, limits)
+
+
+@IN_MEMORY_AND_LARGE
+def test_a_threshold_between_the_scores_is_not_noted(limits):
+    findings = findings_at_threshold(0.5, limits)
+    assert "above every score" not in findings
+    assert "at or below every score" not in findings
 
 
 @pytest.mark.parametrize(
-    "shift, given, told", [(-1, {}, True), (-1, {"threshold": 0}, False), (0, {}, False)]
+    ("shift", "parameters", "is_noted"),
+    [(-1, {}, True), (-1, {"threshold": 0}, False), (0, {}, False)],
+    ids=["scores below 0", "scores below 0, a named threshold", "probabilities"],
 )
-def test_the_usual_threshold_on_scores_that_are_no_probabilities_is_told(shift, given, told):
-    text = "usual threshold 0.5 is applied to scores that are not probabilities"
-    data = scores(fold=np.arange(60) % 2)
-    data["score"] += shift
-    assert (text in validation_page.findings(validation.read(data, **given)).text) == told
+def test_the_usual_threshold_on_scores_that_are_not_probabilities_is_noted(
+    shift, parameters, is_noted
+):
+    note = "usual threshold 0.5 is applied to scores that are not probabilities"
+    table = sixty_scores(fold=np.arange(60) % 2)
+    table["score"] += shift
+    study = validation.read(table, **parameters)
+    assert (note in validation_page.findings(study).text) == is_noted
 
 
 def test_a_threshold_outside_the_scores_of_several_labels_is_told():
@@ -286,35 +315,42 @@ def test_a_threshold_outside_the_scores_of_several_labels_is_told():
     )
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
-@pytest.mark.parametrize("value", [1e300, 1.7e308, 2e12])
-def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(value, large):
-    data = pd.concat([scores(weight=1.0)] * 3, ignore_index=True)
-    data.loc[6, "weight"] = value
+@IN_MEMORY_AND_LARGE
+@pytest.mark.parametrize("weight", [1e300, 1.7e308, 2e12])
+def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(weight, limits):
+    table = pd.concat([sixty_scores(weight=1.0)] * 3, ignore_index=True)
+    table.loc[6, "weight"] = weight
     with pytest.raises(
         InputError,
         match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same",
     ):
-        classified(data, SMALL if large else USUAL)
+        classified(table, limits)
 
 
 @pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
-def test_large_numbers_print_with_an_exponent_and_make_valid_json(scale):
+def test_very_small_and_very_large_numbers_print_with_an_exponent(scale):
+    """In full digits, 1e-70 and 1e74 would be words of more than 70 characters."""
     study = rating.read(forecasts(scale))
-    words = (
+    html = (
         first_screen.verdict(study).html
         + rating_page.estimates(study).html
         + rating_page.tenths(study).html
     )
-    assert max(map(len, words.replace("<", " ").replace(">", " ").split())) < 60
-    valid(rating_page.results(study))
+    words = html.replace("<", " ").replace(">", " ").split()
+    assert max(len(word) for word in words) < 60
+
+
+@pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
+def test_very_small_and_very_large_numbers_make_valid_json(scale):
+    validated_json(rating_page.results(rating.read(forecasts(scale))))
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e12, 1e300])
 def test_scores_of_any_size_make_valid_json(factor):
-    data = scores()
-    study = classification.read(data.assign(score=data["score"] * factor))
-    published = valid(classification_page.results(study))
-    assert published["estimates"][0]["value"] == pytest.approx(
-        classification.read(data, metrics="roc_auc").estimates["value"].iloc[0], abs=1e-12
-    )
+    """With the AUC of the scores without the factor, as their order is the same."""
+    table = sixty_scores()
+    study = classification.read(table.assign(score=table["score"] * factor))
+    published = validated_json(classification_page.results(study))
+    auc = classification.read(table, metrics="roc_auc").estimates["value"].iloc[0]
+    assert published["estimates"][0]["metric"] == "roc_auc"
+    assert published["estimates"][0]["value"] == pytest.approx(auc, abs=1e-12)

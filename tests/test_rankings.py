@@ -31,18 +31,18 @@ def read(qrels: dict[str, dict[str, float]], scores: dict[str, dict[str, float]]
     return runs.read(preds, table).rankings["score"]
 
 
-def example(said: dict) -> Rankings:
+def lists_of(example: dict) -> Rankings:
     """The lists of an example: by grades in their order, or by judgements and scores, or the order
     of items.
     """
-    if "grades" in said:
-        r = from_grades(said["grades"], said.get("judged"))
-        return replace(r, top_grade=said["top"]) if "top" in said else r
+    if "grades" in example:
+        r = from_grades(example["grades"], example.get("judged"))
+        return replace(r, top_grade=example["top"]) if "top" in example else r
     ordered = {
         q: {item: -rank for rank, item in enumerate(items)}
-        for q, items in said.get("lists", {}).items()
+        for q, items in example.get("lists", {}).items()
     }
-    return read(said["qrels"], said.get("scores", ordered))
+    return read(example["qrels"], example.get("scores", ordered))
 
 
 def mean(name: str, r: Rankings) -> float:
@@ -52,16 +52,24 @@ def mean(name: str, r: Rankings) -> float:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_worked_examples(name):
-    """Also those on which the public tools differ."""
-    said = EXAMPLES[name]
-    r = example(said)
-    values = {metric: mean(metric, r) for metric in said.get("values", {})}
-    assert values == pytest.approx(said.get("values", {}), abs=1e-12, nan_ok=True)
-    for metric, text in said.get("printed", {}).items():
+    """An example has lists and the `values` of metrics, as computed by hand, or `printed` as in a
+    publication; also those on which the public tools differ.
+    """
+    example = EXAMPLES[name]
+    r = lists_of(example)
+    expected = example.get("values", {})
+    values = {metric: mean(metric, r) for metric in expected}
+    assert values == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    for metric, text in example.get("printed", {}).items():
         assert mean(metric, r) == printed(text)
-    if "ties" in said:
-        ends = mean("mrr", rankings.worst_ties(r)), mean("mrr", rankings.best_ties(r))
-        assert ends == pytest.approx(said["ties"])
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "ties" in EXAMPLES[name]])
+def test_mrr_of_the_worst_and_of_the_best_order_of_ties(name):
+    r = lists_of(EXAMPLES[name])
+    worst = mean("mrr", rankings.worst_ties(r))
+    best = mean("mrr", rankings.best_ties(r))
+    assert [worst, best] == pytest.approx(EXAMPLES[name]["ties"])
 
 
 def test_rbp_by_hand():
@@ -99,11 +107,14 @@ def test_judged_counts_the_returned_items_only():
     np.testing.assert_allclose(rankings.judged(r), [2 / 3, NAN, 0])
 
 
-def test_tie_orders_keep_the_groups():
+def test_items_change_places_within_their_group_of_tied_scores_alone():
+    """One list of five items: the first three have one score, the last two another one. An item
+    without a judgement counts as the worst. The grades that were given stay.
+    """
     grade = np.array([0.0, 1.0, NAN, 2.0, 0.0])
-    tied = np.array([False, True, True, False, True])
-    some = Lists(grade, tied, np.array([0, 5]))
-    r = Rankings(np.array(["q"]), some, some)
+    is_tied_with_item_before = np.array([False, True, True, False, True])
+    lists = Lists(grade, is_tied_with_item_before, np.array([0, 5]))
+    r = Rankings(np.array(["q"]), lists, lists)
     np.testing.assert_array_equal(rankings.worst_ties(r).retrieved.grade, [NAN, 0, 1, 0, 2])
     np.testing.assert_array_equal(rankings.best_ties(r).retrieved.grade, [1, 0, NAN, 2, 0])
     np.testing.assert_array_equal(grade, [0, 1, NAN, 2, 0])

@@ -8,14 +8,20 @@ import pytest
 
 from evalkit.studies import classification, rating, significance
 
+RNG = np.random.default_rng(1)
+LABEL = RNG.integers(0, 2, 60)
+A, B = RNG.random((2, 60))  # predictions that do not depend on the label
+OF_FORECASTS = "mae,rmse,r2,median_absolute_error"
+OF_SCORES = "roc_auc,brier,accuracy,recall"
+
 
 def verdicts(study) -> dict[str, str]:
     return dict(study.comparisons[["metric", "verdict"]].to_numpy())
 
 
-def left_out(**columns: object) -> pd.DataFrame:
-    """Forecasts of 80 rows, the hardest 20 of which a has no Poisson deviance of, as it forecasts
-    0.
+def forecasts_with_undefined_deviance(**columns: object) -> pd.DataFrame:
+    """Forecasts of the systems a and b for 80 rows. For the first 20 a forecasts 0, so that its
+    Poisson deviance is undefined there, and b is far off.
     """
     rng = np.random.default_rng(7)
     actual = rng.gamma(2, 5, 80)
@@ -26,81 +32,93 @@ def left_out(**columns: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("weight", [1.0, 2.0])
-@pytest.mark.parametrize("given", [{}, {"unit": "user"}])
-def test_weights_that_are_equal_change_no_difference_of_rows_that_both_have(weight, given):
-    table = left_out(user=np.arange(80) // 2)
-    plain, weighted = (
-        rating.read(t, metrics="poisson_deviance", **given)
-        for t in (table, table.assign(weight=weight))
+@pytest.mark.parametrize("parameters", [{}, {"unit": "user"}], ids=["rows", "users"])
+def test_equal_weights_change_no_difference(weight, parameters):
+    """Only the 60 rows where both systems have a deviance are compared. Without weights p is by
+    sign flips, with weights by the delta method, so that the two are only about the same.
+    """
+    table = forecasts_with_undefined_deviance(user=np.arange(80) // 2)
+    unweighted, weighted = (
+        rating.read(rows, metrics="poisson_deviance", **parameters).comparisons.iloc[0]
+        for rows in (table, table.assign(weight=weight))
     )
-    ours, same = (study.comparisons.iloc[0] for study in (weighted, plain))
-    assert [*ours[["difference", "n"]]] == pytest.approx([*same[["difference", "n"]]])
-    assert ours["p"] == pytest.approx(same["p"], rel=0.3)
+    assert weighted["difference"] == pytest.approx(unweighted["difference"])
+    assert weighted["n"] == unweighted["n"]
+    assert weighted["p"] == pytest.approx(unweighted["p"], rel=0.3)
 
 
 @pytest.mark.parametrize(
-    ("read", "metrics"),
+    ("read", "truth_and_predictions", "metrics"),
     [
-        (rating.read, "mae,rmse,r2,median_absolute_error"),
-        (classification.read, "roc_auc,brier,accuracy,recall"),
+        # 0 and 2, as 0 and 1 beside probabilities would be classes
+        (rating.read, {"actual": 2 * LABEL, "forecast_a": A, "forecast_b": B}, OF_FORECASTS),
+        (classification.read, {"label": LABEL, "score_a": A, "score_b": B}, OF_SCORES),
     ],
+    ids=["rating", "classification"],
 )
-def test_a_row_with_most_of_the_weight_leaves_no_interval_and_no_test(read, metrics):
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 2, 60)
-    names = (
-        ("label", "score_a", "score_b")
-        if read is classification.read
-        else ("actual", "forecast_a", "forecast_b")
-    )
-    table = pd.DataFrame(dict(zip(names, (truth, *rng.random((2, 60))), strict=True)))
-    if read is rating.read:
-        table["actual"] *= 2  # 0 and 1 beside probabilities are classes
-    heavy = read(
-        table.assign(weight=np.where(np.arange(60) == truth.argmax(), 1e4, 1.0)), metrics=metrics
-    )
-    assert heavy.comparisons["p"].isna().all()
-    assert heavy.estimates[["low", "high"]].isna().all(axis=None)
-    assert "have most of the weight" in heavy.summary().text
-    assert read(table.assign(weight=1.0), metrics=metrics).comparisons["p"].notna().all()
+def test_a_row_with_most_of_the_weight_leaves_no_interval_and_no_test(
+    read, truth_and_predictions, metrics
+):
+    """The first positive of 60 rows has a weight of 10,000, each other row 1."""
+    table = pd.DataFrame(truth_and_predictions)
+    is_heavy = np.arange(60) == LABEL.argmax()
+    study = read(table.assign(weight=np.where(is_heavy, 1e4, 1.0)), metrics=metrics)
+    assert study.comparisons["p"].isna().all()
+    assert study.estimates[["low", "high"]].isna().all(axis=None)
+    assert "have most of the weight" in study.summary().text
+    with_equal_weights = read(table.assign(weight=1.0), metrics=metrics)
+    assert with_equal_weights.comparisons["p"].notna().all()
 
 
-def test_values_that_differ_by_rounding_are_equal():
+@pytest.mark.parametrize("parameters", [{}, {"unit": "user"}], ids=["rows", "users"])
+def test_values_that_differ_by_rounding_are_equal(parameters):
+    """Each value of a is the next larger floating-point number to that of b."""
+    b = np.random.default_rng(3).random(30).round(1)
+    table = pd.DataFrame({"a": np.nextafter(b, 2), "b": b})
+    if parameters:
+        table["user"] = np.arange(30) // 2
+    assert verdicts(significance.read(table, **parameters)) == {"value": "cannot tell"}
+
+
+def test_forecasts_that_differ_by_rounding_are_equal():
+    """Each forecast of a is the next larger floating-point number to that of b."""
     rng = np.random.default_rng(3)
-    values = rng.random(30).round(1)
-    up = {"a": np.nextafter(values, 2), "b": values}
-    assert verdicts(significance.read(up)) == {"value": "cannot tell"}
-    assert verdicts(
-        significance.read(pd.DataFrame(up | {"user": np.arange(30) // 2}), unit="user")
-    ) == {"value": "cannot tell"}
     actual = rng.random(40).round(1) * 5
     forecast = actual + rng.normal(size=40).round(1)
     table = pd.DataFrame(
         {"actual": actual, "forecast_a": np.nextafter(forecast, 9), "forecast_b": forecast}
     )
-    assert set(verdicts(rating.read(table, metrics="mae,wape,pinball@90")).values()) == {
-        "cannot tell"
-    }
-    off = pd.DataFrame({"actual": np.arange(30) * 0.1, "forecast": np.arange(30) * 0.1 + 0.3})
-    assert (
-        rating.read(off, metrics="mae,rmse,bias").estimates[["low", "high"]].isna().all(axis=None)
-    )
+    study = rating.read(table, metrics="mae,wape,pinball@90")
+    assert set(verdicts(study).values()) == {"cannot tell"}
 
 
-@pytest.mark.parametrize("other", [0.35, "reversed"])
-def test_two_values_that_no_row_moves_are_told_apart_by_their_intervals(other):
+def test_errors_that_differ_by_rounding_have_no_interval():
+    """Each error is 0.3 but for rounding, so that nothing varies."""
+    actual = np.arange(30) * 0.1
+    table = pd.DataFrame({"actual": actual, "forecast": actual + 0.3})
+    study = rating.read(table, metrics="mae,rmse,bias")
+    assert study.estimates[["low", "high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("old", ["a constant", "reversed"])
+def test_a_perfect_order_is_compared_with_a_constant_or_reversed_one_by_mover(old):
+    """AUC is 1 for new, and 1/2 or 0 for old, whichever row is left out: their influence values
+    are 0, so that the difference has no error of its own. MOVER (Zou and Donner 2008) takes its
+    lower limit from the intervals of both: difference − √((new − low of new)² + (high of old −
+    old)²).
+    """
     rng = np.random.default_rng(4)
     label = (rng.random(160) < 0.35).astype(int)
-    new = np.where(label == 1, 0.6 + 0.3 * rng.random(160), 0.4 * rng.random(160))
-    old = 1 - new if other == "reversed" else other
-    table = pd.DataFrame({"label": label, "score_new": new, "score_old": old})
+    perfect = np.where(label == 1, 0.6 + 0.3 * rng.random(160), 0.4 * rng.random(160))
+    score_old = {"a constant": 0.35, "reversed": 1 - perfect}[old]
+    table = pd.DataFrame({"label": label, "score_new": perfect, "score_old": score_old})
     # named, as scores that sum to 1 could be those of the two classes of one system
     study = classification.read(table, metrics="roc_auc,partial_auc_mcclish_10", systems="new,old")
     assert verdicts(study) == {"roc_auc": "better", "partial_auc_mcclish_10": "better"}
-    row = study.comparisons.iloc[0]
-    one, two = (
-        study.estimates[study.estimates["system"] == name].iloc[0] for name in ("new", "old")
-    )
-    gap = np.hypot(one["value"] - one["low"], two["high"] - two["value"])
-    assert row["low"] == pytest.approx(row["difference"] - gap)
-    assert row["method"] == "MOVER"
+    auc = study.estimates.query("metric == 'roc_auc'").set_index("system")
+    below_new = auc.loc["new", "value"] - auc.loc["new", "low"]
+    above_old = auc.loc["old", "high"] - auc.loc["old", "value"]
+    comparison = study.comparisons.set_index("metric").loc["roc_auc"]
+    expected_low = comparison["difference"] - np.hypot(below_new, above_old)
+    assert comparison["low"] == pytest.approx(expected_low)
+    assert comparison["method"] == "MOVER"

@@ -13,9 +13,18 @@ from evalkit.limits import Limits, Reading
 from evalkit.parameters import reports
 from evalkit.studies import interleaving, significance
 
+READ_AT_ONCE_AND_BY_BLOCKS = pytest.mark.parametrize(
+    "read", [significance.read, compared], ids=["at once", "by blocks"]
+)
 
-def first(table, **parameters):
+
+def first_comparison(table, **parameters):
     return significance.read(table, **parameters).comparisons.iloc[0]
+
+
+def compared_units(table, **parameters):
+    """The number of units of the first comparison."""
+    return first_comparison(table, **parameters)["n"]
 
 
 @pytest.mark.parametrize(
@@ -37,137 +46,171 @@ def first(table, **parameters):
 def test_ids_repetitions_and_positions_are_no_systems(name):
     study = significance.read(wide().assign(**{name: np.arange(60) * 10.0}))
     assert set(study.systems) == {"a", "b"}
-    assert study.comparisons.iloc[0][["n", "p"]].tolist() == first(wide())[["n", "p"]].tolist()
+    without_column = first_comparison(wide())
+    assert study.comparisons.iloc[0][["n", "p"]].tolist() == without_column[["n", "p"]].tolist()
     assert f"not compared: {name}" in told(study)
 
 
 # Tables that could be meant in two ways
 
 
-@pytest.mark.parametrize("shape", ["long", "wide"])
-def test_questions_numbered_anew_in_each_data_set_are_not_taken_for_draws(shape):
+def answers(groups, group_column, question_column, shape):
+    """The values of two systems on the questions 0 to 9 of each group: two columns a and b if wide,
+    one row per system if long.
+    """
     rows = [
-        (name, i, rng(i + 7).random(), rng(i).random())
-        for name in ("arc", "mmlu")
-        for i in range(10)
+        (group, question, rng(question + 7 * (place + 1)).random(), rng(question + place).random())
+        for place, group in enumerate(groups)
+        for question in range(10)
     ]
-    table = pd.DataFrame(rows, columns=["dataset", "question_id", "a", "b"])
-    if shape == "long":
-        table = table.melt(
-            id_vars=["dataset", "question_id"], var_name="model", value_name="correct"
-        )
+    names = [group_column, question_column]
+    table = pd.DataFrame(rows, columns=[*names, "a", "b"])
+    if shape == "wide":
+        return table
+    return table.melt(id_vars=names, var_name="model", value_name="correct")
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_questions_numbered_anew_in_each_data_set_are_refused_as_units(shape):
+    """Question 3 of arc and question 3 of mmlu could be two questions, or two draws of one."""
+    table = answers(["arc", "mmlu"], "dataset", "question_id", shape)
     with pytest.raises(
         InputError,
         match=r"rows of one question_id differ in 'dataset': .* columns='unit=question_id'",
     ):
         significance.read(table)
-    assert first(table, columns="unit=question_id")["n"] == 10
-    assert (
-        first(table.assign(question_id=table["dataset"] + table["question_id"].astype(str)))["n"]
-        == 20
-    )
-    assert first(table, unit="dataset")["n"] == 2
-    assert first(table[table["dataset"] == "arc"])["n"] == 10
 
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
-@pytest.mark.parametrize("unit", ["question_id", "task"])
-@pytest.mark.parametrize("of", [int, str])
-def test_questions_numbered_anew_in_each_subject_are_not_taken_for_draws(shape, unit, of):
-    rows = [
-        (of(s), i, rng(i + 7 * s).random(), rng(i + s).random())
-        for s in range(4)
-        for i in range(10)
-    ]
-    table = pd.DataFrame(rows, columns=["subject", unit, "a", "b"])
-    if shape == "long":
-        table = table.melt(id_vars=["subject", unit], var_name="model", value_name="correct")
-    for read in (significance.read, compared):
-        with pytest.raises(
-            InputError,
-            match=f"rows of one {unit} differ in 'subject': .* set unit=subject to compare",
-        ):
-            read(table)
-    assert first(table, unit="subject")["n"] == 4
-    assert first(table, columns=f"unit={unit}")["n"] == 10
+def test_questions_numbered_anew_in_each_data_set_are_compared_if_the_unit_is_clear(shape):
+    table = answers(["arc", "mmlu"], "dataset", "question_id", shape)
+    assert compared_units(table, columns="unit=question_id") == 10  # each with two draws
+    assert compared_units(table, unit="dataset") == 2
+    unique_ids = table["dataset"] + table["question_id"].astype(str)
+    assert compared_units(table.assign(question_id=unique_ids)) == 20
+    assert compared_units(table[table["dataset"] == "arc"]) == 10
+
+
+@READ_AT_ONCE_AND_BY_BLOCKS
+@pytest.mark.parametrize("shape", ["long", "wide"])
+@pytest.mark.parametrize("question", ["question_id", "task"])
+@pytest.mark.parametrize("subjects", [[0, 1, 2, 3], ["0", "1", "2", "3"]], ids=["int", "str"])
+def test_questions_numbered_anew_in_each_subject_are_refused_as_units(
+    subjects, question, shape, read
+):
+    table = answers(subjects, "subject", question, shape)
+    with pytest.raises(
+        InputError,
+        match=f"rows of one {question} differ in 'subject': .* set unit=subject to compare",
+    ):
+        read(table)
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+@pytest.mark.parametrize("question", ["question_id", "task"])
+@pytest.mark.parametrize("subjects", [[0, 1, 2, 3], ["0", "1", "2", "3"]], ids=["int", "str"])
+def test_questions_numbered_anew_in_each_subject_are_compared_if_the_unit_is_named(
+    subjects, question, shape
+):
+    table = answers(subjects, "subject", question, shape)
+    assert compared_units(table, unit="subject") == 4
+    assert compared_units(table, columns=f"unit={question}") == 10
 
 
 @pytest.mark.parametrize("name", ["all", "Macro", "overall"])
-def test_a_row_of_means_is_no_unit(name):
+def test_a_row_with_the_means_of_the_others_is_refused_as_a_unit(name):
     table = wide()
-    numbers = table.select_dtypes("number")
-    summary = pd.DataFrame([numbers.mean().round(4).to_dict() | {"query": name}])
+    means = table[["a", "b"]].mean().round(4)
+    summary = pd.DataFrame([means.to_dict() | {"query": name}])
     with pytest.raises(InputError, match=f"query '{name}' holds the means of the others"):
         significance.read(pd.concat([table, summary]))
-    assert first(pd.concat([table, summary.assign(a=99.0)]))["n"] == 61
 
 
+@pytest.mark.parametrize("name", ["all", "Macro", "overall"])
+def test_a_row_that_is_only_called_like_a_summary_is_a_unit(name):
+    """Its value of a is not the mean of the 60 other units."""
+    table = wide()
+    row = pd.DataFrame({"query": [name], "a": [99.0], "b": [table["b"].mean().round(4)]})
+    assert compared_units(pd.concat([table, row])) == 60 + 1
+
+
+@READ_AT_ONCE_AND_BY_BLOCKS
 @pytest.mark.parametrize("shape", ["wide", "long"])
 @pytest.mark.parametrize(
     "name", ["Total", " Grand total:", "Durchschnitt", "std", "25%", "weighted avg", "mean"]
 )
-def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape):
-    table = pd.concat([wide(), pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})])
-    data, row = (table, 61) if shape == "wide" else (long(table, "gain"), 61)
-    for read in (significance.read, compared):
-        with pytest.raises(InputError) as refusal:
-            read(data)
-        said = (
-            f"data frame: query must name a unit in each row, got {name!r} (row {row}), which "
-            f"summarises the others; "
-        )
-        assert str(refusal.value).startswith(said)
+def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape, read):
+    """Row 61 follows the 60 units, in a long table those of the first system."""
+    summary = pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})
+    table = pd.concat([wide(), summary])
+    with pytest.raises(InputError) as refusal:
+        read(table if shape == "wide" else long(table, "gain"))
+    assert str(refusal.value).startswith(
+        f"data frame: query must name a unit in each row, got {name!r} (row 61), which "
+        "summarises the others; "
+    )
 
 
+@READ_AT_ONCE_AND_BY_BLOCKS
+@pytest.mark.parametrize("shape", ["wide", "long"])
 @pytest.mark.parametrize(
     "form", ["{}**", "{}±0.02", "{} (0.02)", "{} [0.7, 0.9]", "{} ms", "**{}**", "{}† "]
 )
-def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form):
+def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form, shape, read):
     table = wide().round(3)
     table["b"] = [form.format(value) for value in table["b"]]
-    for data in (table, long(table, "gain")):
-        for read in (significance.read, compared):
-            with pytest.raises(
-                InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"
-            ):
-                read(data)
+    with pytest.raises(
+        InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"
+    ):
+        read(table if shape == "wide" else long(table, "gain"))
 
 
+COUNTS = rng(4).integers(1, 9000, 60)  # of any kind, not in any order
+
+
+@READ_AT_ONCE_AND_BY_BLOCKS
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("kind", "name", "values"),
     [
         *(
-            (name, "columns of a tracker")
-            for name in ("Step", "run - acc__MIN", "param_C", "params_lr", "fit_time")
+            ("columns of a tracker", name, COUNTS + 0.0)
+            for name in (
+                "Step",
+                "run - acc__MIN",
+                "param_C",
+                "params_lr",
+                "fit_time",
+                "rank_test_score",
+                "learning_rate",
+                "split0_test_score",
+            )
         ),
-        *(
-            (name, "columns of a tracker")
-            for name in ("rank_test_score", "learning_rate", "split0_test_score")
-        ),
-        ("days", "dates"),
-        ("rounds", "a running number"),
+        ("dates", "days", 20240101 + np.arange(60) % 28),
+        ("a running number", "rounds", np.arange(60) * 10),
     ],
 )
-def test_columns_that_are_plainly_no_systems_are_refused_unless_they_are_named(name, kind):
-    values = {"dates": 20240101 + np.arange(60) % 28, "a running number": np.arange(60) * 10}
-    table = wide().assign(**{name: values.get(kind, rng(4).integers(1, 9000, 60) + 0.0)})
-    for read in (significance.read, compared):
-        with pytest.raises(InputError) as refusal:
-            read(table.sample(frac=1, random_state=2))
-        assert f"every column of numbers must be a system, got {kind}: {name}; name" in str(
-            refusal.value
-        )
-        assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
+def test_columns_that_are_plainly_not_systems_are_refused_unless_they_are_named(
+    kind, name, values, read
+):
+    """Columns of an experiment tracker by their names, dates and running numbers by their values,
+    in whatever order the rows are.
+    """
+    table = wide().assign(**{name: values})
+    with pytest.raises(InputError) as refusal:
+        read(table.sample(frac=1, random_state=2))
+    message = f"every column of numbers must be a system, got {kind}: {name}; name"
+    assert message in str(refusal.value)
+    assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
 
 
+@READ_AT_ONCE_AND_BY_BLOCKS
 @pytest.mark.parametrize(
     "name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"]
 )
-def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name):
-    table = wide().assign(**{name: rng(4).integers(1, 9000, 60)})
-    for read in (significance.read, compared):
-        assert {*read(table).systems} == {"a", "b"}
-        assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
+def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name, read):
+    table = wide().assign(**{name: COUNTS})
+    assert {*read(table).systems} == {"a", "b"}
+    assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
     assert f"not compared: {name}" in told(significance.read(table))
 
 
@@ -178,10 +221,11 @@ def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
         significance.read(table)
 
 
-@pytest.mark.parametrize("first", [19000101, 19991201, 20991201])
-def test_dates_of_three_centuries_are_no_values(first):
+@pytest.mark.parametrize("first_date", [19000101, 19991201, 20991201])
+def test_dates_of_three_centuries_are_no_values(first_date):
+    days = np.arange(20)[::-1] ** 2 % 28  # in no order
     with pytest.raises(InputError, match="got dates: due"):
-        significance.read(wide().head(20).assign(due=first + np.arange(20)[::-1] ** 2 % 28))
+        significance.read(wide().head(20).assign(due=first_date + days))
 
 
 @pytest.mark.parametrize("names", [("solved", "style"), ("passed", "correct"), ("1st", "2nd")])
@@ -191,92 +235,121 @@ def test_metrics_may_be_called_like_answers(names):
 
 
 def test_of_several_usual_columns_of_values_one_must_be_named():
-    table = long(wide(), "gain").rename(columns={"value": "score"}).drop(columns="metric")
-    table = table.assign(accuracy=(table["score"] > 1).astype(int))
+    values = long(wide(), "gain")
+    table = pd.DataFrame({"query": values["query"], "system": values["system"]})
+    table["score"] = values["value"]  # some of them outside 0 to 1
+    table["accuracy"] = (values["value"] > 1).astype(int)
     with pytest.raises(InputError, match=r"'score', 'accuracy'.*columns='value=score'"):
         significance.read(table)
-    named = significance.read(table, columns="value=accuracy")
-    assert named.estimates["value"].between(0, 1).all()
+    study = significance.read(table, columns="value=accuracy")
+    shares = table.groupby("system")["accuracy"].mean()
+    estimates = study.estimates.set_index("system")["value"]
+    assert estimates.to_dict() == pytest.approx(shares.to_dict())
 
 
-@pytest.mark.parametrize("label", ["arm", "group"])
-def test_totals_of_an_ab_test_are_no_values_but_successes_and_trials(label):
-    table = pd.DataFrame({label: ["a", "b"], "users": [1000, 1010], "conversions": [100, 130]})
-    columns = f"system={label},successes=conversions,trials=users"
+@pytest.fixture(params=["arm", "group"])
+def totals_of_ab_test(request):
+    """One row per arm, with its totals of users and conversions; the column of the arm has this
+    name.
+    """
+    return pd.DataFrame(
+        {request.param: ["a", "b"], "users": [1000, 1010], "conversions": [100, 130]}
+    )
+
+
+def test_totals_of_an_ab_test_are_compared_as_shares_if_the_columns_are_named(totals_of_ab_test):
+    arm = totals_of_ab_test.columns[0]
+    columns = f"system={arm},successes=conversions,trials=users"
     with pytest.raises(
-        InputError, match=f"look like totals of each {label}; for shares set columns='{columns}'"
+        InputError, match=f"look like totals of each {arm}; for shares set columns='{columns}'"
     ):
-        significance.read(table)
-    assert significance.read(table, columns=columns).systems == ("a", "b")
+        significance.read(totals_of_ab_test)
+    assert significance.read(totals_of_ab_test, columns=columns).systems == ("a", "b")
+
+
+def test_totals_of_an_ab_test_are_refused_as_a_table_of_users(totals_of_ab_test):
+    arm = totals_of_ab_test.columns[0]
     with pytest.raises(
-        InputError, match=f"users must have one row per user, got one per {label}; for totals use"
+        InputError, match=f"users must have one row per user, got one per {arm}; for totals use"
     ):
-        interleaving.read(users=table, columns=f"arm={label}", metrics="conversions/users")
+        interleaving.read(
+            users=totals_of_ab_test, columns=f"arm={arm}", metrics="conversions/users"
+        )
 
 
 # Units that are numbered within clusters ----------------------------------------------------------
 
 SEGMENTS = (2, 5, 9, 3, 7, 4)  # of each document
-SCORES = rng(4).normal(0, 1, (2, sum(SEGMENTS)))
+SCORES = rng(4).normal(0, 1, (2, sum(SEGMENTS)))  # of the systems a and b
 
 
-def of_documents(name="segment", *, numbers=True, **columns):
-    """Scores of two systems on the segments of six documents, one row each."""
+def scores_of_segments(name="segment", *, numbers=True, **columns):
+    """The scores of two systems on the segments of six documents, one row each. The segments are
+    numbered anew in each document, in a column of this name.
+    """
     document = np.repeat(list("uvwxyz"), SEGMENTS)
     segment = np.concatenate([np.arange(1, n + 1) for n in SEGMENTS])
     names = {name: segment if numbers else np.char.add("s", segment.astype(str)), "doc": document}
-    sides = [
-        pd.DataFrame({"system": system} | names | columns | {"score": side})
-        for system, side in zip("ab", SCORES, strict=True)
+    tables = [
+        pd.DataFrame({"system": system} | names | columns | {"score": scores})
+        for system, scores in zip("ab", SCORES, strict=True)
     ]
-    return pd.concat(sides, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
-def means(table, **parameters):
-    study = significance.read(table, unit="doc", **parameters)
+def value_by_system(study):
     return dict(zip(study.estimates["system"], study.estimates["value"], strict=True))
 
 
-OVER_SEGMENTS = pytest.approx(dict(zip("ab", SCORES.mean(axis=1), strict=True)), rel=1e-12)
+def means(table, **parameters):
+    """The mean of each system if documents are the units."""
+    return value_by_system(significance.read(table, unit="doc", **parameters))
+
+
+# each segment counts once; means of documents would give those with few segments more weight
+MEANS_OVER_SEGMENTS = pytest.approx(dict(zip("ab", SCORES.mean(axis=1), strict=True)), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["segment", "sentence", "row", "turn"])
 @pytest.mark.parametrize("numbers", [True, False])
 def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_called(name, numbers):
-    table = of_documents(name, numbers=numbers)
-    assert means(table) == OVER_SEGMENTS
+    table = scores_of_segments(name, numbers=numbers)
+    assert means(table) == MEANS_OVER_SEGMENTS
     study = significance.read(table, unit="doc")
     assert study.unit_count == 6
     assert study.data.columns["unit"] == name
 
 
 def test_a_text_that_does_not_tell_segments_apart_does_not_identify_them():
-    assert means(of_documents(language="de")) == OVER_SEGMENTS
+    assert means(scores_of_segments(language="de")) == MEANS_OVER_SEGMENTS
 
 
 def test_segments_with_several_draws_are_averaged_over_segments():
-    draws = pd.concat([of_documents(trial=trial) for trial in (1, 2)])
-    assert means(draws) == OVER_SEGMENTS
+    draws = pd.concat([scores_of_segments(trial=trial) for trial in (1, 2)])
+    assert means(draws) == MEANS_OVER_SEGMENTS
 
 
 def test_a_measurement_of_each_row_does_not_identify_segments():
-    table = of_documents()
+    table = scores_of_segments()
     table.insert(0, "latency", rng(2).random(len(table)))
-    assert means(table, columns="value=score") == OVER_SEGMENTS
+    assert means(table, columns="value=score") == MEANS_OVER_SEGMENTS
 
 
 def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path):
+    """Ten rows at a time of 60."""
     limits = Limits(reading=Reading(rows=10, shard=10))
-    of_documents().to_csv(tmp_path / "scores.csv", index=False)
-    p = reports.SignificanceParameters.from_raw(
+    scores_of_segments().to_csv(tmp_path / "scores.csv", index=False)
+    parameters = reports.SignificanceParameters.from_raw(
         {"preds": str(tmp_path / "scores.csv"), "unit": "doc"}
     )
-    estimates = significance.study_of(p, limits).estimates
-    assert dict(zip(estimates["system"], estimates["value"], strict=True)) == OVER_SEGMENTS
+    study = significance.study_of(parameters, limits)
+    assert value_by_system(study) == MEANS_OVER_SEGMENTS
 
 
 def test_draws_of_a_document_stay_draws():
-    several = pd.concat([of_documents().drop(columns="segment").assign(trial=t) for t in (1, 2)])
+    several = pd.concat(
+        [scores_of_segments().drop(columns="segment").assign(trial=t) for t in (1, 2)]
+    )
     one = several.drop_duplicates(["system", "doc", "trial"])
     study = significance.read(one, unit="doc")
     assert (len(study.data), study.unit_name) == (6, "doc")
@@ -285,21 +358,22 @@ def test_draws_of_a_document_stay_draws():
 @pytest.mark.parametrize("name", ["sent", "k"])
 @pytest.mark.parametrize("more", [{}, {"metrics": "bleu"}], ids=["", "metrics"])
 def test_a_column_that_numbers_segments_is_no_candidate_for_the_value(name, more):
-    table = of_documents(name).rename(columns={"score": "bleu"})
-    assert means(table, **more) == OVER_SEGMENTS
+    table = scores_of_segments(name).rename(columns={"score": "bleu"})
+    assert means(table, **more) == MEANS_OVER_SEGMENTS
 
 
 @pytest.mark.parametrize("name", ["sent", "k"])
 def test_metrics_names_the_column_of_values(name):
-    table = of_documents(name).rename(columns={"score": "bleu"}).assign(chrf=7.0)
-    assert means(table, metrics="bleu") == OVER_SEGMENTS
+    table = scores_of_segments(name).rename(columns={"score": "bleu"}).assign(chrf=7.0)
+    assert means(table, metrics="bleu") == MEANS_OVER_SEGMENTS
 
 
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("first_number", [0, 1])
 @pytest.mark.parametrize("name", ["sent", "k"])
-def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first):
-    table = of_documents(name).pivot(index=["doc", name], columns="system", values="score")
-    table = table.reset_index().assign(**{name: lambda d: d[name] - 1 + first})
+def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first_number):
+    table = scores_of_segments(name).pivot(index=["doc", name], columns="system", values="score")
+    table = table.reset_index()
+    table[name] += first_number - 1
     assert significance.read(table, unit="doc").systems == ("a", "b")
 
 
@@ -309,6 +383,6 @@ def test_whole_numbers_that_number_no_segments_are_a_system():
 
 
 def test_documents_with_one_row_of_each_system_are_units_whatever_else_is_measured():
-    table = of_documents().drop_duplicates(["system", "doc"]).drop(columns="segment")
+    table = scores_of_segments().drop_duplicates(["system", "doc"]).drop(columns="segment")
     study = significance.read(table.assign(tokens=rng(7).integers(1, 4, len(table))), unit="doc")
     assert study.comparisons["n"].tolist() == [len(SEGMENTS)]

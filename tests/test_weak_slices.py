@@ -32,7 +32,7 @@ def attribute(code: Any, labels: int) -> Attribute:
 
 
 def searched(responses: list[Response], attributes: list[Attribute], **options: Any) -> Any:
-    """The search at the usual level."""
+    """The search for slices, conditions on one or two attributes, whose mean differs at 5 %."""
     rng = np.random.default_rng(1)
     return weak_slices.search(responses, attributes, level=0.95, rng=rng, **options)
 
@@ -79,6 +79,9 @@ def loans() -> pd.DataFrame:
 
 
 def test_the_weak_slices_of_the_loans_are_those_that_sliceline_ranks_first() -> None:
+    """Each of the three significant slices is among the first four of sliceline, with the same rows
+    and the same mean loss.
+    """
     frame = loans()
     attributes = []
     for name in ("sex", "age_band", "housing", "foreign_worker", "amount"):
@@ -87,15 +90,14 @@ def test_the_weak_slices_of_the_loans_are_those_that_sliceline_ranks_first() -> 
     search = searched([response_of(frame["loss"])], attributes, min_rows=50)
     assert len(search.finds) == 3
     for find in search.finds:
-        conditions = [attributes[c.attribute] for c in find.conditions]
-        labels_of_find = [
-            f"{attribute.name}={attribute.labels[c.label]}"
-            for attribute, c in zip(conditions, find.conditions, strict=True)
-        ]
-        rows, mean_loss = SLICELINE[" and ".join(labels_of_find)]
-        mask = weak_slices.member(attributes, find.conditions)
-        assert mask.sum() == rows
-        assert frame["loss"][mask].mean() == pytest.approx(mean_loss, abs=1e-12)
+        conditions = []
+        for condition in find.conditions:
+            attribute = attributes[condition.attribute]
+            conditions.append(f"{attribute.name}={attribute.labels[condition.label]}")
+        rows, mean_loss = SLICELINE[" and ".join(conditions)]
+        in_slice = weak_slices.member(attributes, find.conditions)
+        assert in_slice.sum() == rows
+        assert frame["loss"][in_slice].mean() == pytest.approx(mean_loss, abs=1e-12)
 
 
 @cache
@@ -141,13 +143,13 @@ def test_sums_of_clusters_by_hand() -> None:
 
 
 def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
+    """200 units of one row, then of three equal rows; each unit is in one of three slices."""
     rng = np.random.default_rng(2)
-    values = rng.normal(0, 1, 200)
-    cell = rng.integers(0, 3, 200)
-    once = response_of(values).sums_by_cell(cell, 3)
-    three_rows_of_each = np.repeat(np.arange(200), 3)
-    response = response_of(values[three_rows_of_each], three_rows_of_each)
-    thrice = response.sums_by_cell(cell[three_rows_of_each], 3)
+    value = rng.normal(0, 1, 200)
+    slice_number = rng.integers(0, 3, 200)
+    once = response_of(value).sums_by_cell(slice_number, 3)
+    unit = np.repeat(np.arange(200), 3)
+    thrice = response_of(value[unit], unit).sums_by_cell(slice_number[unit], 3)
     assert thrice.standardised == pytest.approx(once.standardised)
 
 
@@ -190,8 +192,9 @@ def test_a_slice_of_few_units_is_no_candidate() -> None:
 
 
 def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
-    """Values of units vary without a weak slice. Of 40 searches by unit at 5 % more than 6 would
-    have a find with a probability of 0.3 %.
+    """The slices of 100 units with 10 rows each do not differ, but the rows of a unit are alike.
+    Taken for 1,000 independent rows, they make slices look significant. By unit at 5 %, more than
+    6 of 40 searches find a slice with a probability of 0.3 % (binomial).
     """
     rng = np.random.default_rng(5)
     searches_with_finds = {"rows": 0, "units": 0}
@@ -206,16 +209,20 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
     assert searches_with_finds["units"] <= 6
 
 
-def test_responses_share_one_family() -> None:
+def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
+    """The values of one system do not depend on the slice, those of the other are higher in slice
+    1. Searching both needs more evidence than searching the other alone.
+    """
     rng = np.random.default_rng(6)
     code = rng.integers(0, 5, 2000)
-    first = response_of(rng.normal(0, 1, 2000))
-    second = response_of(rng.normal(0, 1, 2000) + 0.6 * (code == 1))
+    unaffected = response_of(rng.normal(0, 1, 2000))
+    affected = response_of(rng.normal(0, 1, 2000) + 0.6 * (code == 1))
     attributes = [attribute(code, 5)]
-    alone = searched([second], attributes)
-    both = searched([first, second], attributes)
-    assert {find.response for find in both.finds} == {1}
-    assert both.critical > alone.critical
+    search_of_one = searched([affected], attributes)
+    search_of_both = searched([unaffected, affected], attributes)
+    number_of_affected = 1
+    assert {find.response for find in search_of_both.finds} == {number_of_affected}
+    assert search_of_both.critical > search_of_one.critical
 
 
 def test_finds_that_one_explains_are_merged_into_it() -> None:
@@ -232,6 +239,7 @@ def test_finds_that_one_explains_are_merged_into_it() -> None:
 
 
 def test_two_effects_stay_two_finds() -> None:
+    """Of label 1 of the first attribute and of label 3 of the third one."""
     rng = np.random.default_rng(8)
     n = 8000
     attributes = [attribute(rng.integers(0, 4, n), 4) for _ in range(3)]
@@ -242,34 +250,42 @@ def test_two_effects_stay_two_finds() -> None:
     assert {find.conditions for find in finds} == {(Condition(0, 1),), (Condition(2, 3),)}
 
 
-def four_attributes(rng: np.random.Generator, n: int) -> list[Attribute]:
-    return [attribute(rng.integers(0, 3, n), 3) for _ in range(4)]
+TWO_CONDITIONS = (Condition(attribute=0, label=1), Condition(attribute=1, label=2))
+THREE_CONDITIONS = (*TWO_CONDITIONS, Condition(attribute=3, label=0))
+FIND_OF_TWO_CONDITIONS = Find(response=0, conditions=TWO_CONDITIONS, evidence=9.0, adjusted_p=0.001)
 
 
-NARROW = (Condition(0, 1), Condition(1, 2), Condition(3, 0))
-WIDE_FIND = Find(0, NARROW[:2], 9.0, 0.001)
-
-
-@pytest.mark.parametrize("weak", [NARROW, NARROW[:2]], ids=["narrow", "wide"])
-def test_a_third_condition_narrows_a_find_where_its_rows_alone_are_weak(weak) -> None:
+def refined_find(weak_conditions: Any) -> Find:
+    """The find of two conditions, after a third one was looked for in 20,000 rows with four
+    attributes. The values are higher where the weak conditions are met.
+    """
     rng = np.random.default_rng(9)
-    attributes = four_attributes(rng, 20000)
-    response = response_of(rng.normal(0, 1, 20000) + weak_slices.member(attributes, weak))
-    refined = weak_slices.refine(WIDE_FIND, response, attributes, level=0.95, rng=rng)
-    assert refined.conditions == weak
-    assert (refined == WIDE_FIND) == (weak == WIDE_FIND.conditions)
+    attributes = [attribute(rng.integers(0, 3, 20000), 3) for _ in range(4)]
+    is_weak = weak_slices.member(attributes, weak_conditions)
+    response = response_of(rng.normal(0, 1, 20000) + is_weak)
+    find = FIND_OF_TWO_CONDITIONS
+    return weak_slices.refine(find, response, attributes, level=0.95, rng=rng)
+
+
+def test_a_third_condition_narrows_a_find_if_only_its_rows_are_weak() -> None:
+    assert refined_find(weak_conditions=THREE_CONDITIONS).conditions == THREE_CONDITIONS
+
+
+def test_no_third_condition_narrows_a_find_all_of_whose_rows_are_weak() -> None:
+    assert refined_find(weak_conditions=TWO_CONDITIONS) == FIND_OF_TWO_CONDITIONS
 
 
 def test_detectable_effects_are_found_with_a_power_of_80_percent() -> None:
-    """In 300 samples, with a standard error of 2.3 points."""
+    """A slice of 200 of 4,000 rows is found if its evidence is above a critical value of 4. The
+    share of finds in 300 samples has a standard error of √(0.8 · 0.2 / 300) = 2.3 points.
+    """
     rng = np.random.default_rng(10)
-    n = 4000
-    mask = np.arange(n) < 200
-    effect = weak_slices.detectable(response_of(rng.normal(0, 1, n)), 4.0, 200 / n)
-    evidence = [
-        response_of(rng.normal(0, 1, n) + effect * mask).evidence_of(mask) for _ in range(300)
-    ]
-    assert np.mean(np.array(evidence) > 4) == pytest.approx(0.8, abs=0.08)
+    in_slice = np.arange(4000) < 200
+    without_effect = response_of(rng.normal(0, 1, 4000))
+    effect = weak_slices.detectable(without_effect, critical=4.0, share=200 / 4000)
+    samples = [response_of(rng.normal(0, 1, 4000) + effect * in_slice) for _ in range(300)]
+    is_found = [sample.evidence_of(in_slice) > 4 for sample in samples]
+    assert np.mean(is_found) == pytest.approx(0.8, abs=0.08)
 
 
 def test_no_effect_on_twenty_rows_is_detectable() -> None:
@@ -278,26 +294,32 @@ def test_no_effect_on_twenty_rows_is_detectable() -> None:
 
 
 def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
-    """Its accuracy is 0.25 lower."""
-    found = planted_study().weak_slices()
-    assert found[["slice", "system", "verdict"]].to_numpy().tolist() == [
+    """The system new is wrong for 45 % of shop b in the north and for 20 % elsewhere, so that its
+    accuracy there is 0.25 lower; the system old is wrong for 20 % everywhere.
+    """
+    slices = planted_study().weak_slices()
+    assert slices[["slice", "system", "verdict"]].to_numpy().tolist() == [
         ["shop=b and region=north", "new", "worse"],
         ["shop=b and region=north", "new − old", "lower"],
     ]
-    assert (found["adjusted"] < 0.01).all()
-    assert ((found["low"] < -0.25) & (found["high"] > -0.25)).all()
+    assert (slices["adjusted"] < 0.01).all()
+    assert ((slices["low"] < -0.25) & (slices["high"] > -0.25)).all()
 
 
-def test_effects_are_those_of_the_rows_that_did_not_find_the_slice() -> None:
-    finding = searches.of_study(planted_study()).finding
-    rows = planted_rows()[~finding]
+def test_effects_are_estimated_on_the_rows_that_were_not_searched() -> None:
+    """Some of the rows are searched for slices, the others tell how weak a slice is: the same rows
+    would make it look weaker than it is.
+    """
+    was_searched = searches.of_study(planted_study()).finding
+    rows = planted_rows()[~was_searched]
     is_right = rows["score_new"] == rows["y_true"]
-    inside = (rows["shop"] == "b") & (rows["region"] == "north")
-    find = planted_study().weak_slices().set_index("system").loc["new"]
-    assert find["n"] == inside.sum()
-    assert find["value"] == pytest.approx(is_right[inside].mean())
-    assert find["rest"] == pytest.approx(is_right[~inside].mean())
-    assert find["difference"] == pytest.approx(find["value"] - find["rest"])
+    in_slice = (rows["shop"] == "b") & (rows["region"] == "north")
+    slice_of_new = planted_study().weak_slices().set_index("system").loc["new"]
+    assert slice_of_new["n"] == in_slice.sum()
+    assert slice_of_new["value"] == pytest.approx(is_right[in_slice].mean())
+    assert slice_of_new["rest"] == pytest.approx(is_right[~in_slice].mean())
+    difference = slice_of_new["value"] - slice_of_new["rest"]
+    assert slice_of_new["difference"] == pytest.approx(difference)
 
 
 def test_whole_units_find_or_estimate() -> None:
@@ -319,6 +341,7 @@ def test_named_columns_are_searched_alone() -> None:
 
 
 def test_auto_leaves_out_columns_on_which_systems_do_not_agree() -> None:
+    """The shop of a row is the same for the models a and b, the seconds that they took are not."""
     rng = np.random.default_rng(1)
     shared = pd.DataFrame({"id": range(200), "y_true": rng.integers(0, 2, 200)})
     shared["shop"] = rng.choice([*"xy"], 200)
@@ -442,11 +465,12 @@ def test_each_weak_slice_is_a_finding() -> None:
     assert [finding.kind.code for finding in every_finding].count("EK229") == 2
 
 
-def test_several_finds_of_a_system_stand_in_one_table() -> None:
+def test_the_page_shows_all_weak_slices_of_a_system() -> None:
+    """10 % of the decisions are wrong, 30 points more in shop b, and 30 more in the north."""
     frame = planted_rows(3000)[["shop", "region", "y_true"]]
-    weak = 0.1 + 0.3 * (frame["shop"] == "b") + 0.3 * (frame["region"] == "north")
-    wrong = np.random.default_rng(3).random(len(frame)) < weak
-    frame["y_score"] = np.where(wrong, 1 - frame["y_true"], frame["y_true"])
+    share_wrong = 0.1 + 0.3 * (frame["shop"] == "b") + 0.3 * (frame["region"] == "north")
+    is_wrong = np.random.default_rng(3).random(len(frame)) < share_wrong
+    frame["y_score"] = np.where(is_wrong, 1 - frame["y_true"], frame["y_true"])
     study = ek.classification(frame, metrics="accuracy", slices="shop,region")
     assert {"shop=b", "region=north"} <= {*study.weak_slices()["slice"]}
     text = classification_page.weak_slices(study).text
