@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from frozen import cases
 from test_engines_agree import in_memory
-from test_validation_leaks import repeated
+from test_validation_leaks import rows_of_repeated_folds
 from units_again import check, equal, written
 from validation_tables import noise
 
@@ -54,7 +54,7 @@ def binary(**more):
 
 STUDIES = {  # beside the cases of test_frozen.py, which looks at their files too
     "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
-    "repeated folds": lambda: validation.read(repeated(2), metrics="roc_auc,brier,f1"),
+    "repeated folds": lambda: validation.read(rows_of_repeated_folds(2), metrics="roc_auc,brier,f1"),
     "estimators of classes": lambda: validation.read(
         features=noise(90).assign(label=[*"abc"] * 30),
         k=3,
