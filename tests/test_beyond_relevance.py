@@ -258,7 +258,7 @@ def judgements_in_every_way(rows, cut):
         yield judged
 
 
-METRICS_OF_WHOLE_LISTS = [
+OTHER_METRICS = [
     "map",
     "mrr",
     "recall@3",
@@ -272,7 +272,7 @@ METRICS_OF_WHOLE_LISTS = [
 
 @pytest.mark.parametrize("cut", [4, 6])
 def test_the_limits_of_unjudged_items_are_the_extremes_over_every_way_to_judge_them(cut):
-    metrics = [f"ndcg@{cut}", f"precision@{cut}", *METRICS_OF_WHOLE_LISTS]
+    metrics = [f"ndcg@{cut}", f"precision@{cut}", *OTHER_METRICS]
     for _, list_of_query in lists_with_unjudged_items(queries=3).groupby("query"):
         limits = beyond_relevance.bounds(ranking.read(list_of_query, metrics=metrics))
         values = [  # a row per way to judge, a column per metric

@@ -104,8 +104,8 @@ def test_a_variance_that_is_not_positive_is_tapered():
 
 def test_a_report_says_which_metric_has_a_tapered_variance():
     """Two steps ahead the autocovariance at lag 1 counts twice. The differences of the absolute
-    errors are about −1 and 1 in turn: their variance of 1 and autocovariance of −1 add up to
-    1 − 2, which is not positive.
+    errors are about −1 and 1 in turn: a variance of 1 and an autocovariance of −1 make
+    1 + 2 · (−1), which is not positive.
     """
     up_and_down = np.tile([0.0, 2.0], 20)
     table = daily_series(horizon=2)

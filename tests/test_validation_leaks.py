@@ -101,7 +101,7 @@ def test_a_group_in_several_folds_fails_and_one_within_a_fold_does_not():
     frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
     within_folds = frame.assign(group=frame["fold"].astype(str) + frame["age_band"])
     assert not severe(validation.read(within_folds))
-    # Folds are drawn at random: hardly one of ten successive rows has its group to itself.
+    # The folds were drawn at random, so that each ten successive rows lie in several of them.
     across_folds = frame.assign(group=np.arange(1000) // 10)
     assert severe(validation.read(across_folds))["group on both sides"].count > 900
 
@@ -142,7 +142,8 @@ def test_training_on_the_future_fails_and_blocks_of_time_do_not():
     )
     frame["time"] = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
     interleaved = validation.read(frame.assign(fold=np.arange(100) % 5))
-    assert severe(interleaved)["time travel"].count > 50  # 99: later days trained all but the last
+    # 99 of 100 rows: all but the last day are older than a training row of their fold.
+    assert severe(interleaved)["time travel"].count > 50
     blocks = validation.read(frame.assign(fold=np.arange(100) // 20))
     assert not severe(blocks)
     assert "blocks of time" in blocks.folds.rule

@@ -487,7 +487,7 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
         ("0x10", "'0x10'"),
         ("", "''"),
         ("1,5", "'1,5'"),
-        ("x\n'</evalkit>", "'x\n'"),  # what marks the end of the text in Spark's own message
+        ("x\n'</evalkit>", "'x\n'"),  # the mark behind evalkit's own words in an error of SQL
     ],
 )
 def test_a_text_that_is_no_number_is_refused_as_a_score(session, ansi, text, shown):
