@@ -5,86 +5,112 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from samples import expected
+from samples import expected as read_expected
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import ranking_page
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import beyond_relevance, ranking
 
-FIGURES = expected("lists")
+RECTOOLS = read_expected("lists")  # what the package RecTools computed of five lists
 
 
-def runs():
-    """The lists of the figures as a ranking table."""
+def ranked_lists():
+    """The five lists, of the queries q0 to q4, as a ranking table."""
     rows = [
         {"query": f"q{i}", "item": item, "score": -rank, "grade": rank % 2}
-        for i, ids in enumerate(FIGURES["shown"])
+        for i, ids in enumerate(RECTOOLS["shown"])
         for rank, item in enumerate(ids)
     ]
     return pd.DataFrame(rows)
 
 
 def catalogue(**more):
-    table = pd.DataFrame({name: FIGURES["catalogue"][name] for name in ("item", "category")})
-    share = np.array(FIGURES["catalogue"]["users"]) / FIGURES["users"]
+    """The twelve items i0 to i11, with their categories and the shares of users who know them."""
+    table = pd.DataFrame({name: RECTOOLS["catalogue"][name] for name in ("item", "category")})
+    share = np.array(RECTOOLS["catalogue"]["users"]) / RECTOOLS["users"]
     return table.assign(user_share=share, **more)
 
 
-def read(items=None, **options):
+def study_of_the_lists(items=None, **options):
+    """The study of the five lists with items, if they are not given those of the catalogue."""
     return ranking.read(
-        runs(), items=catalogue() if items is None else items, metrics="ndcg@5", **options
+        ranked_lists(), items=catalogue() if items is None else items, metrics="ndcg@5", **options
     )
 
 
 def test_the_page_has_the_figures_of_rectools():
-    frame = beyond_relevance.measures(read()).set_index("metric")
-    expected = FIGURES["figures"]
-    assert frame.loc["diversity by category", "value"] == pytest.approx(
-        np.mean(expected["diversity"]), abs=1e-12
-    )
-    assert frame.loc["novelty by users", "value"] == pytest.approx(
-        np.mean(expected["novelty"]), abs=1e-12
-    )
-    assert frame.loc["coverage", "value"] == pytest.approx(expected["coverage"], abs=1e-12)
-    assert frame.loc["Gini of exposure", "value"] == pytest.approx(expected["gini"], abs=1e-12)
-    assert (frame["k"] == 5).all()
-    assert (frame["low"] <= frame["value"]).all()
-    assert (frame["value"] <= frame["high"]).all()
-    assert not frame["left_out"].any()
+    measures = beyond_relevance.measures(study_of_the_lists()).set_index("metric")
+    figures = RECTOOLS["figures"]  # of diversity and novelty one a list
+    expected = {
+        "diversity by category": np.mean(figures["diversity"]),
+        "novelty by users": np.mean(figures["novelty"]),
+        "coverage": figures["coverage"],
+        "Gini of exposure": figures["gini"],
+    }
+    for metric, value in expected.items():
+        assert measures.loc[metric, "value"] == pytest.approx(value, abs=1e-12)
+    assert (measures["k"] == 5).all()
+    assert (measures["low"] <= measures["value"]).all()
+    assert (measures["value"] <= measures["high"]).all()
+    assert not measures["left_out"].any()
 
 
-@pytest.mark.parametrize("unit", [None, "query"])
-@pytest.mark.parametrize(
-    "size, lists, missing", [(49, 11, 1), (60, 3, 1), (60, 7, 0), (7, 4, 0), (12, 6, 1)]
+def coverage_of(items_of_queries, catalogue, unit):
+    """The row of the coverage by the full lists of the queries q0, q1, … with these items."""
+    rows = [(f"q{i}", item) for i, items in enumerate(items_of_queries) for item in items]
+    table = pd.DataFrame(rows, columns=["query", "item"]).assign(score=1.0, grade=1)
+    study = ranking.read(
+        table,
+        items=pd.DataFrame({"item": catalogue}),
+        metrics=f"precision@{len(catalogue)}",
+        unit=unit,
+    )
+    return beyond_relevance.measures(study).set_index("metric").loc["coverage"]
+
+
+each_size_and_unit = pytest.mark.parametrize(
+    ("catalogue_size", "lists", "never_shown", "unit"),
+    [
+        (size, lists, never_shown, unit)
+        for size, lists, never_shown in [(49, 11, 1), (60, 3, 1), (60, 7, 0), (7, 4, 0), (12, 6, 1)]
+        for unit in (None, "query")
+    ],
 )
-def test_coverage_is_the_share_itself_and_its_interval_says_something_or_is_none(
-    size, lists, missing, unit
+
+
+@each_size_and_unit
+def test_coverage_by_equal_lists_is_the_share_of_their_items_without_limits(
+    catalogue_size, lists, never_shown, unit
 ):
-    """All lists show the same items, and then the first list one more."""
-    catalogue = [f"i{i}" for i in range(size)]
-    for alone in (0, 1):
-        items = catalogue[: size - missing - alone]
-        rows = [(f"q{q}", item) for q in range(lists) for item in items] + [
-            ("q0", catalogue[-1])
-        ] * alone
-        table = pd.DataFrame(rows, columns=["query", "item"]).assign(score=1.0, grade=1)
-        study = ranking.read(
-            table, items=pd.DataFrame({"item": catalogue}), metrics=f"precision@{size}", unit=unit
-        )
-        row = beyond_relevance.measures(study).set_index("metric").loc["coverage"]
-        assert row["value"] == (size - missing) / size
-        if alone:
-            assert 0.5 < row["low"] < row["value"] <= row["high"] <= 1
-        else:
-            assert np.isnan([row["low"], row["high"]]).all()
+    """Lists that are all the same say nothing of how much others would differ."""
+    catalogue = [f"i{i}" for i in range(catalogue_size)]
+    shown = catalogue[: catalogue_size - never_shown]
+    coverage = coverage_of([shown] * lists, catalogue, unit)
+    assert coverage["value"] == (catalogue_size - never_shown) / catalogue_size
+    assert np.isnan([coverage["low"], coverage["high"]]).all()
 
 
-@pytest.mark.parametrize("unit", [None, "user"])
-def test_differences_are_those_of_the_measures_and_tell_popular_lists_from_others(unit):
+@each_size_and_unit
+def test_coverage_has_limits_where_one_list_shows_an_item_of_its_own(
+    catalogue_size, lists, never_shown, unit
+):
+    """The lower limit is below the value, as the item might have been in no list."""
+    catalogue = [f"i{i}" for i in range(catalogue_size)]
+    shown_by_all = catalogue[: catalogue_size - never_shown - 1]
+    with_one_more = [*shown_by_all, catalogue[-1]]
+    coverage = coverage_of([with_one_more] + [shown_by_all] * (lists - 1), catalogue, unit)
+    assert coverage["value"] == (catalogue_size - never_shown) / catalogue_size
+    assert 0.5 < coverage["low"] < coverage["value"] <= coverage["high"] <= 1
+
+
+def study_of_popular_and_random_lists(unit):
+    """40 lists of five items by each of three systems. broad, the baseline, and alike draw them
+    from all 60 items, popular from the 20 most popular ones.
+    """
     rng = np.random.default_rng(5)
-    items = np.array([f"i{i:02}" for i in range(60)])
-    table = pd.DataFrame(
+    items = np.array([f"i{i:02}" for i in range(60)])  # the most popular first
+    catalogue = pd.DataFrame(
         {"item": items, "category": np.arange(60) % 7, "popularity": 100 - np.arange(60)}
     )
     rows = [
@@ -96,82 +122,89 @@ def test_differences_are_those_of_the_measures_and_tell_popular_lists_from_other
             "score": -rank,
             "grade": 1,
         }
-        for system, most in (("popular", 20), ("broad", 60), ("alike", 60))
+        for system, drawn_from in (("popular", 20), ("broad", 60), ("alike", 60))
         for query in range(40)
-        for rank, item in enumerate(items[rng.permutation(most)[:5]])
+        for rank, item in enumerate(items[rng.permutation(drawn_from)[:5]])
     ]
-    study = ranking.read(
-        pd.DataFrame(rows), items=table, metrics="precision@5", baseline="broad", unit=unit
+    return ranking.read(
+        pd.DataFrame(rows), items=catalogue, metrics="precision@5", baseline="broad", unit=unit
     )
-    measured = beyond_relevance.measures(study).set_index(["metric", "system"])["value"]
-    tested = beyond_relevance.differences(study).set_index(["metric", "first"])
-    for metric, first in tested.index:
-        row = tested.loc[metric, first]
-        assert row["difference"] == pytest.approx(
-            measured[metric, first] - measured[metric, "broad"], abs=1e-12
-        )
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_differences_are_those_of_the_measures_with_limits_that_agree_with_p(unit):
+    study = study_of_popular_and_random_lists(unit)
+    value = beyond_relevance.measures(study).set_index(["metric", "system"])["value"]
+    for row in beyond_relevance.differences(study).to_dict("records"):
+        expected = value[row["metric"], row["first"]] - value[row["metric"], "broad"]
+        assert row["difference"] == pytest.approx(expected, abs=1e-12)
         assert row["low"] <= row["difference"] <= row["high"]
-        assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
-    assert (
-        tested.xs("popular", level="first").loc[["novelty by interactions", "coverage"], "adjusted"]
-        < 0.001
-    ).all()
-    assert (tested.xs("alike", level="first")["p"] > 0.01).all()
+        contains_0 = row["low"] <= 0 <= row["high"]
+        assert (row["p"] < 0.05) == (not contains_0)
     assert "Differences among the first 5 items" in ranking_page.diversity(study).text
 
 
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_lists_of_popular_items_differ_from_random_ones_and_random_ones_do_not(unit):
+    study = study_of_popular_and_random_lists(unit)
+    differences = beyond_relevance.differences(study).set_index(["first", "metric"])
+    popular, alike = differences.loc["popular"], differences.loc["alike"]
+    assert popular.loc["novelty by interactions", "adjusted"] < 0.001
+    assert popular.loc["coverage", "adjusted"] < 0.001
+    assert (alike["p"] > 0.01).all()
+
+
 def test_a_measure_needs_its_column():
-    frame = beyond_relevance.measures(read(catalogue()[["item"]]))
-    assert list(frame["metric"]) == ["coverage", "Gini of exposure"]
-    every = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
-    assert list(beyond_relevance.measures(read(every))["metric"])[:4] == [
+    without_columns = study_of_the_lists(catalogue()[["item"]])
+    needs_no_column = ["coverage", "Gini of exposure"]
+    assert beyond_relevance.measures(without_columns)["metric"].tolist() == needs_no_column
+    with_all = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
+    measures = beyond_relevance.measures(study_of_the_lists(with_all))
+    assert measures["metric"].tolist() == [
         "diversity by category",
         "diversity by features",
         "novelty by interactions",
         "novelty by users",
+        *needs_no_column,
     ]
 
 
 def test_items_without_an_entry_are_left_out_and_counted():
+    """i0 has neither a category nor a popularity, and i1 is not in the catalogue at all."""
     items = catalogue(popularity=1.0)
     items.loc[items["item"] == "i0", ["category", "popularity"]] = np.nan
-    study = read(items[items["item"] != "i1"])
-    frame = beyond_relevance.measures(study).set_index("metric")
-    shown = [ids[:5] for ids in FIGURES["shown"]]
-    absent, empty = (sum(name in ids for ids in shown) for name in ("i1", "i0"))
-    assert frame.loc["coverage", "left_out"] == absent
-    assert (
-        frame.loc[["diversity by category", "novelty by interactions"], "left_out"].tolist()
-        == [absent + empty] * 2
-    )
+    study = study_of_the_lists(items[items["item"] != "i1"])
+    left_out = beyond_relevance.measures(study).set_index("metric")["left_out"]
+    first_five = [items_of_list[:5] for items_of_list in RECTOOLS["shown"]]
+    times_of_i0 = sum("i0" in items_of_list for items_of_list in first_five)
+    times_of_i1 = sum("i1" in items_of_list for items_of_list in first_five)
+    assert left_out["coverage"] == times_of_i1
+    assert left_out["diversity by category"] == times_of_i1 + times_of_i0
+    assert left_out["novelty by interactions"] == times_of_i1 + times_of_i0
     assert "left out" in ranking_page.diversity(study).html
 
 
-def test_clusters_widen_the_intervals_and_leave_the_values():
-    rows = pd.concat(
-        [
-            runs().assign(query=lambda r, i=i: r["query"] + f"_{i}", user=lambda r: r["query"])
-            for i in range(4)
-        ]
-    )
-    rows["user"] = rows["query"].str[:2]
-    alone, together = (
-        beyond_relevance.measures(
-            ranking.read(rows, items=catalogue(), metrics="ndcg@5", unit=unit)
-        )
-        for unit in (None, "user")
-    )
-    np.testing.assert_allclose(alone["value"], together["value"])
-    wider = (together["high"] - together["low"]) > (alone["high"] - alone["low"])
-    assert wider[alone["metric"].isin(["diversity by category", "novelty by users"])].all()
+def test_clustering_by_user_widens_the_intervals_and_leaves_the_values():
+    """Each user has four equal lists: 20 queries tell no more than the 5 users."""
+    lists = ranked_lists().rename(columns={"query": "user"})
+    rows = pd.concat([lists.assign(query=lists["user"] + f"_{i}") for i in range(4)])
+    parameters = {"items": catalogue(), "metrics": "ndcg@5"}
+    by_query = beyond_relevance.measures(ranking.read(rows, **parameters)).set_index("metric")
+    by_user = beyond_relevance.measures(ranking.read(rows, unit="user", **parameters))
+    by_user = by_user.set_index("metric")
+    np.testing.assert_allclose(by_query["value"], by_user["value"])
+    for metric in ("diversity by category", "novelty by users"):
+        width_by_query = by_query.loc[metric, "high"] - by_query.loc[metric, "low"]
+        width_by_user = by_user.loc[metric, "high"] - by_user.loc[metric, "low"]
+        assert width_by_user > width_by_query
 
 
 def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
-    study = ranking.read(runs())
+    study = ranking.read(ranked_lists())
     assert not len(beyond_relevance.measures(study))
     assert not ranking_page.diversity(study).html
     monkeypatch.setattr(listed, "KEPT", 1)
-    assert "Not computed" in ranking_page.diversity(read()).html
+    assert "Not computed" in ranking_page.diversity(study_of_the_lists()).html
 
 
 @pytest.mark.parametrize(
@@ -194,12 +227,12 @@ def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
 )
 def test_refusals(items, options, error, message):
     with pytest.raises(error, match=message):
-        beyond_relevance.measures(read(items, **options))
+        beyond_relevance.measures(study_of_the_lists(items, **options))
 
 
-def table(seed=2, queries=6, items=6):
-    """Lists of which some items have no judgement; every query has a relevant and a non-relevant
-    item.
+def lists_with_unjudged_items(seed=2, queries=6, items=6):
+    """Lists of the queries q0, q1, …, of which some items have no judgement; each query has a
+    relevant and a non-relevant item. The first score is 0, the next −1, and so on.
     """
     rng = np.random.default_rng(seed)
     grade = rng.integers(0, 3, (queries, items)).astype(float)
@@ -214,28 +247,40 @@ def table(seed=2, queries=6, items=6):
     return pd.DataFrame(scores | {"grade": grade.ravel()})
 
 
-def judged_in_every_way(rows, top):
-    """The tables in which each unjudged item of the first ranks of one query is relevant or not."""
-    open_rows = rows.index[rows["grade"].isna() & (rows["score"] > -top)]
-    for marks in itertools.product([0.0, 2.0], repeat=len(open_rows)):
-        yield rows.assign(
-            grade=rows["grade"].where(~rows.index.isin(open_rows), pd.Series(marks, open_rows))
-        )
+def judgements_in_every_way(rows, cut):
+    """The tables in which each unjudged item among the first of one query has the grade 0 or 2, in
+    all combinations.
+    """
+    unjudged = rows.index[rows["grade"].isna() & (rows["score"] > -cut)]
+    for grades in itertools.product([0.0, 2.0], repeat=len(unjudged)):
+        judged = rows.copy()
+        judged.loc[unjudged, "grade"] = grades
+        yield judged
 
 
-METRICS = ["map", "mrr", "recall@3", "err", "r_precision", "bpref", "rbp", "hit_rate@2"]
+OTHER_METRICS = [
+    "map",
+    "mrr",
+    "recall@3",
+    "err",
+    "r_precision",
+    "bpref",
+    "rbp",
+    "hit_rate@2",
+]
 
 
 @pytest.mark.parametrize("cut", [4, 6])
-def test_every_way_to_judge_lies_within_and_the_limits_are_attained(cut):
-    metrics = [f"ndcg@{cut}", f"precision@{cut}", *METRICS]
-    rows = table(queries=3)
-    for _, own in rows.groupby("query"):
-        limits = beyond_relevance.bounds(ranking.read(own, metrics=metrics))
-        ways = judged_in_every_way(own, cut)
-        values = np.array([ranking.read(way, metrics=metrics).estimates["value"] for way in ways])
-        np.testing.assert_allclose(values.min(0), limits["low"], atol=1e-12)
-        np.testing.assert_allclose(values.max(0), limits["high"], atol=1e-12)
+def test_the_limits_of_unjudged_items_are_the_extremes_over_every_way_to_judge_them(cut):
+    metrics = [f"ndcg@{cut}", f"precision@{cut}", *OTHER_METRICS]
+    for _, list_of_query in lists_with_unjudged_items(queries=3).groupby("query"):
+        limits = beyond_relevance.bounds(ranking.read(list_of_query, metrics=metrics))
+        values = [  # a row per way to judge, a column per metric
+            ranking.read(judged, metrics=metrics).estimates["value"]
+            for judged in judgements_in_every_way(list_of_query, cut)
+        ]
+        np.testing.assert_allclose(np.min(values, axis=0), limits["low"], atol=1e-12)
+        np.testing.assert_allclose(np.max(values, axis=0), limits["high"], atol=1e-12)
 
 
 RELEVANT_THEN_UNJUDGED = pd.DataFrame(
@@ -262,27 +307,27 @@ def test_average_precision_counts_the_unjudged_items_down_to_the_deepest_cut(dee
 
 
 def test_nothing_where_all_items_of_the_first_ranks_are_judged():
-    rows = table().assign(grade=lambda rows: rows["grade"].fillna(0))
+    rows = lists_with_unjudged_items().assign(grade=lambda rows: rows["grade"].fillna(0))
     assert not len(beyond_relevance.bounds(ranking.read(rows)))
-    deep = table().assign(grade=lambda rows: rows["grade"].where(rows["score"] <= -2, 1.0))
+    deep = lists_with_unjudged_items().assign(
+        grade=lambda rows: rows["grade"].where(rows["score"] <= -2, 1.0)
+    )
     assert not len(beyond_relevance.bounds(ranking.read(deep, metrics="precision@2")))
     assert not ranking_page.unjudged(ranking.read(rows)).html
 
 
 def test_a_query_without_a_relevant_item_stays_out():
-    rows = {
-        "query": ["q", "q", "r"],
-        "item": list("abc"),
-        "score": [2, 1, 1],
-        "grade": [1, np.nan, 0],
-    }
-    rows = pd.concat(
-        [pd.DataFrame(rows), pd.DataFrame({"query": ["r"], "item": ["d"], "score": [0.5]})]
+    """The first item of q is relevant, the second unjudged: of one or of two relevant items the
+    first is found. r has none that is known to be relevant, and no recall.
+    """
+    rows = pd.DataFrame(
+        [("q", "a", 2, 1), ("q", "b", 1, np.nan), ("r", "c", 1, 0), ("r", "d", 0.5, np.nan)],
+        columns=["query", "item", "score", "grade"],
     )
-    frame = beyond_relevance.bounds(ranking.read(rows, metrics="precision@2,recall@1")).query(
-        "metric == 'recall@1'"
-    )
-    assert frame[["low", "high", "n"]].to_numpy().tolist() == [[0.5, 1.0, 1]]
+    bounds = beyond_relevance.bounds(ranking.read(rows, metrics="precision@2,recall@1"))
+    recall = bounds.set_index("metric").loc["recall@1"]
+    assert (recall["low"], recall["high"]) == (1 / 2, 1 / 1)
+    assert recall["n"] == 1
 
 
 def codes_of(study):
@@ -290,6 +335,6 @@ def codes_of(study):
 
 
 def test_a_cut_off_beyond_the_lists_is_noted():
-    rows = table()
+    rows = lists_with_unjudged_items()
     assert "EK146" in codes_of(ranking.read(rows, metrics="ndcg@6,recall@7"))
     assert "EK146" not in codes_of(ranking.read(rows, metrics="ndcg@6,map"))

@@ -1,5 +1,7 @@
 """`evalkit explain`: another tool's number is traced to its convention, or to none."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,6 +155,7 @@ def test_a_metric_that_the_table_does_not_allow_is_refused_by_its_reason(tmp_pat
 
 
 def test_a_metric_of_intervals_is_explained(tmp_path):
+    """All 40 actual values lie within their intervals from the 10 to the 90 % quantile."""
     actual = np.arange(40) / 7
     table = pd.DataFrame(
         {"actual": actual, "forecast": actual, "p10": actual - 1, "p90": actual + 1}
@@ -161,13 +164,13 @@ def test_a_metric_of_intervals_is_explained(tmp_path):
     assert "1 is the value of:" in ended.out
 
 
-def test_of_many_equal_values_the_number_is_told(scores, tmp_path):
-    many = pd.DataFrame({f"score_{i}": scores["score"] for i in range(8)}).assign(
-        label=scores["label"]
-    )
+def test_of_many_equal_values_some_are_listed_and_the_others_counted(scores, tmp_path):
+    eight_equal_scores = {f"score_{i}": scores["score"] for i in range(8)}
+    table = pd.DataFrame(eight_equal_scores).assign(label=scores["label"])
     theirs = roc_auc_score(scores["label"], scores["score"])
-    ended = explained("roc_auc", f"{theirs:.5f}", many, tmp_path)
-    assert ended.out.splitlines()[-1].startswith("and ")
+    ended = explained("roc_auc", f"{theirs:.5f}", table, tmp_path)
+    last_line = ended.out.splitlines()[-1]
+    assert re.fullmatch(r"and \d+ more", last_line)
 
 
 def test_several_files_are_one_input(scores, tmp_path):

@@ -30,7 +30,7 @@ FLOORS = {
     9: "commands __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
-BROUGHT = {
+BROUGHT_BY_DECLARED_PACKAGES = {
     "PIL",
     "IPython",
     "joblib",
@@ -39,7 +39,7 @@ BROUGHT = {
     "threadpoolctl",
     "traitlets",
 }  # by packages that are declared
-OPTIONAL = {"openpyxl"}
+NEEDED_BY_SOME_INPUTS_ALONE = {"openpyxl"}  # whose absence is a message
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")
 
 
@@ -76,7 +76,7 @@ def imported(path: Path) -> set[str]:
     return found - {"__version__", "__all__"}
 
 
-def packages(path: Path) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     """The modules that a file imports by their whole names, at the top or inside a function."""
     nodes = nodes_of(path)
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
@@ -123,37 +123,35 @@ def test_a_reader_imports_only_from_its_own_folder_or_from_below():
         )
 
 
-def test_no_circle_on_one_floor():
+def test_no_module_imports_itself_by_way_of_others():
     graph = {name_of(path): set() for path in MODULES}
     for path in MODULES:
         graph[name_of(path)] |= imported(path) - {name_of(path)}
-    done: set[str] = set()
+    without_circle: set[str] = set()
 
-    def visit(name: str, way: tuple[str, ...]) -> None:
-        assert name not in way, f"circle: {' -> '.join([*way, name])}"
-        if name not in done:
+    def visit(name: str, importers: tuple[str, ...]) -> None:
+        assert name not in importers, f"circle: {' -> '.join([*importers, name])}"
+        if name not in without_circle:
             for other in sorted(graph[name]):
-                visit(other, (*way, name))
-            done.add(name)
+                visit(other, (*importers, name))
+            without_circle.add(name)
 
     for name in sorted(graph):
         visit(name, ())
 
 
 def test_every_package_that_is_imported_is_declared():
-    """The wheel brings it, or one of its extras; the quick test of the wheel borrows what is
-    installed already.
+    """In pyproject.toml, as a dependency or in the extra spark; a package that is not would be
+    missing only where nothing else has installed it.
     """
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
-    lines = (*project["dependencies"], *project["optional-dependencies"]["spark"])
-    declared = {re.split(r"[>=]", line)[0].replace("-", "_") for line in lines}
-    declared |= {"sklearn", "yaml", "evalkit"}  # the names of packages that are called otherwise
-    used = {name.split(".")[0] for path in MODULES for name in packages(path)} - set(
-        sys.stdlib_module_names
-    )
-    assert not used - declared - BROUGHT - OPTIONAL
+    pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    project = pyproject["project"]
+    requirements = (*project["dependencies"], *project["optional-dependencies"]["spark"])
+    declared = {re.split(r"[>=]", line)[0].replace("-", "_") for line in requirements}
+    declared |= {"sklearn", "yaml"}  # scikit-learn and PyYAML, by the names they are imported by
+    used = {name.split(".")[0] for path in MODULES for name in imported_modules(path)}
+    used -= {"evalkit", *sys.stdlib_module_names}
+    assert not used - declared - BROUGHT_BY_DECLARED_PACKAGES - NEEDED_BY_SOME_INPUTS_ALONE
 
 
 def test_import_loads_nothing_heavy():

@@ -23,7 +23,7 @@ from evalkit.reading.tables.formats import FORMATS, printed_path
 from evalkit.reading.tables.parts import File, stamp
 from evalkit.report import plain
 
-RATED = pd.DataFrame(
+FORECASTS_OF_ABC = pd.DataFrame(
     {"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]}
 )
 
@@ -43,32 +43,30 @@ def opened(path, header):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    """An empty working folder, in which files .feather are read as Arrow files."""
     monkeypatch.setitem(FORMATS, ".feather", opened)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def test_a_format_of_its_own_is_read_like_any_other(folder):
-    RATED.to_feather("a.feather")
+    FORECASTS_OF_ABC.to_feather("a.feather")
     (folder / "out/lang=de").mkdir(parents=True)
-    RATED.to_feather("out/lang=de/b.feather")
+    FORECASTS_OF_ABC.to_feather("out/lang=de/b.feather")
     assert read_forecasts("a.feather").score["forecast"].tolist() == [1.5, 2.5, 3.0]
-    assert (
-        read_forecasts("out", attributes=["lang"])
-        .rows.shared_values["attribute lang"]
-        .texts.tolist()
-        == ["de"] * 3
-    )
+    in_folders = read_forecasts("out", attributes=["lang"])
+    language = in_folders.rows.shared_values["attribute lang"].texts
+    assert language.tolist() == ["de", "de", "de"]  # of the folder lang=de, for each of three rows
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):
-    RATED.to_feather("a.feather")
-    RATED.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
+    FORECASTS_OF_ABC.to_feather("a.feather")
+    FORECASTS_OF_ABC.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
     with pytest.raises(
         InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"
     ):
         read_forecasts(["a.feather", "b.feather"])
-    RATED[["id"]].to_feather("c.feather")
+    FORECASTS_OF_ABC[["id"]].to_feather("c.feather")
     with pytest.raises(
         InputError, match=r"^c.feather: no column for the actual .* and for the forecast "
     ):
@@ -114,26 +112,32 @@ def test_plain_has_no_nan_and_no_numpy():
     assert type(found["b"]) is int
 
 
-@given(st.floats(1e-6, 1e6), st.floats(0, 1), st.floats(0.01, 1), st.floats(0.01, 1))
-def test_numbers_whose_intervals_do_not_overlap_print_differently(size, start, first, second):
-    """Systems of one column, of metrics of any size: half the widths lie between them at the
-    least.
+@given(
+    size=st.floats(1e-6, 1e6),
+    first=st.floats(0, 1),
+    first_width=st.floats(0.01, 1),
+    second_width=st.floats(0.01, 1),
+)
+def test_numbers_whose_intervals_do_not_overlap_print_differently(
+    size, first, first_width, second_width
+):
+    """Two values of one column, of a metric of any size, in the middle of their intervals, of which
+    the second begins just above the end of the first.
     """
-    widths = size * np.array([first, second])
-    values = size * start + np.array([0, widths.sum() / 2 * 1.001])
-    low = values - widths / 2
-    high = values + widths / 2
-    places = decimals(values, low, high)
+    widths = size * np.array([first_width, second_width])
+    just_apart = 1.001 * widths.sum() / 2
+    values = size * first + np.array([0, just_apart])
+    places = decimals(values, values - widths / 2, values + widths / 2)
     assert number(values[0], places) != number(values[1], places)
 
 
-@given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))
-def test_the_digits_are_two_of_the_width_and_more_only_where_a_limit_would_look_like_zero(
-    low, width
-):
+@given(low=st.floats(-1e3, 1e3), width=st.floats(1e-6, 1e3))
+def test_an_interval_shows_two_digits_of_its_width(low, width):
+    """Unless a limit is so near 0 that it would look like 0: it gets decimals of its own."""
     high = low + width
     places = decimals([low], [low], [high])
-    digits = width * 10**places
-    ends = [end for end in (low, high) if end]
-    if min(map(abs, ends)) >= 0.5 * 10.0**-places or places == 0:
-        assert digits >= 9.99
+    nearest_to_0 = min(abs(limit) for limit in (low, high) if limit)
+    is_a_limit_shown_as_0 = nearest_to_0 < 0.5 * 10.0**-places
+    if not is_a_limit_shown_as_0 or places == 0:
+        width_in_units_of_the_last_digit = width * 10**places
+        assert width_in_units_of_the_last_digit >= 9.99  # 10, two digits, but for rounding

@@ -48,53 +48,58 @@ def average_precision_influence_by_row(c, label, score):
     return values_by_row(average_precision_influence(c), c, label, score)
 
 
-INFLUENCE = (
+METRIC_AND_ITS_INFLUENCE_BY_ROW = (
     (auc, auc_influence_by_row),
     (average_precision, average_precision_influence_by_row),
 )
 
 
-rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), min_size=4, max_size=25)
+scores_and_labels = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 1)), min_size=4, max_size=25
+)
 
 
 @ANY_TIME
-@given(rows)
-def test_influence_is_the_derivative_by_the_weight_of_a_row(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
+@given(scores_and_labels)
+def test_influence_is_the_derivative_by_the_weight_of_a_row(rows):
+    score, label = np.array(rows).T
     if label.all() or not label.any():
         return
     c = count(score, label)
     step = 1e-5
-    for metric, influence in INFLUENCE:
-        values = influence(c, label, score)
-        assert values.sum() == pytest.approx(0, abs=1e-12)
+    for metric, influence_by_row in METRIC_AND_ITS_INFLUENCE_BY_ROW:
+        influence = influence_by_row(c, label, score)
+        assert influence.sum() == pytest.approx(0, abs=1e-12)
         for row in range(len(label)):
-            more = np.ones(len(label))
+            more = np.ones(len(label))  # weights of the rows
             less = np.ones(len(label))
             more[row] += step
             less[row] -= step
-            slope = metric(count(score, label * more, (1 - label) * more))
-            slope -= metric(count(score, label * less, (1 - label) * less))
-            assert values[row] == pytest.approx(slope / (2 * step), abs=1e-7)
+            above = metric(count(score, label * more, (1 - label) * more))
+            below = metric(count(score, label * less, (1 - label) * less))
+            assert influence[row] == pytest.approx((above - below) / (2 * step), abs=1e-7)
 
 
 @ANY_TIME
-@given(rows)
-def test_influence_makes_the_variance_of_auc(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
-    if not 1 < label.sum() < len(label) - 1:
+@given(scores_and_labels)
+def test_influence_makes_the_variance_of_auc(rows):
+    score, label = np.array(rows).T
+    has_two_rows_of_each_class = 2 <= label.sum() <= len(label) - 2
+    if not has_two_rows_of_each_class:
         return
     c = count(score, label)
     influence = auc_influence_by_row(c, label, score)
     by_class = [influence[label == value] for value in (0, 1)]
-    variance = sum(rows @ rows * rows.size / (rows.size - 1) for rows in by_class)
+    variance = sum(
+        of_class @ of_class * of_class.size / (of_class.size - 1) for of_class in by_class
+    )
     assert auc_variance(c) == pytest.approx(variance, abs=1e-14)
 
 
 @ANY_TIME
-@given(rows)
-def test_the_influence_on_auc_adds_up_to_0_in_each_class(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
+@given(scores_and_labels)
+def test_the_influence_on_auc_adds_up_to_0_in_each_class(rows):
+    score, label = np.array(rows).T
     if label.all() or not label.any():
         return
     influence = auc_influence_by_row(count(score, label), label, score)
@@ -108,6 +113,9 @@ def test_a_class_with_one_row_has_no_variance():
 
 
 def test_rows_without_weight_may_have_the_lowest_score():
+    """Of the rows with a weight the positive is above the negative: the AUC is 1, and no row has
+    an influence on it. The positive of weight 0 has the lowest score.
+    """
     score = np.array([0.9, 0.5, 0.1])
     label = np.array([1, 0, 1])
     weight = np.array([1.0, 2.0, 0.0])
@@ -116,28 +124,35 @@ def test_rows_without_weight_may_have_the_lowest_score():
     assert np.isfinite(average_precision_influence_by_row(c, label, score)).all()
 
 
-@pytest.mark.parametrize("digits", [1, 3])
-def test_the_bias_of_average_precision_is_that_of_leaving_out_each_row(digits):
+@pytest.mark.parametrize("digits", [1, 3], ids=["ties", "no ties"])
+def test_the_bias_of_average_precision_is_that_of_the_jackknife(digits):
+    """(n − 1) times the mean of the values without one row each less the value of all n rows."""
     rng = np.random.default_rng(digits)
-    label = rng.integers(0, 2, 40)
-    score = np.round(rng.random(40) + 0.3 * label, digits)
-    without = [
-        average_precision(count(np.delete(score, i), np.delete(label, i))) for i in range(40)
+    n = 40
+    label = rng.integers(0, 2, n)
+    score = np.round(rng.random(n) + 0.3 * label, digits)
+    without_one_row = [
+        average_precision(count(np.delete(score, i), np.delete(label, i))) for i in range(n)
     ]
-    bias = 39 * (np.mean(without) - average_precision(count(score, label)))
+    bias = (n - 1) * (np.mean(without_one_row) - average_precision(count(score, label)))
     assert average_precision_bias(count(score, label)) == pytest.approx(bias, abs=1e-12)
+
+
+def test_a_single_positive_leaves_no_bias_of_average_precision_to_estimate():
+    """Without it there is no average precision."""
     assert average_precision_bias(count([0.2, 0.1], [1, 0])) == 0
 
 
 @pytest.mark.parametrize("name", ["average_precision", "roc_auc", "ks"])
 def test_the_influence_by_runs_of_thresholds_is_that_of_the_whole_table(monkeypatch, name):
-    monkeypatch.setattr("evalkit.metrics.counts.STEP", 64)
+    thresholds_per_run = 64
+    monkeypatch.setattr("evalkit.metrics.counts.STEP", thresholds_per_run)
     rng = np.random.default_rng(8)
     c = count(rng.normal(size=1_000), rng.random(1_000) < 0.3)
     kind = lookup.find_metric(name, "counts").metric.kind
-    lowest_first = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))
-    runs = lowest_first[::-1]
-    assert len(runs) == 16
+    runs_from_the_lowest = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))
+    runs = runs_from_the_lowest[::-1]
+    assert len(runs) == 16  # of 1,000 thresholds 15 · 64 and the remaining 40
     influence = np.concatenate([run.influence for run in runs], axis=1)
     np.testing.assert_array_equal(influence, kind.influence_table(c))
     np.testing.assert_array_equal(np.concatenate([run.step.tp for run in runs]), c.tp)
@@ -147,9 +162,10 @@ def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(mon
     label = np.tile([1, 0, 1, 0, 0, 1], 30)
     c = count(-np.arange(len(label)), label)
     gap = c.tp * c.negatives - c.fp * c.positives
-    expected = WidestGap(int(np.argmax(np.abs(gap))), sign=np.sign(gap[np.argmax(np.abs(gap))]))
-    for run_length in (1, 7, 64, 1_000):
-        monkeypatch.setattr("evalkit.metrics.counts.STEP", run_length)
+    first_of_the_largest = int(np.argmax(np.abs(gap)))
+    expected = WidestGap(first_of_the_largest, sign=np.sign(gap[first_of_the_largest]))
+    for thresholds_per_run in (1, 7, 64, 1_000):
+        monkeypatch.setattr("evalkit.metrics.counts.STEP", thresholds_per_run)
         assert widest_gap(c) == expected
 
 
@@ -210,6 +226,7 @@ def forecast_statistic(name, noise):
 
 
 def values_without_each_row(statistic):
+    """The values of the metric without the first, the second, … and the last row."""
     rows = statistic.rows
     return np.array(
         [
@@ -219,30 +236,30 @@ def values_without_each_row(statistic):
     )
 
 
-variance_explained = pytest.mark.parametrize("name", ["r2", "r2_correlation"])
+each_variance_explained = pytest.mark.parametrize("name", ["r2", "r2_correlation"])
 OPTIONS = Options(0.95, np.random.default_rng(0))
 
 
-@variance_explained
+@each_variance_explained
 def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
-    good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
-    without = values_without_each_row(good) - values_without_each_row(bad)
+    good, bad = forecast_statistic(name, noise=0.5), forecast_statistic(name, noise=0.9)
     n = FORECASTS
-    error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    differences = values_without_each_row(good) - values_without_each_row(bad)
+    error = np.sqrt((n - 1) / n * np.sum((differences - differences.mean()) ** 2))  # jackknife
     comparison = inference.compare(good, bad, OPTIONS)
     assert comparison.method == "jackknife t"
     expected = 2 * stats.t(n - 1).sf(abs(good.value - bad.value) / error)
     assert comparison.p_value == pytest.approx(expected)
 
 
-@variance_explained
+@each_variance_explained
 def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(name):
     few_flipped = replace(OPTIONS, limits=replace(USUAL, flipped=FORECASTS - 1))
     good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
     assert inference.compare(good, bad, few_flipped).method == "delta method"
 
 
-@variance_explained
+@each_variance_explained
 def test_a_system_does_not_differ_from_itself_in_variance_explained(name):
     statistic = forecast_statistic(name, 0.5)
     assert inference.compare(statistic, statistic, OPTIONS).p_value == 1.0

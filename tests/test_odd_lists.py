@@ -15,10 +15,13 @@ from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import ranking
 
 BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50, lists=20))
-BOTH = pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+in_memory_and_in_blocks = pytest.mark.parametrize(
+    "limits", [USUAL, BLOCKS], ids=["memory", "blocks"]
+)
 
 
-def read(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
+def study_of_lists(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
+    """The study of ranked lists and judgements, in memory or within other limits."""
     study = ranking.study_of(
         RankingParameters.from_raw({"preds": run, "qrels": qrels, **more}), limits
     )
@@ -26,80 +29,97 @@ def read(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more)
     return study
 
 
-def with_itself(queries: int = 12, own: int = 12) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Lists of three other documents, of which `own` begin with the query itself."""
+def lists_and_judgements(
+    queries: int = 12, with_query_first: int = 12
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Lists of three documents c…, some with the query t… itself before them; relevant is the
+    first, second and third of the three in turn from query to query.
+    """
     rows = [(f"t{q}", f"c{q}{k}", 8.0 - k) for q in range(queries) for k in range(3)]
-    rows += [(f"t{q}", f"t{q}", 9.0) for q in range(own)]
+    rows += [(f"t{q}", f"t{q}", 9.0) for q in range(with_query_first)]
     judged = [(f"t{q}", f"c{q}{q % 3}", 1) for q in range(queries)]
     run = pd.DataFrame(rows, columns=["query", "item", "score"])
     return run, pd.DataFrame(judged, columns=["query", "item", "grade"])
 
 
-def gain(rank: int) -> float:
+def ndcg_of_one_relevant_item_at(rank: int) -> float:
+    """The NDCG of a list whose only relevant item has this rank."""
     return 1 / math.log2(rank + 1)
 
 
 # The query itself
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_a_query_in_its_own_list_is_a_warning_with_both_values(limits):
-    kept = np.mean([gain(q % 3 + 2) for q in range(12)])
-    without = np.mean([gain(q % 3 + 1) for q in range(12)])
-    text = told(read(*with_itself(), limits, metrics="ndcg@10"))
+    kept = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (2, 3, 4)])
+    without = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (1, 2, 3)])
+    text = told(study_of_lists(*lists_and_judgements(), limits, metrics="ndcg@10"))
     assert f"ndcg@10 is score {number(kept)} (without: {number(without)})" in text
     assert "score 12 of 12 queries" in text
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_leaving_the_query_out_gives_the_values_without_it(limits):
-    run, qrels = with_itself()
-    study = read(run, qrels, limits, metrics="ndcg@10,mrr", leave_out="query")
-    without = read(run[run["query"] != run["item"]], qrels, metrics="ndcg@10,mrr")
+    run, qrels = lists_and_judgements()
+    study = study_of_lists(run, qrels, limits, metrics="ndcg@10,mrr", leave_out="query")
+    without = study_of_lists(run[run["query"] != run["item"]], qrels, metrics="ndcg@10,mrr")
     assert study.estimates["value"].tolist() == without.estimates["value"].tolist()
     assert "is left out of its list" in told(study)
 
 
 def test_ranks_close_up_behind_the_query_that_is_left_out():
-    run, qrels = with_itself()
+    """The relevant items have the ranks 2, 3 and 4, and 1, 2 and 3 without the query."""
+    run, qrels = lists_and_judgements()
     ranks = run.groupby("query")["score"].rank(ascending=False).astype(int)
     ranked = run.drop(columns="score").assign(rank=ranks)
-    study = read(ranked, qrels, metrics="ndcg@10", leave_out="query")
-    expected = np.mean([gain(q % 3 + 1) for q in range(12)])
-    assert study.estimates["value"].iloc[0] == pytest.approx(expected)
+    study = study_of_lists(ranked, qrels, metrics="ndcg@10", leave_out="query")
+    expected = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (1, 2, 3)])
+    (ndcg,) = study.estimates["value"]
+    assert ndcg == pytest.approx(expected)
 
 
 def test_ties_with_the_query_that_is_left_out_are_no_ties():
-    run, qrels = with_itself()
+    run, qrels = lists_and_judgements()
     tied = run.assign(score=run["score"].replace(9.0, 8.0))
-    assert read(tied, qrels, leave_out="query").runs.accounts["score"].tied == 0
+    assert study_of_lists(tied, qrels, leave_out="query").runs.accounts["score"].tied == 0
 
 
 def test_the_judgement_of_the_query_itself_is_left_out_too():
-    run, qrels = with_itself()
-    own = pd.DataFrame({"query": run["query"].unique(), "item": run["query"].unique(), "grade": 1})
-    both = pd.concat([qrels, own])
-    left = read(run, both, metrics="recall@10", leave_out="query")
-    assert left.estimates["value"].iloc[0] == 1.0
-    assert left.runs.judgements == 12
+    """Otherwise half of the relevant items would be missing from each list."""
+    run, qrels = lists_and_judgements(queries=12)  # a judgement each
+    queries = run["query"].unique()
+    of_queries_themselves = pd.DataFrame({"query": queries, "item": queries, "grade": 1})
+    judgements = pd.concat([qrels, of_queries_themselves])
+    study = study_of_lists(run, judgements, metrics="recall@10", leave_out="query")
+    (recall,) = study.estimates["value"]
+    assert recall == 1
+    assert study.runs.judgements == 12
 
 
-@pytest.mark.parametrize("form", ["graded", "wide", "two systems"])
-def test_other_forms_of_lists_leave_the_query_out(form):
-    run, qrels = with_itself()
-    if form == "graded":
-        run = run.merge(qrels, how="left", on=["query", "item"])
-    if form == "wide":
-        run = run.rename(columns={"score": "score_a"}).assign(score_b=lambda d: d["score_a"])
-    if form == "two systems":
+def test_lists_with_grades_of_their_own_leave_the_query_out():
+    run, qrels = lists_and_judgements()
+    with_grades = run.merge(qrels, how="left", on=["query", "item"])
+    study = ranking.read(with_grades, metrics="ndcg@10", leave_out="query")
+    expected = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (1, 2, 3)])
+    assert study.estimates["value"].tolist() == pytest.approx([expected])
+
+
+@pytest.mark.parametrize("form", ["a column of scores per system", "rows per system"])
+def test_lists_of_two_systems_leave_the_query_out(form):
+    run, qrels = lists_and_judgements()
+    if form == "rows per system":
         run = pd.concat([run.assign(system="a"), run.assign(system="b")])
-    more = {} if form == "graded" else {"qrels": qrels}
-    study = ranking.read(run, metrics="ndcg@10", leave_out="query", **more)
-    expected = np.mean([gain(q % 3 + 1) for q in range(12)])
-    assert study.estimates["value"].tolist() == pytest.approx([expected] * len(study.systems))
+    else:
+        run = run.assign(score_a=run["score"], score_b=run["score"]).drop(columns="score")
+    study = ranking.read(run, qrels=qrels, metrics="ndcg@10", leave_out="query")
+    expected = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (1, 2, 3)])
+    assert study.estimates["value"].tolist() == pytest.approx([expected, expected])
 
 
-def placed(system: str, place: int, queries: int = 20) -> list[tuple[str, str, str, int]]:
+def lists_with_the_query_at(
+    system: str, place: int, queries: int = 20
+) -> list[tuple[str, str, str, int]]:
     """Lists of ten items with the query itself at a place."""
     rows = [(system, f"t{q}", f"c{q}{k}", -k) for q in range(queries) for k in range(1, 11)]
     return [
@@ -107,87 +127,104 @@ def placed(system: str, place: int, queries: int = 20) -> list[tuple[str, str, s
     ]
 
 
-def systems(**places: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def systems_with_the_query_at(**places: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Systems with the query itself at a place of each list; the last item is relevant."""
-    rows = [row for name, place in places.items() for row in placed(name, place)]
+    rows = [row for name, place in places.items() for row in lists_with_the_query_at(name, place)]
     run = pd.DataFrame(rows, columns=["system", "query", "item", "score"])
     judged = [(f"t{q}", f"c{q}10", 1) for q in range(20)]
     return run, pd.DataFrame(judged, columns=["query", "item", "grade"])
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_a_system_with_the_query_at_a_later_place_is_named_too(limits):
-    text = told(read(*systems(a=1, b=7), limits, metrics="mrr"))
+    text = told(study_of_lists(*systems_with_the_query_at(a=1, b=7), limits, metrics="mrr"))
     assert "reciprocal_rank is a 0.100 (without: 0.111), b 0.100 (without: 0.111)" in text
 
 
 def test_a_system_without_the_query_is_not_named():
-    assert "a 20 of 20 queries" in told(read(*systems(a=1, b=99), metrics="mrr"))
+    assert "a 20 of 20 queries" in told(
+        study_of_lists(*systems_with_the_query_at(a=1, b=99), metrics="mrr")
+    )
 
 
 def test_the_query_at_the_second_of_ten_places_is_a_warning():
-    assert "EK147" in told(read(*systems(a=2), metrics="mrr"))
+    assert "EK147" in told(study_of_lists(*systems_with_the_query_at(a=2), metrics="mrr"))
 
 
 def test_the_query_at_the_last_places_alone_is_no_warning():
-    assert "EK147" not in told(read(*systems(a=9), metrics="mrr"))
+    assert "EK147" not in told(study_of_lists(*systems_with_the_query_at(a=9), metrics="mrr"))
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_a_query_that_alone_is_judged_is_what_is_searched_for(limits):
-    run, qrels = systems(a=1, b=2)
-    text = told(read(run, qrels.assign(item=qrels["query"]), limits, metrics="mrr"))
+    run, qrels = systems_with_the_query_at(a=1, b=2)
+    text = told(study_of_lists(run, qrels.assign(item=qrels["query"]), limits, metrics="mrr"))
     assert "Without it nothing would be left to measure" in text
     assert "(without:" not in text
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_leaving_out_the_only_judged_item_is_refused(limits):
-    run, qrels = systems(a=1)
+    run, qrels = systems_with_the_query_at(a=1)
     with pytest.raises(InputError, match="got none; leave_out=query leaves nothing to measure"):
-        read(run, qrels.assign(item=qrels["query"]), limits, leave_out="query")
+        study_of_lists(run, qrels.assign(item=qrels["query"]), limits, leave_out="query")
 
 
 def test_a_few_queries_in_their_lists_are_no_warning():
-    assert "EK147" not in told(read(*with_itself(40, 3)))
+    assert "EK147" not in told(
+        study_of_lists(*lists_and_judgements(queries=40, with_query_first=3))
+    )
 
 
 def test_users_and_items_with_the_same_numbers_are_no_warning():
+    """Among ten random ones of 60 items a user finds their own number in a sixth of the lists, but
+    seldom at the first places, where a query that finds itself would be.
+    """
     rng = np.random.default_rng(5)
-    rows = [(u, i, 9 - k) for u in range(60) for k, i in enumerate(rng.permutation(60)[:10])]
+    rows = [
+        (user, item, 9 - place)
+        for user in range(60)
+        for place, item in enumerate(rng.permutation(60)[:10])
+    ]
     run = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     judged = run.assign(grade=rng.integers(0, 2, len(run)))[["user_id", "item_id", "grade"]]
-    study = read(run, judged)
-    assert study.runs.accounts["score"].own > 6
+    study = study_of_lists(run, judged)
+    lists_with_the_number_of_their_user = study.runs.accounts["score"].own
+    assert lists_with_the_number_of_their_user > 6
     assert "EK147" not in told(study)
 
 
 # Items that are written in two ways
 
 
-@BOTH
-@pytest.mark.parametrize("change", [str.upper, lambda item: f"{item}.jpg", lambda item: f" {item}"])
-def test_items_written_otherwise_in_a_tenth_of_the_queries_are_a_warning(change, limits):
-    run, qrels = with_itself(40, 0)
-    few = run["query"].isin([f"t{q}" for q in range(4)])
-    other = run.assign(item=run["item"].where(~few, run["item"].map(change)))
-    text = told(read(other, qrels, limits))
-    assert "only in case or ending: score 4 of 40 queries" in text
-    fewer = run.assign(item=run["item"].where(run["query"] != "t0", run["item"].map(change)))
-    assert "EK149" not in told(read(fewer, qrels, limits))
+@in_memory_and_in_blocks
+@pytest.mark.parametrize(
+    "respelled",
+    [str.upper, lambda item: f"{item}.jpg", lambda item: f" {item}"],
+    ids=["upper case", "ending", "space"],
+)
+def test_items_written_otherwise_are_a_warning_from_a_tenth_of_the_queries_on(respelled, limits):
+    run, qrels = lists_and_judgements(queries=40, with_query_first=0)
+    other_items = run["item"].map(respelled)
+    of_four_queries = run["query"].isin(["t0", "t1", "t2", "t3"])
+    in_four = run.assign(item=run["item"].where(~of_four_queries, other_items))
+    findings = told(study_of_lists(in_four, qrels, limits))
+    assert "only in case or ending: score 4 of 40 queries" in findings
+    in_one = run.assign(item=run["item"].where(run["query"] != "t0", other_items))
+    assert "EK149" not in told(study_of_lists(in_one, qrels, limits))
 
 
 def test_other_items_are_no_other_spelling():
-    run, qrels = with_itself(40, 0)
+    run, qrels = lists_and_judgements(queries=40, with_query_first=0)
     other = run.assign(item=run["item"].where(run["query"] != "t1", "c1"))
     other = other.drop_duplicates(["query", "item"])
-    assert "EK149" not in told(read(other, qrels))
+    assert "EK149" not in told(study_of_lists(other, qrels))
 
 
 # Ceilings
 
 
-def users(relevant: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
+def lists_of_users(relevant: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Lists of ten items of 40 users, each with some interactions, half of them returned."""
     rng = np.random.default_rng(4)
     rows = []
@@ -201,28 +238,28 @@ def users(relevant: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
     return run, pd.DataFrame(judged, columns=["user_id", "item_id", "grade"])
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_a_cut_off_beyond_all_relevant_items_is_a_note_with_the_highest_value(limits):
-    text = told(read(*users(), limits, metrics="precision@10,recall@10"))
+    text = told(study_of_lists(*lists_of_users(), limits, metrics="precision@10,recall@10"))
     assert "No list can reach 1, for the number of relevant items of every query: " in text
     assert "precision@10 at most 0.1." in text
 
 
 def test_recall_above_a_cut_off_is_a_note_too():
-    text = told(read(*users(20), metrics="precision@10,recall@10"))
+    text = told(study_of_lists(*lists_of_users(20), metrics="precision@10,recall@10"))
     assert "recall@10 at most 0.5." in text
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_ceilings_stand_above_the_values(limits):
-    study = read(*users(), limits, metrics="precision@10,recall@10,ndcg@10")
+    study = study_of_lists(*lists_of_users(), limits, metrics="precision@10,recall@10,ndcg@10")
     assert "highest possible: precision@10 0.1" in ranking_page.estimates(study).text
 
 
 def test_a_metric_that_some_query_can_bring_to_1_is_no_note():
-    run, qrels = users()
+    run, qrels = lists_of_users()
     many = pd.DataFrame({"user_id": "u1", "item_id": [f"k{i}" for i in range(10)], "grade": 1})
-    text = told(read(run, pd.concat([qrels, many]), metrics="precision@10"))
+    text = told(study_of_lists(run, pd.concat([qrels, many]), metrics="precision@10"))
     assert "EK151" not in text
 
 
@@ -230,7 +267,7 @@ def test_a_metric_that_some_query_can_bring_to_1_is_no_note():
 
 
 def test_interactions_are_not_told_to_be_judged():
-    study = read(*users())
+    study = study_of_lists(*lists_of_users())
     text = told(study)
     assert "Items without an interaction of the user among the first 10" in text
     assert "EK145" not in text
@@ -238,39 +275,41 @@ def test_interactions_are_not_told_to_be_judged():
 
 @pytest.mark.parametrize("name", ["customer_id", "visitor", "Member ID"])
 def test_interactions_are_those_of_people_whatever_their_column(name):
-    run, qrels = (frame.rename(columns={"user_id": name}) for frame in users())
-    assert "EK148" in told(read(run, qrels, columns={"query": name}))
+    run, qrels = (frame.rename(columns={"user_id": name}) for frame in lists_of_users())
+    assert "EK148" in told(study_of_lists(run, qrels, columns={"query": name}))
 
 
 def test_judgements_of_not_relevant_items_are_judgements():
-    run, qrels = users()
+    run, qrels = lists_of_users()
     refused = qrels.assign(item_id="none", grade=0)
-    assert "EK145" in told(read(run, pd.concat([qrels, refused])))
+    assert "EK145" in told(study_of_lists(run, pd.concat([qrels, refused])))
 
 
 def test_queries_are_no_people():
-    run, qrels = (frame.rename(columns={"user_id": "query"}) for frame in users())
-    assert "EK145" in told(read(run, qrels))
+    run, qrels = (frame.rename(columns={"user_id": "query"}) for frame in lists_of_users())
+    assert "EK145" in told(study_of_lists(run, qrels))
 
 
 # Judged items that the table of items lacks
 
 
-@BOTH
+@in_memory_and_in_blocks
 def test_judged_items_that_items_lack_are_said(limits):
-    run, qrels = users()
+    run, qrels = lists_of_users()
     items = pd.DataFrame({"item": [f"i{i}" for i in range(300)], "popularity": 1.0})
-    assert "20 of 40 judgements are of items" in told(read(run, qrels, limits, items=items))
+    assert "20 of 40 judgements are of items" in told(
+        study_of_lists(run, qrels, limits, items=items)
+    )
 
 
 def test_judged_items_that_items_have_are_not_said():
-    run, qrels = users()
+    run, qrels = lists_of_users()
     items = pd.DataFrame({"item": [f"i{i}" for i in range(1000)], "popularity": 1.0})
-    assert "EK150" not in told(read(run, qrels, items=items))
+    assert "EK150" not in told(study_of_lists(run, qrels, items=items))
 
 
 def test_the_results_of_such_lists_follow_the_schema():
-    assert published(read(*with_itself()))["findings"]
+    assert published(study_of_lists(*lists_and_judgements()))["findings"]
 
 
 def test_lists_that_hold_the_query_alone_are_refused_where_it_is_left_out():

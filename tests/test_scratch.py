@@ -15,35 +15,35 @@ TOP = Path(__file__).resolve().parents[1]
 
 
 def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
+    """The number in a name is that of the process that made the folder."""
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    for name in (
-        f"evalkit-{dead.pid}-x",
-        f"evalkit-{os.getpid()}-x",
-        "evalkit-mine",
-        "evalkit-1-x",
-        "other",
-    ):
+    of_dead_process = f"evalkit-{dead.pid}-x"
+    of_this_process = f"evalkit-{os.getpid()}-x"
+    of_process_1 = "evalkit-1-x"  # which always runs
+    without_number = "evalkit-mine"
+    for name in (of_dead_process, of_this_process, of_process_1, without_number, "other"):
         (tmp_path / name).mkdir()
     new = folders.new_scratch_folder(tmp_path)
-    left = {one.name for one in tmp_path.iterdir()}
-    assert left == {f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other", new.name}
+    left = {folder.name for folder in tmp_path.iterdir()}
+    assert left == {of_this_process, of_process_1, without_number, "other", new.name}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to it")
 def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
-    held = tmp_path / "t"
-    held.mkdir()
-    environment = {**os.environ, "TMPDIR": str(held), "PYTHONPATH": str(TOP)}
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(TOP)}
     command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
-        while not list(held.glob("*/ipython")) and run.poll() is None:
+        # Its scratch folder has a folder of IPython's as soon as the notebook is run.
+        while not list(temporary.glob("*/ipython")) and run.poll() is None:
             time.sleep(0.02)
         run.send_signal(signal.SIGTERM)
         _, errors = run.communicate()
-    assert run.returncode == 143
+    assert run.returncode == 128 + signal.SIGTERM
     assert errors == "evalkit: terminated, nothing written\n"
-    assert not list(held.iterdir())
+    assert not list(temporary.iterdir())
     assert not (tmp_path / "out").exists()
 
 

@@ -22,7 +22,7 @@ PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictio
 GERMAN = "data/german_credit/predictions.csv"
 
 
-def several(rows=240, systems=2, k=3) -> pd.DataFrame:
+def scores_of_classes(rows=240, systems=2, k=3) -> pd.DataFrame:
     """Rows of classes c0, c1, … of 80 users, each with a taste of their own, by several systems'
     probabilities.
     """
@@ -40,11 +40,11 @@ def several(rows=240, systems=2, k=3) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def traits() -> pd.DataFrame:
+def scores_of_labels() -> pd.DataFrame:
     return pd.read_csv(ROOT / TRAITS)
 
 
-def shown(study, name) -> str:
+def text_on_the_page(study, name) -> str:
     """The text of a piece of the page, or the caption of its figure."""
     piece = getattr(classification_page, name)(study)
     return piece.text if isinstance(piece, Html) else piece.caption
@@ -62,7 +62,9 @@ def weighted_and_repeated(data: pd.DataFrame):
 # ---- weights -------------------------------------------------------------------------------------
 
 
-each_kind = pytest.mark.parametrize("data", [several, traits], ids=["classes", "labels"])
+each_kind = pytest.mark.parametrize(
+    "data", [scores_of_classes, scores_of_labels], ids=["classes", "labels"]
+)
 
 
 @each_kind
@@ -85,23 +87,23 @@ def test_constants_of_weighted_rows_are_those_of_repeated_rows(data):
 @each_kind
 def test_only_weighted_rows_are_said_to_be(data):
     weighted, repeated = weighted_and_repeated(data())
-    assert "Rows are weighted" in shown(weighted, "findings")
-    assert "Rows are weighted" not in shown(repeated, "findings")
+    assert "Rows are weighted" in text_on_the_page(weighted, "findings")
+    assert "Rows are weighted" not in text_on_the_page(repeated, "findings")
 
 
 def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
-    weighted, repeated = weighted_and_repeated(several())
+    weighted, repeated = weighted_and_repeated(scores_of_classes())
     columns = ["confidence", "right", "ece_10"]
     expected = repeated.calibration.set_index("system")[columns]
     pd.testing.assert_frame_equal(weighted.calibration.set_index("system")[columns], expected)
 
 
 def test_the_page_of_weighted_classes_has_shares_and_sums_of_weights():
-    weighted, repeated = weighted_and_repeated(several())
+    weighted, repeated = weighted_and_repeated(scores_of_classes())
     share = f"Always predicting the largest is right for {repeated.shares.max():.1%}"
-    assert share in shown(weighted, "findings")
+    assert share in text_on_the_page(weighted, "findings")
     caption = "weight of the rows by actual and predicted class (n = 240)"
-    assert caption in shown(weighted, "confusion_plot")
+    assert caption in text_on_the_page(weighted, "confusion_plot")
 
 
 # ---- units ---------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ class Repeated(NamedTuple):
 
 @pytest.fixture(scope="module")
 def repeated():
-    data = several(80)
+    data = scores_of_classes(80)
     four = pd.concat([data.assign(id=data["id"] + 1000 * i) for i in range(4)])
     asked = [(data, None), (four, "user"), (four, None)]
     return Repeated(*(classification.read(table, unit=unit).calibration for table, unit in asked))
@@ -136,12 +138,14 @@ def test_repeated_rows_refute_a_calibration_that_they_could_not_once(repeated):
     assert (repeated.rows["ece_10_p"] <= repeated.once["ece_10_p"]).all()
 
 
-def applicants():
+def scores_of_two_classes():
     table = pd.read_csv(ROOT / GERMAN)
     return table.assign(user=table["id"].factorize()[0] // 4 + 1)
 
 
-each_table = pytest.mark.parametrize("data", [several, applicants], ids=["three", "two"])
+each_table = pytest.mark.parametrize(
+    "data", [scores_of_classes, scores_of_two_classes], ids=["three", "two"]
+)
 
 
 @each_table
@@ -149,7 +153,7 @@ def test_bins_of_independent_rows_of_equal_weight_have_limits(data):
     study = classification.read(data())
     assert study.reliability[["low", "high"]].notna().all(axis=None)
     words = "95% of such curves if the probabilities are right"
-    assert words in shown(study, "calibration_plot")
+    assert words in text_on_the_page(study, "calibration_plot")
     assert study.isotonic.bands is not None
 
 
@@ -158,39 +162,45 @@ def test_bins_of_independent_rows_of_equal_weight_have_limits(data):
 def test_bins_of_clustered_or_weighted_rows_have_no_limits(data, given):
     study = classification.read(data(), **given)
     assert study.reliability[["low", "high"]].isna().all(axis=None)
-    assert "No bands, as rows are clustered or weighted" in shown(study, "calibration_plot")
+    assert "No bands, as rows are clustered or weighted" in text_on_the_page(
+        study, "calibration_plot"
+    )
     assert study.isotonic.bands is None
 
 
+# Metrics that are a share of right rows, and such that are a mean of losses of rows.
 each_share_and_mean = pytest.mark.parametrize(
-    "data, share, mean", [(several, "accuracy", "brier"), (traits, "exact_match", "ranking_loss")]
+    "data, share_metric, mean_metric",
+    [(scores_of_classes, "accuracy", "brier"), (scores_of_labels, "exact_match", "ranking_loss")],
 )
 
 
 @each_share_and_mean
-def test_definitions_say_the_intervals_and_tests_of_independent_rows(data, share, mean):
-    text = shown(classification.read(data()), "definitions")
-    assert f"{share}: McNemar's test with Tango's interval; " in text
-    assert f"{mean}: sign flips, paired t above 20,000 rows;" in text
-    assert f"{share}: Wilson; " in text
+def test_definitions_say_the_intervals_and_tests_of_independent_rows(
+    data, share_metric, mean_metric
+):
+    text = text_on_the_page(classification.read(data()), "definitions")
+    assert f"{share_metric}: McNemar's test with Tango's interval; " in text
+    assert f"{mean_metric}: sign flips, paired t above 20,000 rows;" in text
+    assert f"{share_metric}: Wilson; " in text
 
 
 @each_share_and_mean
-def test_definitions_say_the_tests_of_users(data, share, mean):
+def test_definitions_say_the_tests_of_users(data, share_metric, mean_metric):
     table = data()
-    table["user"] = table["id"].factorize()[0] // 2
-    text = shown(classification.read(table, unit="user"), "definitions")
-    assert f"{mean}: sign flips of whole units, delta method above 20,000 units;" in text
+    table["user"] = table["id"].factorize()[0] // 2  # two rows each
+    text = text_on_the_page(classification.read(table, unit="user"), "definitions")
+    assert f"{mean_metric}: sign flips of whole units, delta method above 20,000 units;" in text
     assert "; over users; Holm" in text
-    assert "Wilson" not in text
+    assert "Wilson" not in text  # whose interval is of independent rows
 
 
-@each_share_and_mean
-def test_definitions_say_the_tests_of_weighted_rows(data, share, mean):
-    text = shown(classification.read(data().assign(weight=1.5)), "definitions")
+@each_kind
+def test_definitions_say_the_tests_of_weighted_rows(data):
+    text = text_on_the_page(classification.read(data().assign(weight=1.5)), "definitions")
     assert "delta method" in text
     assert "; over rows; Holm" in text
-    assert "Wilson" not in text
+    assert "Wilson" not in text  # whose interval is of rows of equal weight
 
 
 # ---- what tables can be like ---------------------------------------------------------------------
@@ -213,44 +223,47 @@ def test_confidence_is_the_probability_of_the_predicted_class(overruled):
 
 def test_rows_predicted_against_their_highest_score_are_a_finding(overruled):
     words = "Rows whose predicted class does not have the highest score: predicted 1."
-    assert words in shown(classification.read(overruled), "findings")
+    assert words in text_on_the_page(classification.read(overruled), "findings")
     by_score = classification.read(overruled.drop(columns="predicted"))
-    assert "does not have the highest score" not in shown(by_score, "findings")
+    assert "does not have the highest score" not in text_on_the_page(by_score, "findings")
 
 
 def one_class():
-    return several().assign(label="c1")
+    return scores_of_classes().assign(label="c1")
 
 
 def no_true_label():
-    table = traits()
+    table = scores_of_labels()
     return table.assign(**{name: 0 for name in table if name.startswith("y_")})
 
 
 @pytest.mark.parametrize("data", [one_class, no_true_label])
 def test_without_two_classes_or_a_true_label_the_page_lacks_curves_alone(data):
     study = classification.read(data())
-    assert shown(study, "curve_plot") == ""
+    assert text_on_the_page(study, "curve_plot") == ""
     for name in ("findings", "estimates", "curves", "threshold_plot", "calibration", "top"):
         assert getattr(classification_page, name)(study)
     assert classification_page.confusion(study)
 
 
 def test_few_classes_all_have_colours():
-    few = classification.read(several())
+    few = classification.read(scores_of_classes())
     assert few.coloured == list(few.names)
-    assert "grey" not in shown(few, "curve_plot")
+    assert "grey" not in text_on_the_page(few, "curve_plot")
 
 
 def test_of_many_classes_the_worst_have_colours_and_the_others_are_faint():
-    many = classification.read(several(k=10))
-    worst = sorted(many.names, key=lambda name: average_precision(many.curve_tables[name]))
-    assert set(many.coloured) == set(worst[:4])
-    figure = classification_page.curve_plot(many)
+    study = classification.read(scores_of_classes(k=10))
+    worst_first = sorted(study.names, key=lambda name: average_precision(study.curve_tables[name]))
+    assert set(study.coloured) == set(worst_first[:4])
+    figure = classification_page.curve_plot(study)
     assert "the 4 of 10 classes with the lowest average precision" in figure.caption
-    for panel in figure.data[0]:
-        assert list(panel.keys) == many.coloured == list(panel.bands["system"].unique())
-        assert set(panel.lines["system"]) == {*many.coloured, *panel.faint} == set(many.names)
+    panels = figure.data[0]
+    for panel in panels:
+        assert list(panel.keys) == study.coloured
+        assert list(panel.bands["system"].unique()) == study.coloured
+        assert set(panel.lines["system"]) == set(study.names)
+        assert {*study.coloured, *panel.faint} == set(study.names)
 
 
 def test_the_next_systems_have_the_curves_of_the_same_classes_below():
@@ -266,86 +279,95 @@ def test_curves_of_two_classes_are_those_of_all_systems():
 
 
 def test_scores_of_labels_that_are_no_probabilities_have_no_calibration():
-    table = traits().assign(p_even=lambda rows: 9 * rows["p_even"] - 4)
+    table = scores_of_labels().assign(p_even=lambda rows: 9 * rows["p_even"] - 4)
     study = classification.read(table, threshold=0)
-    assert "not probabilities: calibration is left out" in shown(study, "findings")
-    assert shown(study, "calibration") == ""
-    assert "labels' shares" not in shown(study, "estimates")
+    assert "not probabilities: calibration is left out" in text_on_the_page(study, "findings")
+    assert text_on_the_page(study, "calibration") == ""
+    assert "labels' shares" not in text_on_the_page(study, "estimates")
 
 
 def test_probabilities_of_labels_are_compared_with_the_labels_shares():
-    assert "labels' shares" in shown(classification.read(TRAITS), "estimates")
+    assert "labels' shares" in text_on_the_page(classification.read(TRAITS), "estimates")
 
 
 def test_a_slice_that_lacks_a_class_has_no_averages_and_a_finding():
     study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
     assert study.by_segment["value"].isna().all()
     words = "averages over classes cover fewer classes or are undefined there."
-    assert words in shown(study, "findings")
+    assert words in text_on_the_page(study, "findings")
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"weight": 1 + np.arange(400) % 4}], ids=["plain", "weights"]
+    "weight", [np.ones(400), 1 + np.arange(400) % 4], ids=["equal weights", "weights 1 to 4"]
 )
-def test_the_best_micro_f1_is_that_over_all_thresholds(given):
+def test_the_best_micro_f1_is_that_over_all_thresholds(weight):
     rng = np.random.default_rng(5)
-    is_true = rng.integers(0, 2, (400, 3))
+    is_true = rng.integers(0, 2, (400, 3))  # 400 rows of three labels
     score = np.clip(0.3 * is_true + 0.7 * rng.random((400, 3)), 0, 1)
-    columns = {f"y_{i}": is_true[:, i] for i in range(3)} | {
-        f"p_{i}": score[:, i] for i in range(3)
-    }
-    study = classification.read(pd.DataFrame(columns | given))
-    weights = given.get("weight", np.ones(400))[:, None]  # of the labels of each row
-    f1 = {
-        t: 2 * (weights * is_true * (score >= t)).sum() / (weights * (is_true + (score >= t))).sum()
-        for t in score.ravel()
-    }
+    columns = {"weight": weight}
+    for label in range(3):
+        columns |= {f"y_{label}": is_true[:, label], f"p_{label}": score[:, label]}
+    study = classification.read(pd.DataFrame(columns))
+    f1 = {}
+    for threshold in score.ravel():
+        is_predicted = score >= threshold
+        true_positives = (weight[:, None] * (is_true & is_predicted)).sum()
+        true_and_predicted = (weight[:, None] * (is_true + is_predicted)).sum()
+        f1[threshold] = 2 * true_positives / true_and_predicted
     best = max(f1, key=f1.get)
-    words = f"Best micro F1 over all thresholds: {f1[best]:.3f} at {best:.3f}."
-    assert words in shown(study, "threshold_plot")
-    drawn = study.sweep.query("system == 'micro_f1'").set_index("x")["y"]
-    assert drawn.max() == pytest.approx(f1[best], abs=1e-12)
-    assert drawn.idxmax() == best
+    caption = f"Best micro F1 over all thresholds: {f1[best]:.3f} at {best:.3f}."
+    assert caption in text_on_the_page(study, "threshold_plot")
+    f1_by_threshold = study.sweep.query("system == 'micro_f1'").set_index("x")["y"]
+    assert f1_by_threshold.max() == pytest.approx(f1[best], abs=1e-12)
+    assert f1_by_threshold.idxmax() == best
 
 
 AVERAGES = "roc_auc_ovr,roc_auc_hand_till,map_classes,macro_f1"
 
 
 def test_averages_of_users_are_undefined_only_in_slices_that_lack_a_class():
-    data = several().assign(place=lambda rows: np.where(rows["label"] == "c2", "only c2", "other"))
+    data = scores_of_classes().assign(
+        place=lambda rows: np.where(rows["label"] == "c2", "only c2", "other")
+    )
     study = classification.read(data, unit="user", segments="place", metrics=AVERAGES)
     assert study.by_segment[["value", "low", "high"]].isna().all(axis=None)
     whole = study.estimates.query("metric == 'roc_auc_ovr'")
     assert np.isfinite(whole[["value", "low", "high"]].to_numpy()).all()
 
 
-@pytest.fixture(params=["map_classes", "roc_auc_macro"])
-def without_primes(request):
-    """The name of an average over labels, one of which is never true, and the study of users."""
-    table = traits()
+def study_with_a_label_that_is_never_true(metric):
+    """Of users, with micro F1 beside the metric."""
+    table = scores_of_labels()
     table = table.assign(y_prime=0, user=table["id"].astype(str).str[-2:])
-    metrics = f"{request.param},micro_f1"
-    return request.param, classification.read(table, unit="user", metrics=metrics)
+    return classification.read(table, unit="user", metrics=f"{metric},micro_f1")
 
 
-def test_a_label_that_is_never_true_leaves_its_average_undefined(without_primes):
-    metric, study = without_primes
+each_average_over_labels = pytest.mark.parametrize("metric", ["map_classes", "roc_auc_macro"])
+
+
+@each_average_over_labels
+def test_a_label_that_is_never_true_leaves_the_average_over_labels_undefined(metric):
+    study = study_with_a_label_that_is_never_true(metric)
     rows = study.estimates[study.estimates["metric"] == metric]
     assert rows[["value", "low", "high"]].isna().all(axis=None)
     assert (rows["method"] == "undefined").all()
+    # Micro F1 counts the decisions of all labels together, and needs no true one of each.
     assert study.estimates.query("metric == 'micro_f1'")["low"].notna().all()
-    assert shown(study, "estimates")
+    assert text_on_the_page(study, "estimates")
 
 
-def test_an_undefined_average_decides_nothing(without_primes):
-    metric, study = without_primes
+@each_average_over_labels
+def test_an_undefined_average_decides_nothing(metric):
+    study = study_with_a_label_that_is_never_true(metric)
     rows = study.comparisons[study.comparisons["metric"] == metric]
     assert rows["p"].isna().all()
     assert "better" not in set(rows["verdict"])
 
 
-def test_a_class_that_only_one_system_predicts():
-    """It has no rows: its F1 is 0, and nobody knows its precision."""
+def test_a_class_that_only_one_system_predicts_leaves_macro_precision_without_p():
+    """No row is of class c, which the first system predicts three times: its F1 and its precision
+    are 0 there. The other system never predicts it and has no precision of it to compare.
+    """
     label = np.array(["a", "b"] * 20)
     shared = pd.DataFrame({"id": range(40), "label": label})
     one = shared.assign(model="one", predicted=np.where(np.arange(40) < 3, "c", label))
@@ -356,8 +378,8 @@ def test_a_class_that_only_one_system_predicts():
     assert np.isnan(rows.loc["macro_precision", "p"])
 
 
-def guesses(classes, n=4000):
-    """Predictions of many classes, of which the first are the most frequent."""
+def predictions_of_many_classes(classes, n=4000):
+    """Predictions of n rows of so many classes c0, c1, …, of which the first are most frequent."""
     rng = np.random.default_rng(classes)
     actual = np.minimum(rng.geometric(6 / classes, size=n), classes) - 1
     actual[:classes] = np.arange(classes)
@@ -367,7 +389,7 @@ def guesses(classes, n=4000):
 
 
 def test_the_confusion_picture_of_four_hundred_classes_is_bounded_and_says_so():
-    picture = classes_page.confusion_plot(classification.read(guesses(400)))
+    picture = classes_page.confusion_plot(classification.read(predictions_of_many_classes(400)))
     assert len(picture.svg) < 1e6
     words = (
         "Drawn: the 39 most frequent of 400 classes, and the others together; the JSON holds all "
@@ -378,13 +400,15 @@ def test_the_confusion_picture_of_four_hundred_classes_is_bounded_and_says_so():
 
 
 def test_forty_classes_are_all_drawn():
-    picture = classes_page.confusion_plot(classification.read(guesses(40)))
+    picture = classes_page.confusion_plot(classification.read(predictions_of_many_classes(40)))
     assert "most frequent of" not in picture.caption
     assert "others)" not in picture.svg
 
 
 def test_the_rarest_classes_are_drawn_together():
-    """Of 50 classes the first 11 have the fewest rows."""
+    """Of 50 classes 39 are drawn, and the 11 with the fewest rows together; row i of the confusion
+    table holds the numbers from 50 i to 50 i + 49, so that the first 11 classes have the fewest.
+    """
     table = np.arange(50 * 50).reshape(50, 50)
     together, names = classes.drawn_together(table, tuple(f"c{i}" for i in range(50)))
     assert names == (*(f"c{i}" for i in range(11, 50)), "(11 others)")
@@ -398,7 +422,7 @@ CLASSES, ROWS = 9, 400
 ACTUAL = RNG.integers(0, CLASSES, ROWS)
 LOGIT = RNG.normal(size=(ROWS, CLASSES)) + 2.0 * (np.arange(CLASSES) == ACTUAL[:, None])
 LOGIT[:, 4] += 1.5  # its probabilities are too high
-P = np.exp(LOGIT) / np.exp(LOGIT).sum(axis=1, keepdims=True)
+PROBABILITY = np.exp(LOGIT) / np.exp(LOGIT).sum(axis=1, keepdims=True)
 NAMES = [f"kind {i}" for i in range(CLASSES)]
 PICTURES = ("score_plot", "ks_plot", "class_calibration_plot", "decision_curve")
 
@@ -406,7 +430,7 @@ PICTURES = ("score_plot", "ks_plot", "class_calibration_plot", "decision_curve")
 @pytest.fixture(scope="module")
 def study():
     """Nine classes, of which "kind 4" is predicted with too high probabilities."""
-    columns = pd.DataFrame(P, columns=[f"p_{name}" for name in NAMES])
+    columns = pd.DataFrame(PROBABILITY, columns=[f"p_{name}" for name in NAMES])
     return classification.read(columns.assign(label=np.array(NAMES)[ACTUAL]), metrics="accuracy")
 
 
@@ -416,17 +440,17 @@ def labels():
     columns = {
         "y_even": ACTUAL % 2 == 0,
         "y_low": ACTUAL < 3,
-        "p_even": P[:, ::2].sum(axis=1),
-        "p_low": P[:, :3].sum(axis=1),
+        "p_even": PROBABILITY[:, ::2].sum(axis=1),
+        "p_low": PROBABILITY[:, :3].sum(axis=1),
     }
     return classification.read(pd.DataFrame(columns), metrics="micro_f1")
 
 
 def test_the_six_worst_calibrated_of_nine_classes_are_drawn_and_the_others_named(study):
     drawn = list(study.class_tables)
-    assert len(drawn) == classes.MAX_SQUARES
+    assert len(drawn) == classes.MAX_SQUARES == 6
     assert drawn == sorted(drawn)
-    assert "kind 4" in drawn
+    assert "kind 4" in drawn  # the class whose probabilities are too high
     others = ", ".join(name for name in NAMES if name not in drawn)
     words = f"the 6 of 9 classes with the largest miscalibration (not drawn: {others})"
     assert words in classification_page.score_plot(study).caption
@@ -447,7 +471,7 @@ def one_by_one(study):
 def test_the_distance_between_scores_of_a_class_and_the_others_equals_scipy(one_by_one):
     for row in one_by_one["scores"]["distances"]:
         i = NAMES.index(row["system"])
-        expected = ks_2samp(P[i == ACTUAL, i], P[i != ACTUAL, i]).statistic
+        expected = ks_2samp(PROBABILITY[i == ACTUAL, i], PROBABILITY[i != ACTUAL, i]).statistic
         assert row["value"] == pytest.approx(expected, abs=1e-12)
 
 
@@ -458,20 +482,24 @@ def test_the_net_benefit_of_a_class_is_that_of_its_scores(study, one_by_one):
 
 
 def test_the_net_benefit_at_a_half_is_hits_less_false_alarms_over_rows(one_by_one):
+    """Net benefit weighs a false alarm by the odds of the threshold, which are 1 at 0.5."""
     for name, points in pd.DataFrame(one_by_one["net_benefit"]).groupby("system"):
         i = NAMES.index(name)
-        chosen = P[:, i] >= 0.5
-        right = (i == ACTUAL)[chosen]
-        at_half = points.loc[np.isclose(points["x"], 0.5), "y"]
-        assert at_half.tolist() == pytest.approx([(right.sum() - (~right).sum()) / ROWS], abs=1e-12)
+        is_chosen = PROBABILITY[:, i] >= 0.5
+        hits = np.sum(is_chosen & (i == ACTUAL))
+        false_alarms = np.sum(is_chosen & (i != ACTUAL))
+        (at_half,) = points.loc[np.isclose(points["x"], 0.5), "y"]
+        assert at_half == pytest.approx((hits - false_alarms) / ROWS, abs=1e-12)
 
 
 def test_the_first_confused_pair_is_the_most_frequent_mistake(study):
-    mistakes = pd.crosstab(ACTUAL, P.argmax(axis=1)).to_numpy(copy=True)
+    predicted = PROBABILITY.argmax(axis=1)
+    mistakes = pd.crosstab(ACTUAL, predicted).to_numpy(copy=True)
     np.fill_diagonal(mistakes, 0)
     first = study.confused.iloc[0]
     actual = NAMES.index(first["actual"])
-    assert first["n"] == mistakes.max() == mistakes[actual, NAMES.index(first["predicted"])]
+    assert first["n"] == mistakes.max()
+    assert first["n"] == mistakes[actual, NAMES.index(first["predicted"])]
     assert first["share"] == pytest.approx(first["n"] / np.sum(actual == ACTUAL))
     assert first["of_errors"] == pytest.approx(first["n"] / mistakes.sum())
     assert "Most confused pairs of classes" in classes_page.confusion(study).text
@@ -502,7 +530,7 @@ BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
 
 def findings_of_scaled(scale: float | np.ndarray, limits: Limits = USUAL) -> str:
     """The findings of 240 rows whose probabilities are multiplied, all or each row."""
-    frame = several(systems=1)
+    frame = scores_of_classes(systems=1)
     columns = [name for name in frame if name.startswith("p_")]
     frame[columns] = frame[columns].mul(scale, axis=0)
     p = ClassificationParameters.from_raw({"preds": frame})
@@ -518,7 +546,7 @@ def test_rows_that_do_not_sum_to_1_are_counted_with_their_range(limits):
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
     """Halved probabilities add −log 0.5 to it."""
-    frame = several(systems=1)
+    frame = scores_of_classes(systems=1)
     p = [row[f"p_{row['label']}"] for row in frame.to_dict("records")]
     log_loss = -np.log(p).mean()
     change = -np.log(0.5) / (log_loss - np.log(0.5))

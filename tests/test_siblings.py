@@ -13,14 +13,23 @@ import evalkit as ek
 from evalkit.__main__ import main
 from evalkit.commands import requests
 
-CASES = [
-    pytest.param(sibling, suffix, id=f"{sibling.fact} ({suffix})")
-    for sibling in SIBLINGS
-    for suffix in sibling.formats
-]
+
+def cases_that_must_be(expectation):
+    """Those of the tables of examples/siblings.py of which this is expected, in each of their
+    formats.
+    """
+    return pytest.mark.parametrize(
+        ("sibling", "suffix"),
+        [
+            pytest.param(sibling, suffix, id=f"{sibling.fact} ({suffix})")
+            for sibling in SIBLINGS
+            if isinstance(sibling.must, expectation)
+            for suffix in sibling.formats
+        ],
+    )
 
 
-def saved(columns, path):
+def write_table(columns, path):
     """The path of a file with these columns, in the format of its name."""
     table = pd.DataFrame(columns)
     if path.suffix == ".parquet":
@@ -35,71 +44,87 @@ def saved(columns, path):
     return path
 
 
-def files(tables, folder: Path, suffix):
+def write_tables(tables, folder: Path, suffix):
     """Parameter -> the files with its tables."""
     paths = {}
     for parameter, columns in tables.items():
         first = next(iter(columns.values()))
         if isinstance(first, dict):
             paths[parameter] = [
-                saved(of_file, folder / f"{name}{suffix}") for name, of_file in columns.items()
+                write_table(of_file, folder / f"{name}{suffix}")
+                for name, of_file in columns.items()
             ]
         else:
-            paths[parameter] = saved(columns, folder / f"{parameter}{suffix}")
+            paths[parameter] = write_table(columns, folder / f"{parameter}{suffix}")
     return paths
 
 
-@pytest.mark.parametrize(("sibling", "suffix"), CASES)
-def test_a_sibling_is_not_misread(sibling, suffix, tmp_path):
+def study_of(sibling, suffix, folder):
+    """The study of the files of its tables, with its further parameters."""
     read = getattr(ek, sibling.report)
-    given = {**files(sibling.tables, tmp_path, suffix), **sibling.given}
-    if isinstance(sibling.must, Refused):
-        with pytest.raises(ek.InputError, match=sibling.must.words):
-            read(**given)
-        return
-    study = read(**given)
-    if isinstance(sibling.must, Declared):
-        assert sibling.must.code in set(study.findings["code"])
-        return
-    assert isinstance(sibling.must, Read)
+    return read(**write_tables(sibling.tables, folder, suffix), **sibling.given)
+
+
+@cases_that_must_be(Refused)
+def test_a_table_that_would_be_misread_is_refused(sibling, suffix, tmp_path):
+    with pytest.raises(ek.InputError, match=sibling.must.words):
+        study_of(sibling, suffix, tmp_path)
+
+
+@cases_that_must_be(Declared)
+def test_what_is_odd_about_a_table_is_a_finding(sibling, suffix, tmp_path):
+    study = study_of(sibling, suffix, tmp_path)
+    assert sibling.must.code in set(study.findings["code"])
+
+
+@cases_that_must_be(Read)
+def test_a_table_is_read_as_it_is_meant(sibling, suffix, tmp_path):
+    study = study_of(sibling, suffix, tmp_path)
     if sibling.must.systems:
         assert study.systems == sibling.must.systems
-    if sibling.must.values:
-        estimates = study.estimates
-        found = {(row.metric, row.system): row.value for row in estimates.itertuples()}
-        for (metric, system), value in sibling.must.values.items():
-            values = [v for (m, s), v in found.items() if m == metric and system in s]
-            assert values == [pytest.approx(value)], found
+    for (metric, part_of_system), expected in sibling.must.values.items():
+        of_metric = study.estimates[study.estimates["metric"] == metric]
+        rows = of_metric[[part_of_system in system for system in of_metric["system"]]]
+        (value,) = rows["value"]
+        assert value == pytest.approx(expected)
 
 
 # What is no table
 
 
-QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
-RUN = {f"q{i}": {"a": 0.5, "b": 0.9 if i % 2 else 0.1} for i in range(6)}
-DICTS = {
-    "numpy numbers": {q: {d: np.float64(s) for d, s in docs.items()} for q, docs in RUN.items()},
-    "whole numbers": {q: {d: int(10 * s) for d, s in docs.items()} for q, docs in RUN.items()},
-    "numbers as ids": dict(enumerate(RUN.values())),
+GRADES = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
+SCORES = {f"q{i}": {"a": 0.5, "b": 0.9 if i % 2 else 0.1} for i in range(6)}
+SCORES_OF_A_KIND = {
+    "numpy numbers": {q: {d: np.float64(s) for d, s in docs.items()} for q, docs in SCORES.items()},
+    "whole numbers": {q: {d: int(10 * s) for d, s in docs.items()} for q, docs in SCORES.items()},
+    "numbers as ids": dict(enumerate(SCORES.values())),
 }
 
 
-@pytest.mark.parametrize("suffix", ["", ".json"])
-@pytest.mark.parametrize("name", DICTS)
-def test_scores_by_query_and_item_are_lists(name, suffix, tmp_path):
-    run = DICTS[name]
-    qrels = dict(zip(run, QRELS.values(), strict=True))
-    if suffix:
-        files = tmp_path / "run.json", tmp_path / "qrels.json"
-        for path, content in zip(files, (run, qrels), strict=True):
-            path.write_text(json.dumps(content, default=float))
-        study = ek.ranking(*files, metrics="reciprocal_rank")
-    else:
-        study = ek.ranking({"m": run}, qrels, metrics="reciprocal_rank")
-    assert [*study.estimates["value"]] == [0.75]
+each_kind_of_scores = pytest.mark.parametrize(
+    "run", SCORES_OF_A_KIND.values(), ids=SCORES_OF_A_KIND.keys()
+)
 
 
-def prompts(passed, **more):
+@each_kind_of_scores
+def test_dicts_of_scores_by_query_and_item_are_lists(run):
+    """The relevant item a is first in half of the six queries, and second in the other half."""
+    qrels = dict(zip(run, GRADES.values(), strict=True))
+    study = ek.ranking({"m": run}, qrels, metrics="reciprocal_rank")
+    assert study.estimates["value"].tolist() == [(1 + 1 / 2) / 2]
+
+
+@each_kind_of_scores
+def test_json_of_scores_by_query_and_item_is_lists(run, tmp_path):
+    """The relevant item a is first in half of the six queries, and second in the other half."""
+    qrels = dict(zip(run, GRADES.values(), strict=True))
+    (tmp_path / "run.json").write_text(json.dumps(run, default=float))
+    (tmp_path / "qrels.json").write_text(json.dumps(qrels))
+    study = ek.ranking(tmp_path / "run.json", tmp_path / "qrels.json", metrics="reciprocal_rank")
+    assert study.estimates["value"].tolist() == [(1 + 1 / 2) / 2]
+
+
+def results_of_two_prompts(passed, **more):
     """Results of promptfoo of two prompts, eight tests each. passed: (prompt, test) -> bool."""
     return [
         {
@@ -117,38 +142,43 @@ def prompts(passed, **more):
     ]
 
 
-PROMPTS = {
-    "without test cases": prompts(lambda prompt, test: (prompt + test) % 3 != 0),
-    "with texts of providers": prompts(lambda prompt, test: test > prompt, provider="openai:m"),
-    "with named scores": prompts(lambda prompt, test: test > 2, namedScores={"tone": 0.5}),
+RESULTS_OF_PROMPTFOO = {
+    "without test cases": results_of_two_prompts(lambda prompt, test: (prompt + test) % 3 != 0),
+    "with texts of providers": results_of_two_prompts(
+        lambda prompt, test: test > prompt, provider="openai:m"
+    ),
+    "with named scores": results_of_two_prompts(
+        lambda prompt, test: test > 2, namedScores={"tone": 0.5}
+    ),
 }
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
-@pytest.mark.parametrize("name", PROMPTS)
-def test_prompts_of_promptfoo_are_systems(name, suffix, tmp_path):
-    results = PROMPTS[name]
+@pytest.mark.parametrize("results", RESULTS_OF_PROMPTFOO.values(), ids=RESULTS_OF_PROMPTFOO.keys())
+def test_prompts_of_promptfoo_are_systems(results, suffix, tmp_path):
+    """Named "prompt 0" and "prompt 1", with the share of successes among their tests."""
     path = tmp_path / f"out{suffix}"
     if suffix == ".json":
         path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}))
     else:
         path.write_text("".join(f"{json.dumps(result)}\n" for result in results))
     estimates = ek.significance(path, metrics="success").estimates
-    for prompt in range(2):
-        rate = np.mean([one["success"] for one in results if one["promptIdx"] == prompt])
-        found = estimates.loc[estimates["system"] == f"prompt {prompt}", "value"]
-        assert [*found] == [pytest.approx(rate)]
+    success_rate = estimates.set_index("system")["value"]
+    for prompt in (0, 1):
+        expected = np.mean([test["success"] for test in results if test["promptIdx"] == prompt])
+        assert success_rate[f"prompt {prompt}"] == pytest.approx(expected)
 
 
-TABLE = {"label": [0, 1] * 20, "score": np.linspace(0, 1, 40)}
+LABELS_AND_SCORES = {"label": [0, 1] * 20, "score": np.linspace(0, 1, 40)}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("folder", ["", "é", "dossier été"])
-def test_names_that_are_not_in_utf_8_are_refused(folder, suffix, tmp_path, capsys):
+def test_names_of_files_that_are_not_in_utf_8_are_refused(folder, suffix, tmp_path, capsys):
+    """café in Latin-1 has the byte E9, which is no UTF-8; café in UTF-8 is read."""
     within = tmp_path / folder
     within.mkdir(exist_ok=True)
-    saved(TABLE, within / f"caf\xe9{suffix}")
+    write_table(LABELS_AND_SCORES, within / f"caf\xe9{suffix}")
     latin = os.fsdecode(os.fsencode(within) + b"/caf\xe9" + suffix.encode())
     assert main(["inspect", latin]) == 2
     assert "must be UTF-8" in capsys.readouterr().err
@@ -161,15 +191,19 @@ NAMES = ["score_\x1b[31mred", "score_\x1b]0;title\x07", "score_\x9b2J\r"]
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("name", NAMES)
 def test_controls_in_names_of_systems_do_not_reach_a_terminal(name, suffix, tmp_path, capsys):
-    table = {"label": TABLE["label"], name: TABLE["score"], "score_b": TABLE["score"]}
-    assert main(["inspect", str(saved(table, tmp_path / f"t{suffix}"))]) in (0, 2)
+    table = {
+        "label": LABELS_AND_SCORES["label"],
+        name: LABELS_AND_SCORES["score"],
+        "score_b": LABELS_AND_SCORES["score"],
+    }
+    assert main(["inspect", str(write_table(table, tmp_path / f"t{suffix}"))]) in (0, 2)
     shown = "".join(capsys.readouterr())
     assert shown
     assert not {"\x1b", "\x07", "\x9b", "\r"} & {*shown}
 
 
 NO_REPORTS = {
-    "a table": lambda path: saved(TABLE, path),
+    "a table": lambda path: write_table(LABELS_AND_SCORES, path),
     "a number": lambda path: path.write_text("5"),
     "another document": lambda path: path.write_text('{"accuracy": 0.9}'),
 }

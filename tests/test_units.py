@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from frozen import cases
 from test_engines_agree import in_memory
-from test_validation_leaks import repeated
+from test_validation_leaks import rows_of_repeated_folds
 from units_again import check, equal, written
 from validation_tables import noise
 
@@ -39,7 +39,7 @@ DOCS = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 METRICS = cases.METRICS
 DATA = ROOT / "data"
 TWO = f"{METRICS['binary']},{METRICS['decision']}"
-RUNS = {
+DIGITS_RETRIEVAL = {
     "preds": f"{DATA}/digits_retrieval/runs",
     "qrels": f"{DATA}/digits_retrieval/qrels.txt",
     "queries": f"{DATA}/digits_retrieval/queries.csv",
@@ -48,13 +48,18 @@ CREDIT = f"{DATA}/german_credit/predictions.csv"
 WEIGHTED = {"unit": "user_id", "columns": "{weight: exact}"}
 
 
-def binary(**more):
+def study_of_two_systems(**more):
+    """The study of the systems good and weak on 400 rows of two classes."""
     return classification.read(engine_samples.binary(400), segments="country,age", **more)
 
 
 STUDIES = {  # beside the cases of test_frozen.py, which looks at their files too
-    "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
-    "repeated folds": lambda: validation.read(repeated(2), metrics="roc_auc,brier,f1"),
+    "two classes, weights and users": lambda: study_of_two_systems(
+        metrics=f"gauc,{TWO}", **WEIGHTED
+    ),
+    "repeated folds": lambda: validation.read(
+        rows_of_repeated_folds(2), metrics="roc_auc,brier,f1"
+    ),
     "estimators of classes": lambda: validation.read(
         features=noise(90).assign(label=[*"abc"] * 30),
         k=3,
@@ -62,13 +67,13 @@ STUDIES = {  # beside the cases of test_frozen.py, which looks at their files to
         metrics="accuracy,log_loss,macro_f1,roc_auc_ovr",
     ),
 }
-each = pytest.mark.parametrize("name", STUDIES)
+each_study = pytest.mark.parametrize("name", STUDIES)
 
 
 # Every number again -------------------------------------------------------------------------------
 
 
-@each
+@each_study
 def test_every_value_follows_from_the_file_alone(name, tmp_path):
     study = STUDIES[name]()
     check(study, written(tmp_path / "one.units.parquet", **{"": study}))
@@ -82,89 +87,108 @@ def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
             equal(again.value(metric, row["system"], "", "fold", row["fold"]), row[metric])
 
 
+IN_SHARDS = Limits(reading=Reading(lists=0, shard=20, row=10**6))  # no lists are held in memory
+
+
 def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
-    asked = RUNS | {"metrics": "ndcg@10,map,mrr", "segments": "digit", "units": "yes"}
-    limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
-    for name, of in (("whole", Limits()), ("shards", limits)):
-        study = ranking.study_of(
-            RankingParameters.from_raw(asked | {"memory": "250MB", "threads": 2}), of
-        )
-        assert (not study.runs.rankings) == (name == "shards")
-        check(study, written(tmp_path / name, **{"": study}))
-    whole, shards = (pq.read_table(tmp_path / name).to_pandas() for name in ("whole", "shards"))
-    terms = whole[whole["items"].isna()].reset_index(drop=True)  # of shards no items are kept
-    assert len(whole) > len(terms)
-    pd.testing.assert_frame_equal(terms, shards, rtol=0, atol=1e-15)
+    """But for the rows of items, which are kept only of lists that are held in memory."""
+    parameters = RankingParameters.from_raw(
+        DIGITS_RETRIEVAL
+        | {"metrics": "ndcg@10,map,mrr", "segments": "digit", "units": "yes"}
+        | {"memory": "250MB", "threads": 2}
+    )
+    in_memory = ranking.study_of(parameters, Limits())
+    assert in_memory.runs.rankings
+    check(in_memory, written(tmp_path / "in memory", **{"": in_memory}))
+    in_shards = ranking.study_of(parameters, IN_SHARDS)
+    assert not in_shards.runs.rankings
+    check(in_shards, written(tmp_path / "in shards", **{"": in_shards}))
+    rows_in_memory = pq.read_table(tmp_path / "in memory").to_pandas()
+    rows_in_shards = pq.read_table(tmp_path / "in shards").to_pandas()
+    without_items = rows_in_memory[rows_in_memory["items"].isna()].reset_index(drop=True)
+    assert len(rows_in_memory) > len(without_items)
+    pd.testing.assert_frame_equal(without_items, rows_in_shards, rtol=0, atol=1e-15)
 
 
 def test_two_reports_are_paired_by_unit(tmp_path):
-    frame = engine_samples.binary(400)
-    both = [
-        written(
-            tmp_path / f"{i}.parquet", **{"": classification.read(part, metrics="brier,roc_auc")}
-        ).rows
-        for i, part in enumerate((frame, frame.sample(frac=1, random_state=2)))
-    ]
-    key = ["system", "metric", "unit"]
-    paired = both[0].merge(both[1], on=key, validate="one_to_one")
-    assert len(paired) == len(both[0]) == 2 * 2 * 400
+    """The second report has the rows of the first in another order."""
+    frame = engine_samples.binary(400)  # with scores of two systems
+    shuffled = frame.sample(frac=1, random_state=2)
+    first, second = (
+        written(tmp_path / name, **{"": classification.read(table, metrics="brier,roc_auc")}).rows
+        for name, table in (("first", frame), ("second", shuffled))
+    )
+    paired = first.merge(
+        second,
+        on=["system", "metric", "unit"],
+        suffixes=("_first", "_second"),
+        validate="one_to_one",
+    )
+    # By each of two systems 400 rows: the terms of the Brier score, and the scores for the AUC.
+    assert len(paired) == len(first) == 2 * (400 + 400)
     for column in ("numerator", "score", "actual"):
-        assert np.array_equal(paired[f"{column}_x"], paired[f"{column}_y"], equal_nan=True)
+        of_first, of_second = paired[f"{column}_first"], paired[f"{column}_second"]
+        assert np.array_equal(of_first, of_second, equal_nan=True)
 
 
 # What a file is -----------------------------------------------------------------------------------
 
 
-def digest(path):
+def sha256_of(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@each
+@each_study
 def test_the_same_input_has_the_same_bytes(name, tmp_path):
     for path in ("first", "second"):
         units.write(tmp_path / path, "made", {"": STUDIES[name]()})
-    assert digest(tmp_path / "first") == digest(tmp_path / "second")
+    assert sha256_of(tmp_path / "first") == sha256_of(tmp_path / "second")
     assert str(ROOT).encode() not in (tmp_path / "first").read_bytes()
 
 
 def test_threads_change_no_byte(tmp_path):
-    limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
+    """Of lists that are read in several shards, which threads might write in another order."""
     for threads in (1, 2):
-        asked = RankingParameters.from_raw(
-            RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads}
+        parameters = RankingParameters.from_raw(
+            DIGITS_RETRIEVAL | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads}
         )
-        units.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})
-    assert digest(tmp_path / "1") == digest(tmp_path / "2")
+        study = ranking.study_of(parameters, IN_SHARDS)
+        units.write(tmp_path / f"by {threads}", "made", {"": study})
+    assert sha256_of(tmp_path / "by 1") == sha256_of(tmp_path / "by 2")
 
 
 def test_the_types_are_those_that_the_docs_list(tmp_path):
-    study = binary(metrics="brier,roc_auc")
+    study = study_of_two_systems(metrics="brier,roc_auc")
     units.write(tmp_path / "one", "made", {"": study})
     schema = pq.read_schema(tmp_path / "one")
-    types = {
+    arrow_types = {
+        "number": "double",
         "text": "string",
         "text, dictionary": "dictionary<values=string, indices=int32, ordered=0>",
     }
-    wanted = [(column.name, types.get(column.type, "double")) for column in units.COLUMNS]
-    wanted += [(f"segment_{name}", types[units.SEGMENTS.type]) for name in ("country", "age")]
-    assert [(field.name, str(field.type)) for field in schema] == wanted
-    assert all(field.metadata[b"holds"] for field in schema)
+    documented = {column.name: column.type for column in units.COLUMNS}
+    documented |= {f"segment_{name}": units.SEGMENTS.type for name in ("country", "age")}
+    expected = [(name, arrow_types[type_in_docs]) for name, type_in_docs in documented.items()]
+    assert [(field.name, str(field.type)) for field in schema] == expected
+    assert all(field.metadata[b"holds"] for field in schema)  # what it says of itself
 
 
 def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
+    """Of 100 rows or a little more, as a unit is not cut, instead of 131,072."""
     study = in_memory("several labels, plain")[0]
-    whole = written(tmp_path / "whole", **{"": study})
+    at_once = written(tmp_path / "at once", **{"": study}).rows
     monkeypatch.setattr(units, "PIECE", 100)
     monkeypatch.setattr(units.gathered, "__defaults__", (100,))
-    again = written(tmp_path / "pieces", **{"": study})
-    groups = pq.ParquetFile(tmp_path / "pieces").metadata
-    assert groups.num_row_groups > 5
-    assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) < 300
+    in_pieces = written(tmp_path / "in pieces", **{"": study}).rows
+    file = pq.ParquetFile(tmp_path / "in pieces").metadata
+    rows_of_pieces = [file.row_group(i).num_rows for i in range(file.num_row_groups)]
+    assert len(rows_of_pieces) > 5
+    assert max(rows_of_pieces) < 300
     order = ["system", "metric", "unit", "class"]
-    sides = [
-        side.rows.sort_values(order, kind="stable", ignore_index=True) for side in (again, whole)
-    ]
-    pd.testing.assert_frame_equal(*sides)
+    pd.testing.assert_frame_equal(
+        in_pieces.sort_values(order, kind="stable", ignore_index=True),
+        at_once.sort_values(order, kind="stable", ignore_index=True),
+    )
 
 
 def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
@@ -175,58 +199,68 @@ def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
 
 
 def test_no_file_where_it_is_not_wanted(tmp_path):
-    units.write(tmp_path / "none", "made", {"": binary(units="no")})
+    units.write(tmp_path / "none", "made", {"": study_of_two_systems(units="no")})
     assert not (tmp_path / "none").exists()
 
 
 def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(units, "MOST", 799)
-    assert binary().units_wanted() is None
-    assert binary(systems="good").units_wanted().size == 400
-    assert binary(units="yes").units_wanted().size == 400
-    assert binary(units=True).units_wanted().size == 400
+    assert study_of_two_systems().units_wanted() is None
+    assert study_of_two_systems(systems="good").units_wanted().size == 400
+    assert study_of_two_systems(units="yes").units_wanted().size == 400
+    assert study_of_two_systems(units=True).units_wanted().size == 400
 
 
 def test_a_wrong_word_is_refused():
     with pytest.raises(ParameterError, match="units must be one of yes, no, got 'maybe'"):
-        binary(units="maybe")
+        study_of_two_systems(units="maybe")
 
 
-def _log_and_users():
-    return interleaving.read(online_samples.log(), online_samples.users(), metrics="orders")
+def check_that_save_writes_what_the_report_does(study, study_by_table, folder, monkeypatch):
+    saved = folder / "new" / "mine.units.parquet"
+    study.save(saved)
+    of_the_report = folder / "of the report"
+    monkeypatch.setenv(kernels.UNITS, str(of_the_report))  # where a report writes its units
+    units.write_if_asked(study.report, study_by_table)
+    assert saved.read_bytes() == of_the_report.read_bytes()
+    assert list(saved.parent.iterdir()) == [saved]  # nothing beside it
 
 
-@pytest.mark.parametrize("read", [rating.read, _log_and_users])
-def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
-    study = read()
-    path = tmp_path / "new" / "mine.units.parquet"
-    study.save(path)
-    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
-    tables = study.study_by_input if isinstance(study, interleaving.Online) else {"": study}
-    units.write_if_asked(study.report, tables)
-    assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+def test_a_study_saves_the_units_of_its_report(tmp_path, monkeypatch):
+    study = rating.read()
+    check_that_save_writes_what_the_report_does(study, {"": study}, tmp_path, monkeypatch)
+
+
+def test_a_study_of_two_tables_saves_the_units_of_its_report(tmp_path, monkeypatch):
+    study = interleaving.read(online_samples.log(), online_samples.users(), metrics="orders")
+    study_by_table = study.study_by_input
+    check_that_save_writes_what_the_report_does(study, study_by_table, tmp_path, monkeypatch)
 
 
 def test_a_study_without_units_saves_none(tmp_path):
     with pytest.raises(ParameterError, match="path: this study has no units to write"):
-        binary(units="no").save(tmp_path / "mine.units.parquet")
+        study_of_two_systems(units="no").save(tmp_path / "mine.units.parquet")
     assert not list(tmp_path.iterdir())
 
 
 # By the command -----------------------------------------------------------------------------------
 
 
-def test_alone_it_has_the_bytes_of_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path):
-    """In processes of their own: where `processors.remedy` applies, numpy's last bits depend on how
-    the process started.
+def test_a_report_made_alone_has_the_bytes_of_one_among_others(sample_reports, tmp_path):
+    """sample_reports were made one after the other. In processes of their own: where
+    `processors.remedy` applies, numpy's last bits depend on how the process started.
     """
-    names = [f"validation.{ending}" for ending in ("html", "ipynb", "json", "units.parquet")]
     made_once.report("validation", "-o", str(tmp_path))
-    for name in names:
-        assert digest(tmp_path / name) == digest(sample_reports / name), name
+    for ending in ("html", "ipynb", "json", "units.parquet"):
+        name = f"validation.{ending}"
+        assert sha256_of(tmp_path / name) == sha256_of(sample_reports / name), name
+
+
+def test_a_report_without_units_takes_the_file_of_an_earlier_one_away(tmp_path):
+    (tmp_path / "validation.units.parquet").write_bytes(b"of an earlier report")
     made_once.report("validation", "-p", "units", "no", "-o", str(tmp_path))
-    assert sorted(path.name for path in tmp_path.iterdir()) == names[:3]
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"validation.html", "validation.ipynb", "validation.json"}
 
 
 # The docs -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from validation_tables import (
     ROOT,
     applicants,
     cancer,
-    labelled,
+    five_fold_study,
     noise,
     severe,
     visits,
@@ -32,24 +32,30 @@ from evalkit.studies import validation
 
 
 def test_copied_rows_fail():
-    study = labelled(
-        pd.concat([cancer(), cancer().iloc[:60]]).drop(columns="id"), target="diagnosis"
-    )
+    with_copies = pd.concat([cancer(), cancer().iloc[:60]]).drop(columns="id")
+    study = five_fold_study(with_copies, target="diagnosis")
     assert study.word == "fail"
+    # A row and its copy, 120 rows in all, are in unlike folds with a probability of 4/5: 96.
     assert severe(study)["duplicate rows"].count >= 90
     assert "Do not rely on this evaluation" in validation_page.verdict(study).text
 
 
-@pytest.mark.parametrize("levels, times", [(2, 2), (4, 3), (np.inf, 2)])
-def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
+@pytest.mark.parametrize(
+    ("values_per_column", "copies"), [(2, 2), (4, 3), (None, 2)], ids=["2", "4", "continuous"]
+)
+def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column, copies):
     rng = np.random.default_rng(11)
-    values = rng.normal(size=(300, 4)) if levels == np.inf else rng.integers(0, levels, (300, 4))
-    frame = pd.DataFrame(values).rename(columns=str).assign(label=rng.integers(0, 2, 300))
-    study = labelled(pd.concat([frame] * times, ignore_index=True))
+    if values_per_column is None:
+        features = rng.normal(size=(300, 4))
+    else:
+        features = rng.integers(0, values_per_column, (300, 4))
+    frame = pd.DataFrame(features).rename(columns=str).assign(label=rng.integers(0, 2, 300))
+    study = five_fold_study(pd.concat([frame] * copies, ignore_index=True))
     assert study.word == "fail"
-    assert f"every row occurs {times} times" in severe(study)["duplicate rows"].message
-    clean = {one.name: one.severity for one in labelled(frame).audited}
-    assert set(clean.values()) <= {"note"}
+    assert f"every row occurs {copies} times" in severe(study)["duplicate rows"].message
+    # Without copies the equal rows of coarse columns are a coincidence, worth a note at most.
+    without_copies = five_fold_study(frame)
+    assert {finding.severity for finding in without_copies.audited} <= {"note"}
 
 
 def test_copies_that_their_group_keeps_together_are_no_leak():
@@ -59,53 +65,62 @@ def test_copies_that_their_group_keeps_together_are_no_leak():
         .rename(columns=str)
         .assign(label=rng.integers(0, 2, 300))
     )
-    frame = frame.assign(group=np.arange(300))
-    assert not severe(labelled(pd.concat([frame, frame], ignore_index=True)))
+    frame = frame.assign(group=np.arange(300))  # a row and its copy are one group
+    assert not severe(five_fold_study(pd.concat([frame, frame], ignore_index=True)))
 
 
 def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     rng = np.random.default_rng(12)
-    frame = (
-        pd.DataFrame(rng.integers(0, 3, (600, 4)))
-        .rename(columns=str)
-        .assign(label=rng.integers(0, 2, 600))
-    )
-    study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
+    # 600 rows take the 3⁴ = 81 possible values, so that each row has equals that are no copies.
+    features = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str)
+    frame = features.assign(label=rng.integers(0, 2, 600))
+    study = five_fold_study(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
-    found = {one.name: one for one in study.audited}
-    assert "copies of a few rows could not be detected" in found["coarse rows"].message
-    assert found["conflicting labels"].severity == "note"
+    findings = {finding.name: finding for finding in study.audited}
+    assert "copies of a few rows could not be detected" in findings["coarse rows"].message
+    assert findings["conflicting labels"].severity == "note"
 
 
 def test_unlike_labels_of_equal_measurements_are_a_warning():
     frame = noise(300, seed=13)
-    again = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
-    study = labelled(pd.concat([frame, again], ignore_index=True))
-    assert {one.name: one.severity for one in study.audited}["conflicting labels"] == "warning"
+    with_other_labels = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
+    study = five_fold_study(pd.concat([frame, with_other_labels], ignore_index=True))
+    severities = {finding.name: finding.severity for finding in study.audited}
+    assert severities["conflicting labels"] == "warning"
 
 
 def test_the_target_as_a_feature_fails():
     frame = cancer()
-    study = labelled(
+    study = five_fold_study(
         frame.assign(code=np.where(frame["diagnosis"] == "benign", "B", "M")), target="diagnosis"
     )
     assert "code alone predicts the label" in severe(study)["single feature"].message
 
 
-def test_a_user_in_two_folds_fails():
+def test_a_group_in_several_folds_fails_and_one_within_a_fold_does_not():
     frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
-    whole = validation.read(frame.assign(group=frame["fold"].astype(str) + frame["age_band"]))
-    assert not severe(whole)
-    study = validation.read(frame.assign(group=np.arange(1000) // 10))
-    assert severe(study)["group on both sides"].count > 900
+    within_folds = frame.assign(group=frame["fold"].astype(str) + frame["age_band"])
+    assert not severe(validation.read(within_folds))
+    # The folds were drawn at random, so that each ten successive rows lie in several of them.
+    across_folds = frame.assign(group=np.arange(1000) // 10)
+    assert severe(validation.read(across_folds))["group on both sides"].count > 900
 
 
 def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
-    groups = [f"g{i % 40}" if i in (45, 50, 85, 90) else f"own {i}" for i in range(120)]
+    group = [f"group {row}" for row in range(1, 121)]
+    # Rows count from 1: 1–40 validate, 41–80 train, 81–120 test. Two training rows have their
+    # group in common with a test row each.
+    for training_row, test_row in ((46, 86), (51, 91)):
+        group[test_row - 1] = group[training_row - 1]
     frame = pd.DataFrame(
-        {"label": np.arange(120) % 2, "score": np.linspace(0, 1, 120), "group": groups}
+        {
+            "label": np.arange(120) % 2,
+            "score": np.linspace(0, 1, 120),
+            "group": group,
+            "fold": np.repeat(["valid", "train", "test"], 40),
+        }
     )
-    study = validation.read(frame.assign(fold=np.repeat(["valid", "train", "test"], 40)))
+    study = validation.read(frame)
     (finding,) = (finding for finding in study.audited if finding.name == "group on both sides")
     assert study.examples_of(finding, 3) == ["row 86", "row 91"]
 
@@ -114,7 +129,7 @@ def test_an_id_in_two_folds_fails():
     frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
     copied = frame.iloc[:7].assign(fold=(frame["fold"].iloc[:7] + 1) % 5)
     study = validation.read(pd.concat([frame, copied]))
-    assert severe(study)["id on both sides"].count == 14
+    assert severe(study)["id on both sides"].count == 14  # 7 rows and their 7 copies
     assert "gc0000" in validation_page.leakage(study).html
 
 
@@ -125,91 +140,101 @@ def test_training_on_the_future_fails_and_blocks_of_time_do_not():
             "score": np.linspace(0.2, 0.8, 100) * (np.arange(100) % 7) / 7,
         }
     )
-    day = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
-    study = validation.read(frame.assign(fold=np.arange(100) % 5, time=day))
-    assert severe(study)["time travel"].count > 50
-    study = validation.read(frame.assign(fold=np.arange(100) // 20, time=day))
-    assert not severe(study)
-    assert "blocks of time" in study.folds.rule
-    assert study.by_fold["train"].head(5).tolist() == [0, 20, 40, 60, 80]
+    frame["time"] = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
+    interleaved = validation.read(frame.assign(fold=np.arange(100) % 5))
+    # 99 of 100 rows: all but the last day are older than a training row of their fold.
+    assert severe(interleaved)["time travel"].count > 50
+    blocks = validation.read(frame.assign(fold=np.arange(100) // 20))
+    assert not severe(blocks)
+    assert "blocks of time" in blocks.folds.rule
+    training_rows = blocks.by_fold.query("system == 'score'").set_index("fold")["train"]
+    assert training_rows.tolist() == [0, 20, 40, 60, 80]  # the blocks before
 
 
-def test_a_score_that_is_the_label_and_scores_on_other_scales():
+def test_a_score_that_is_the_label_fails():
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
-        {
-            "label": np.arange(400) % 2,
-            "fold": rng.permutation(np.arange(400) % 4),
-            "id": np.arange(400),
-        }
-    )
-    assert "score is the label" in severe(validation.read(frame.assign(score=frame["label"])))
-    score = rng.uniform(0, 0.2, 400) + 0.1 * frame["label"] + 0.15 * frame["fold"]
-    study = validation.read(frame.assign(score=score))
+    label = np.arange(400) % 2
+    fold = rng.permutation(np.arange(400) % 4)
+    frame = pd.DataFrame({"label": label, "fold": fold, "id": np.arange(400), "score": label})
+    assert "score is the label" in severe(validation.read(frame))
+
+
+def test_scores_that_rise_with_the_fold_are_on_other_scales_and_do_not_pass():
+    rng = np.random.default_rng(2)
+    label = np.arange(400) % 2
+    fold = rng.permutation(np.arange(400) % 4)
+    score = rng.uniform(0, 0.2, 400) + 0.1 * label + 0.15 * fold
+    frame = pd.DataFrame({"label": label, "fold": fold, "id": np.arange(400), "score": score})
+    study = validation.read(frame)
     assert study.word == "cannot tell"
-    assert "score scale" in [one.name for one in study.audited]
+    assert "score scale" in [finding.name for finding in study.audited]
 
 
-def leaves(jitter, rows=1000):
-    """Scores of a small tree: four values, each a little different in each fold; in rows."""
+def scores_of_a_tree(*, shift_by_fold, rows=1000):
+    """Scores of a tree with four leaves, which are its four probabilities, in five folds; that of
+    each leaf is higher by a shift in each fold than in the fold before.
+    """
     rng = np.random.default_rng(8)
     fold = np.arange(rows) % 5
     leaf = rng.integers(4, size=rows)
     label = rng.random(rows) < np.array([0.05, 0.3, 0.7, 0.95])[leaf]
-    score = np.array([0.05, 0.3, 0.7, 0.95])[leaf] + jitter * (fold - 2)
+    score = np.array([0.05, 0.3, 0.7, 0.95])[leaf] + shift_by_fold * (fold - 2)
     return pd.DataFrame({"id": np.arange(rows), "label": label * 1, "score": score, "fold": fold})
 
 
-def checks_of(frame):
-    return [one.name for one in validation.read(frame).audited]
+def names_of_findings(frame):
+    return [finding.name for finding in validation.read(frame).audited]
 
 
 @pytest.mark.parametrize("rows", [300, 1000, 20_000])
 def test_leaves_that_differ_little_by_fold_are_on_one_scale(rows):
-    assert "score scale" not in checks_of(leaves(0.002, rows))
+    assert "score scale" not in names_of_findings(scores_of_a_tree(shift_by_fold=0.002, rows=rows))
 
 
 @pytest.mark.parametrize("rows", [300, 1000])
 def test_leaves_that_are_shifted_by_fold_are_on_other_scales(rows):
-    assert "score scale" in checks_of(leaves(0.15, rows))
+    assert "score scale" in names_of_findings(scores_of_a_tree(shift_by_fold=0.15, rows=rows))
 
 
 def test_a_fold_whose_scores_have_another_factor_is_on_another_scale():
-    frame = leaves(0.01).assign(score=lambda f: f["score"] * np.where(f["fold"] == 1, 1000, 1))
-    assert "score scale" in checks_of(frame)
+    frame = scores_of_a_tree(shift_by_fold=0.01)
+    frame["score"] *= np.where(frame["fold"] == 1, 1000, 1)
+    assert "score scale" in names_of_findings(frame)
 
 
 def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decides():
-    good = leaves(0.0, 500)
+    good = scores_of_a_tree(shift_by_fold=0.0, rows=500)
     random = np.random.default_rng(3).random(500)
     poor = good.assign(score=random + 0.5 * good["fold"], model="poor")
     study = validation.read(pd.concat([good.assign(model="good"), poor]))
-    found = {one.name: one for one in study.audited}
-    assert found["score scale"].message.startswith("poor: ")
-    assert found["score scale"].severity == "note"
     assert study.subject == "good"
+    # Rows are not pooled below 1,000, so that the scale of the other system is no warning.
+    assert study.answer["what"] == "mean of folds, Nadeau–Bengio"
+    (of_scales,) = (finding for finding in study.audited if finding.name == "score scale")
+    assert of_scales.message.startswith("poor: ")
+    assert of_scales.severity == "note"
 
 
 def test_one_bad_fold_is_heterogeneous():
     rng = np.random.default_rng(3)
     fold = np.arange(500) % 5
     label = rng.integers(2, size=500)
-    right = np.where(fold == 4, 0.4, 0.8)
-    score = np.where(rng.uniform(size=500) < right, label, 1 - label) * 0.6 + 0.2
+    accuracy = np.where(fold == 4, 0.4, 0.8)
+    decision = np.where(rng.uniform(size=500) < accuracy, label, 1 - label)
+    score = 0.2 + 0.6 * decision  # 0.8 for a decision of 1, and 0.2 for one of 0
     study = validation.read(
         pd.DataFrame({"label": label, "score": score, "fold": fold, "id": np.arange(500)})
     )
     assert study.heterogeneity["p"] < 1e-6
-    assert not study.intervals.iloc[0]["honest"]
+    assert not intervals_by_name(study).loc["pooled out of fold", "honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
-    assert "heterogeneous folds" in [one.name for one in study.audited]
+    assert "heterogeneous folds" in [finding.name for finding in study.audited]
     from scipy.stats import chi2_contingency
 
-    table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
-    # The pooled variance is over n − 1 rows, chi-square's over n.
-    assert study.heterogeneity["q"] == pytest.approx(
-        chi2_contingency(table, correction=False).statistic * 499 / 500
-    )
+    right_by_fold = pd.crosstab(fold, decision == label).to_numpy()
+    chi_square = chi2_contingency(right_by_fold, correction=False).statistic
+    # Q divides by the variance over n − 1 = 499 rows, chi-square by that over n = 500.
+    assert study.heterogeneity["q"] == pytest.approx(chi_square * 499 / 500)
 
 
 def test_only_a_fold_column_can_prove_nothing():
@@ -229,7 +254,7 @@ def test_only_a_fold_column_can_prove_nothing():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_raises_nothing_severe(seed):
-    study = labelled(noise(200, seed=seed))
+    study = five_fold_study(noise(200, seed=seed))
     assert not severe(study)
     assert study.paired.iloc[0]["verdict"] in ("cannot tell", "worse")
 
@@ -237,11 +262,11 @@ def test_noise_raises_nothing_severe(seed):
 # A selection outside the folds
 
 
-def planted(
+def noise_and_selected_columns(
     *, seed: int, rows: int = 100, columns: int = 1000, kept: int = 10
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Noise with labels of two equal classes, and the columns whose class means lie furthest apart
-    on all rows.
+    """Features that are noise beside labels of two equal classes, and the names of the columns
+    whose class means lie furthest apart on all rows: a selection that knows the test rows.
     """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, columns))
@@ -252,19 +277,21 @@ def planted(
 
 
 def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
-    frame, kept = planted(seed=4)
-    study = labelled(frame, selected=kept)
+    noise_columns, selected = noise_and_selected_columns(seed=4, columns=1000, kept=10)
+    study = five_fold_study(noise_columns, selected=selected)
     assert study.word == "fail"
-    found = severe(study)["selection outside"]
-    assert "10 of 1,000 columns were selected outside the folds" in found.message
+    finding = severe(study)["selection outside"]
+    assert "10 of 1,000 columns were selected outside the folds" in finding.message
     assert "Do not rely on this evaluation" in validation_page.verdict(study).text
-    outside, again, inside = study.selection["value"]
-    assert min(outside, again) > 0.65
+    accuracy = study.selection.set_index("columns")["value"]
+    outside = accuracy["LogisticRegression"]  # of the columns that were selected
+    inside = accuracy["selected anew, in each fold"]
+    assert min(outside, accuracy["selected anew, on all rows"]) > 0.65
     assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows
-    shown = validation_page.selection(study)
+    section = validation_page.selection(study)
     places = of_frame(study.selection, "value")
-    assert f"<s>{outside:.{places}f}" in shown.html
-    assert f"{inside:.{places}f} [" in shown.text
+    assert f"<s>{outside:.{places}f}" in section.html  # crossed out
+    assert f"{inside:.{places}f} [" in section.text
     assert "not set" not in validation_page.verdict(study).text
 
 
@@ -275,18 +302,23 @@ def test_the_selection_inside_a_fold_sees_its_training_rows_alone():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    frame, kept = planted(seed=4, columns=60)
-    study = labelled(frame, selected=kept)
+    frame, selected = noise_and_selected_columns(seed=4, columns=60, kept=10)
+    study = five_fold_study(frame, selected=selected)
+    accuracy = study.selection.set_index("columns")["value"]
+    # scikit-learn fits all of a pipeline, its selection of as many columns too, on training rows.
     model = make_pipeline(StandardScaler(), SelectKBest(k=10), LogisticRegression(max_iter=1000))
-    said = cross_val_predict(model, frame.drop(columns="label"), frame["label"], cv=study.folds)
-    assert study.selection["value"].iloc[-1] == pytest.approx((said == frame["label"]).mean())
+    label = frame["label"]
+    predicted = cross_val_predict(model, frame.drop(columns="label"), label, cv=study.folds)
+    expected = (predicted == label).mean()
+    assert accuracy["selected anew, in each fold"] == pytest.approx(expected)
 
 
 def test_columns_named_without_a_look_at_the_label_are_no_leak():
-    frame, _ = planted(seed=4)
-    study = labelled(frame, selected=[f"g{i}" for i in range(10)])
+    frame, _ = noise_and_selected_columns(seed=4)
+    study = five_fold_study(frame, selected=[f"g{i}" for i in range(10)])  # the first ten
     assert not severe(study)
-    assert [one.severity for one in study.audited if one.name == "selection outside"] == ["note"]
+    (finding,) = (finding for finding in study.audited if finding.name == "selection outside")
+    assert finding.severity == "note"
 
 
 @pytest.mark.parametrize(
@@ -311,35 +343,31 @@ def test_a_selection_on_clean_data_is_no_severe_finding(asked):
 # Every bundled set
 
 
-BUNDLED = examples("bundled")
-NO_TARGET = {
-    "digits_retrieval/queries.csv"
-}  # queries and what they show: nothing to predict it from
-OF_UNITS = {
-    f"two_days/{day}/classification.units.parquet" for day in ("old", "new")
-}  # what reports were computed from
+BUNDLED = examples("bundled")  # by the file of a table, the parameters of its study
 
 
-def test_every_bundled_table_is_looked_at():
+def test_each_bundled_table_is_studied_or_has_nothing_to_predict():
     data = ROOT / "data"
     tables = {
         str(path.relative_to(data))
         for path in data.rglob("*")
         if path.suffix in (".csv", ".parquet")
     }
-    assert tables == set(BUNDLED) | NO_TARGET | OF_UNITS
+    queries = {"digits_retrieval/queries.csv"}  # texts of queries, without a target
+    units_of_reports = {f"two_days/{day}/classification.units.parquet" for day in ("old", "new")}
+    assert tables == set(BUNDLED) | queries | units_of_reports
 
 
-def looked_at(name, **more):
-    """The study of a bundled table."""
-    asked = {key: value for key, value in BUNDLED[name].items() if key != "frame"}
+def study_of_bundled(name, **more):
+    """The study of a bundled table, with its parameters and more."""
+    parameters = {key: value for key, value in BUNDLED[name].items() if key != "frame"}
     features = visits(20190) if "frame" in BUNDLED[name] else f"data/{name}"
-    return validation.read(features=features, **asked | FAST | more)
+    return validation.read(features=features, **parameters | FAST | more)
 
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_bundled_set_raises_no_severe_finding(name):
-    study = looked_at(name)
+    study = study_of_bundled(name)
     assert not severe(study)
     if "ignore" in BUNDLED[name]:
         assert "named by ignore" in validation_page.findings(study).text
@@ -351,40 +379,41 @@ def test_a_bundled_set_raises_no_severe_finding(name):
 )
 def test_a_column_that_tells_the_target_is_found_until_it_is_ignored(name, column):
     ignored = ",".join(one for one in BUNDLED[name]["ignore"].split(",") if one != column)
-    study = looked_at(name, ignore=ignored)
+    study = study_of_bundled(name, ignore=ignored)
     assert f"{column} alone predicts the label" in severe(study)["single feature"].message
 
 
-def scored(n: int = 200, *, seed: int = 0) -> pd.DataFrame:
-    """Rows of an id, a label and a score that knows something of it."""
+def scored_rows(n: int = 200, *, seed: int = 0) -> pd.DataFrame:
+    """Rows of an id, a label, half of them 1, and a score that is 0.2 higher for the label 1."""
     rng = np.random.default_rng(seed)
     label = rng.permutation(np.arange(n) % 2)
     score = np.clip(0.5 + 0.2 * (label - 0.5) + rng.normal(0, 0.25, n), 0, 1)
     return pd.DataFrame({"id": [f"r{i:04}" for i in range(n)], "label": label, "score": score})
 
 
-def held_out(train: str = "train", test: str = "test") -> pd.DataFrame:
-    """Of 200 rows 120 train, whose scores are all but the label, and 80 test."""
-    frame = scored().assign(fold=np.where(np.arange(200) < 120, train, test))
+def holdout_rows(train: str = "train", test: str = "test") -> pd.DataFrame:
+    """Of 200 rows the first 120 train, whose scores of 0.1 and 0.9 are all right, and 80 test."""
+    frame = scored_rows().assign(fold=np.where(np.arange(200) < 120, train, test))
     fitted = frame["fold"] == train
     return frame.assign(score=np.where(fitted, 0.1 + 0.8 * frame["label"], frame["score"]))
 
 
-def repeated(repeats: int = 5, k: int = 4) -> pd.DataFrame:
+def rows_of_repeated_folds(repeats: int = 5, k: int = 4) -> pd.DataFrame:
     """The same 200 ids in each repeat, with folds drawn anew and nearly the same scores."""
     parts = []
     rng = np.random.default_rng(3)
     for i in range(repeats):
-        one = scored().assign(repeat=i, fold=rng.permutation(np.arange(200) % k))
+        one = scored_rows().assign(repeat=i, fold=rng.permutation(np.arange(200) % k))
         parts.append(one.assign(score=np.clip(one["score"] + rng.normal(0, 0.01, 200), 0, 1)))
     return pd.concat(parts, ignore_index=True)
 
 
-def by_what(study) -> pd.DataFrame:
+def intervals_by_name(study) -> pd.DataFrame:
+    """The intervals of the same value, by what each of them is of."""
     return study.intervals.set_index("what")
 
 
-def whole_page(study) -> str:
+def text_of_the_page(study) -> str:
     """The texts and pictures of the page, and results that keep to the schema."""
     schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     published = validation_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
@@ -419,40 +448,41 @@ def whole_page(study) -> str:
     ],
 )
 def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
-    frame = held_out(train, test)
+    frame = holdout_rows(train, test)  # 120 training rows, all right, and 80 test rows
     study = validation.read(frame)
     tests = frame[frame["fold"] == test]
     right = int(((tests["score"] >= 0.5) == tests["label"]).sum())
-    row = by_what(study).loc["on the test rows"]
-    assert (row["n"], row["value"]) == (80, right / 80)
-    assert "pooled out of fold" not in by_what(study).index
+    of_tests = intervals_by_name(study).loc["on the test rows"]
+    assert (of_tests["n"], of_tests["value"]) == (80, right / 80)
+    assert "pooled out of fold" not in intervals_by_name(study).index
     gap = study.training_gap
     assert gap == mover(wilson(120, 120), wilson(right, 80))
     assert gap.value == pytest.approx(1 - right / 80)
     assert gap.low > 0
-    text = whole_page(study)
+    text = text_of_the_page(study)
     assert "80 test rows of one holdout" in text
     assert "on 120 training rows minus that on 80 test rows" in text
-    assert "ooled out of fold" not in text.split("<dl")[0]
-    assert study.paired.iloc[0]["verdict"] == "better"  # than the majority, on the test rows
+    before_the_definitions = text.split("<dl")[0]
+    assert "pooled out of fold" not in before_the_definitions.lower()
+    (against_majority,) = study.paired.to_dict("records")
+    assert against_majority["verdict"] == "better"
 
 
 def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
-    frame = held_out()
-    frame["label"] = np.where(
-        np.arange(200) < 120, np.arange(200) % 3 > 0, np.arange(200) % 3 == 0
-    ).astype(int)
+    frame = holdout_rows()
+    third = np.arange(200) % 3 == 0
+    is_training = frame["fold"] == "train"
+    # Two thirds of the training rows have the label 1, but only a third of the test rows.
+    frame["label"] = np.where(is_training, ~third, third).astype(int)
     study = validation.read(frame)
-    tests = frame[frame["fold"] == "test"]
-    assert study.estimate(study.primary, "majority").value == tests["label"].mean()
+    accuracy_of_1 = frame.loc[~is_training, "label"].mean()
+    assert study.estimate(study.primary, "majority").value == accuracy_of_1
 
 
 def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
-    frame = held_out()
-    three = pd.concat(
-        [frame, scored(50, seed=9).assign(id=[f"v{i}" for i in range(50)], fold="dev")]
-    )
-    study = validation.read(three)
+    frame = holdout_rows()
+    validation_rows = scored_rows(50, seed=9).assign(id=[f"v{i}" for i in range(50)], fold="dev")
+    study = validation.read(pd.concat([frame, validation_rows]))
     assert study.training_gap == validation.read(frame).training_gap
     assert "50 rows of the fold dev: a validation set" in validation_page.findings(study).text
 
@@ -468,7 +498,7 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
     ],
 )
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
-    frame = held_out()
+    frame = holdout_rows()
     named = frame.assign(fold=frame["fold"].map({"train": train, "test": test}))
     study = validation.read(named)
     usual = validation.read(frame)
@@ -478,34 +508,35 @@ def test_a_holdout_by_other_names_is_one_test_set(train, test):
 
 @pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])
 def test_folds_drawn_several_times_under_another_name_are_refused_by_name(name):
-    frame = repeated()
-    assert validation.read(frame).examples.repeats > 1
+    frame = rows_of_repeated_folds()
+    assert validation.read(frame).examples.repeats == 5
+    renamed = frame.rename(columns={"repeat": name})
     with pytest.raises(InputError, match=f"columns='repeat={name}'"):
-        validation.read(frame.rename(columns={"repeat": name}))
-    assert (
-        validation.read(
-            frame.rename(columns={"repeat": name}), columns={"repeat": name}
-        ).examples.repeats
-        > 1
-    )
-    leak = scored().assign(
-        id=[f"i{max(i, 1)}" for i in range(200)], fold=np.arange(200) % 4, **{name: 0}
-    )
-    assert "id on both sides" in severe(validation.read(leak))
+        validation.read(renamed)
+    assert validation.read(renamed, columns={"repeat": name}).examples.repeats == 5
+
+
+@pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])
+def test_a_constant_column_that_could_number_draws_does_not_hide_an_id_in_two_folds(name):
+    frame = scored_rows().assign(fold=np.arange(200) % 4, **{name: 0})
+    frame.loc[0, "id"] = frame.loc[1, "id"]  # in the folds 0 and 1
+    assert "id on both sides" in severe(validation.read(frame))
 
 
 def test_a_holdout_of_dated_rows_and_of_groups():
-    frame = held_out().assign(time=np.arange(200), group=np.arange(200) // 4)
+    frame = holdout_rows().assign(time=np.arange(200), group=np.arange(200) // 4)
     study = validation.read(frame)
     assert not severe(study)
-    assert by_what(study).loc["on the test rows", ["n", "unit"]].tolist() == [20, "group"]
-    assert study.training_gap.n == 50
-    late = validation.read(frame.assign(time=frame["time"].to_numpy()[::-1]))
-    assert severe(late)["time travel"].count == 80
+    # 120 training and 80 test rows are 30 and 20 groups of 4.
+    of_tests = intervals_by_name(study).loc["on the test rows"]
+    assert (of_tests["n"], of_tests["unit"]) == (20, "group")
+    assert study.training_gap.n == 30 + 20
+    trained_on_the_latest = frame.assign(time=frame["time"].to_numpy()[::-1])
+    assert severe(validation.read(trained_on_the_latest))["time travel"].count == 80
 
 
 def test_an_id_on_both_sides_of_a_holdout_is_the_severe_finding():
-    frame = held_out()
+    frame = holdout_rows()
     frame.loc[199, "id"] = frame.loc[0, "id"]
     assert severe(validation.read(frame))["id on both sides"].count == 1
 
@@ -515,7 +546,7 @@ def test_a_holdout_beside_features_is_fitted_once():
     study = validation.read(features=frame, **FAST)
     assert [test.size for _, test in study.folds.pairs] == [80]
     assert study.training_gap.n == 200
-    assert "80 test rows of one holdout" in whole_page(study)
+    assert "80 test rows of one holdout" in text_of_the_page(study)
 
 
 # Repeats
@@ -523,26 +554,27 @@ def test_a_holdout_beside_features_is_fitted_once():
 
 @pytest.mark.parametrize("name", ["repeat", "repetition", "rep"])
 def test_repeated_folds_count_each_id_once(name):
-    frame = repeated()
+    frame = rows_of_repeated_folds(repeats=5, k=4)  # of 200 ids
     study = validation.read(frame.rename(columns={"repeat": name}))
     assert not severe(study)
-    pooled = by_what(study).loc["pooled out of fold, ids with all their repeats"]
+    pooled = intervals_by_name(study).loc["pooled out of fold, ids with all their repeats"]
     assert (pooled["n"], pooled["unit"]) == (200, "id")
     right = (frame["score"] >= 0.5) == frame["label"]
     assert pooled["value"] == pytest.approx(right.groupby(frame["id"]).mean().mean())
-    naive = by_what(study).loc["pooled, as if each repeat of an id were another row"]
+    naive = intervals_by_name(study).loc["pooled, as if each repeat of an id were another row"]
     assert not naive["honest"]
-    # √5 = 2.2 for copies
+    # Repeats are nearly copies, and five times as many rows narrow an interval by √5 = 2.2.
     assert pooled["high"] - pooled["low"] > 1.8 * (naive["high"] - naive["low"])
-    assert len(study.tests) == 20
-    assert study.paired.iloc[0][["n", "unit"]].tolist() == [20, "fold"]
-    text = whole_page(study)
+    assert len(study.tests) == 5 * 4
+    (against_majority,) = study.paired.to_dict("records")
+    assert (against_majority["n"], against_majority["unit"]) == (5 * 4, "fold")
+    text = text_of_the_page(study)
     assert "200 ids, 5 repeats of 4 folds" in text
     assert "drawn 5 times: the 1,000 rows have 200 ids, each of them in 5 rows" in text
 
 
 def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
-    one = repeated()
+    one = rows_of_repeated_folds()
     both = pd.concat([one.assign(system="a"), one.assign(system="b", score=1 - one["score"])])
     study = validation.read(both)
     assert study.compare_pooled(study.primary, ("a", "b")).difference.n == 200
@@ -550,12 +582,15 @@ def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
 
 
 def test_one_repeat_is_no_repeat():
-    study = validation.read(repeated(1))
-    assert by_what(study).loc["pooled out of fold", ["n", "method"]].tolist() == [200, "Wilson"]
+    study = validation.read(rows_of_repeated_folds(1))
+    assert intervals_by_name(study).loc["pooled out of fold", ["n", "method"]].tolist() == [
+        200,
+        "Wilson",
+    ]
 
 
 def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
-    frame = repeated()
+    frame = rows_of_repeated_folds()
     copy = frame.iloc[[0]].assign(fold=(frame["fold"].iloc[0] + 1) % 4)
     assert severe(validation.read(pd.concat([frame, copy])))["id on both sides"].count == 2
 
@@ -583,16 +618,18 @@ def test_an_id_in_two_folds_of_one_repeat_is_the_severe_finding():
 )
 def test_repeats_that_cannot_be_meant_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        validation.read(change(repeated()))
+        validation.read(change(rows_of_repeated_folds()))
 
 
 def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
-    frame = scored().assign(fold=np.arange(200) % 4)
+    frame = scored_rows().assign(fold=np.arange(200) % 4)  # 200 rows
+    twice = pd.concat([frame, frame])
     with pytest.raises(
         InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"
     ):
-        validation.read(pd.concat([frame, frame]))
-    assert len(validation.read(pd.concat([frame, frame]), columns="group=id").examples) == 400
+        validation.read(twice)
+    # Rows of one group may be several, as the message says.
+    assert len(validation.read(twice, columns="group=id").examples) == 400
 
 
 def test_features_that_are_repeated_are_refused_by_name():
@@ -608,19 +645,21 @@ def test_features_that_are_repeated_are_refused_by_name():
 
 
 def test_an_id_in_two_folds_is_the_severe_finding_with_a_system_column_too():
-    frame = scored().assign(fold=np.arange(200) % 4)
-    frame = pd.concat([frame, frame.iloc[:7].assign(fold=(np.arange(7) + 1) % 4)])
-    both = pd.concat([frame.assign(system="a"), frame.assign(system="b", score=1 - frame["score"])])
-    study = validation.read(both)
+    frame = scored_rows().assign(fold=np.arange(200) % 4)  # 200 rows
+    in_the_next_fold = frame.iloc[:7].assign(fold=(np.arange(7) + 1) % 4)
+    a = pd.concat([frame, in_the_next_fold]).assign(system="a")
+    study = validation.read(pd.concat([a, a.assign(system="b", score=1 - a["score"])]))
     assert study.word == "fail"
+    # Both systems predict the same rows: 7 ids with two rows each, however many systems.
     assert severe(study)["id on both sides"].count == 14
-    assert len(study.examples) == 207
+    assert len(study.examples) == 200 + 7
 
 
 def test_systems_with_other_folds_are_refused():
-    frame = scored().assign(fold=np.arange(200) % 4)
-    moved = frame.assign(system="b", fold=np.where(np.arange(200) == 5, 0, frame["fold"]))
+    a = scored_rows().assign(fold=np.arange(200) % 4, system="a")
+    b = a.assign(system="b")
+    b.loc[5, "fold"] = 0  # of the id r0005, which is in fold 5 % 4 = 1 in a
     with pytest.raises(
         InputError, match="id 'r0005' must be in the same folds in every system, got fold '1'"
     ):
-        validation.read(pd.concat([frame.assign(system="a"), moved]))
+        validation.read(pd.concat([a, b]))

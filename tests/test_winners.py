@@ -125,10 +125,10 @@ def test_equal_highest_values_have_an_interval_with_a_width() -> None:
 
 
 def test_a_corrected_value_stays_within_the_range_of_the_metric() -> None:
-    """Two of three towns have an AUC of 1."""
+    """The towns a and b have an AUC of 1, and c one of 0: no correction may lead beyond."""
     label = np.tile([0, 1], 60)
-    score = np.where(np.arange(120) < 80, label, 1 - label)  # the third town is all wrong
     town = np.repeat(["a", "b", "c"], 40)
+    score = np.where(town == "c", 1 - label, label)
     study = ek.classification(
         y_true=label, y_score=score + 0.5, segments={"town": town}, metrics="roc_auc"
     )
@@ -319,7 +319,9 @@ def test_rules_about_slices_that_are_not_there_are_refused(rule: str, error: str
 
 
 def test_a_rule_in_a_policy_takes_its_level(tmp_path: Path) -> None:
-    """At 90 % its interval is narrower than that of the report at 95 %."""
+    """The interval of the rule at 90 % is narrower than that of the report at 95 %, so that its
+    lower limit is higher.
+    """
     text = '[[rule]]\nthat = "lowest accuracy.low >= 0.5 between age_band of logistic"\n'
     path = tmp_path / "policy.toml"
     path.write_text(f"level = 0.9\n{text}", encoding="utf-8")

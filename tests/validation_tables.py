@@ -19,6 +19,7 @@ FAST = {"seconds": 1e-9}  # the chosen folds alone
 
 
 def cancer(rows: int = 569) -> pd.DataFrame:
+    """The first rows of the bundled table of tumours, of which no two are equal; 569 are all."""
     return pd.read_csv(ROOT / CANCER).iloc[:rows]
 
 
@@ -38,22 +39,25 @@ def visits(rows: int) -> pd.DataFrame:
 
 
 def severe(study) -> dict:
+    """The severe findings of a study, by their names."""
     return {one.name: one for one in study.audited if one.severity == "severe"}
 
 
 def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:
+    """Normal features x0, x1, … and labels 0 and 1, half each, that do not depend on them."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.normal(size=(n, columns)), columns=[f"x{i}" for i in range(columns)])
     return frame.assign(label=rng.permutation(np.arange(n) % 2))
 
 
-def labelled(frame: pd.DataFrame, **more):
-    return validation.read(features=frame, k=5, **FAST, **more)
+def five_fold_study(frame: pd.DataFrame, **parameters):
+    """The study of the usual estimator, fitted in five folds of a table of features."""
+    return validation.read(features=frame, k=5, **FAST, **parameters)
 
 
-def validated(limits: Limits, **more):
+def study_within(limits: Limits, **parameters):
     """The study of estimators that are fitted here, within other limits."""
-    return validation.study_of(ValidationParameters.from_raw(more), limits)
+    return validation.study_of(ValidationParameters.from_raw(parameters), limits)
 
 
 def estimators() -> None:
