@@ -96,8 +96,8 @@ def extreme_counts(columns, observed, draws):
 
 def test_columns_that_are_compared_some_at_a_time_have_the_counts_of_all_at_once():
     """600 columns of differences, and 1,000 vectors of random signs. For each column it is counted
-    in how many draws its |Σ ± d|, or that of a later column, is at least its observed one: step-down
-    max-T. `COMPARED_AT_ONCE` sums are compared at a time, fewer than 600 · 1,000.
+    in how many draws its |Σ ± d|, or that of a later column, is at least its observed one
+    (step-down max-T). `COMPARED_AT_ONCE` sums are compared at a time, fewer than 600 · 1,000.
     """
     columns = rng(3).normal(size=(5000, 600))
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]  # the most extreme first
