@@ -463,7 +463,9 @@ def test_names_of_json_that_differ_in_their_case_alone_are_refused(working_direc
 
 
 def test_a_name_of_json_that_ends_with_a_number_is_kept(working_directory):
-    """The engine that reads JSON would name a second column A "A_1"; here it is the name itself."""
+    """DuckDB, which reads JSON, calls a column A_1 if it is named A and another one a. Here A_1 is
+    the name in the file.
+    """
     (working_directory / "x.json").write_text('[{"b": 1, "A_1": 2, "a": 3}]')
     [part] = sources.parts("x.json")
     assert part.columns == ("b", "A_1", "a")
