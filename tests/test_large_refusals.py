@@ -239,7 +239,7 @@ def dear(label, exact):
     return label.sum(axis=1) * exact
 
 
-def sixty():
+def table_of_sixty_classes():
     """Sixty classes."""
     label = np.random.default_rng(5).integers(0, 60, 500).astype(str)
     ids = np.arange(500).astype(str)
@@ -248,7 +248,7 @@ def sixty():
     )
 
 
-def held(**more):
+def block_limits(**more):
     return Limits(reading=replace(of.SHARDS, **more))
 
 
@@ -286,7 +286,13 @@ BY_BLOCKS = (
         (f"metrics: roc_auc_ovo_weighted {NEEDS}"),
     ),
     ("classes", unchanged, {"metrics": [some]}, SMALL, "some leaves rows out"),
-    ("classes", lambda t: sixty(), {"unit": "user"}, SMALL, "unit: .* 60 classes have 3,600 cells"),
+    (
+        "classes",
+        lambda t: table_of_sixty_classes(),
+        {"unit": "user"},
+        SMALL,
+        "unit: .* 60 classes have 3,600 cells",
+    ),
     ("labels", unchanged, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
     (
         "rating",
@@ -299,11 +305,11 @@ BY_BLOCKS = (
         "binary",
         unchanged,
         {"segments": "age"},
-        held(values=50),
+        block_limits(values=50),
         "'age' has more than 50 distinct values",
     ),
-    ("losses", unchanged, {}, held(max_values=4_000), MANY.format(4, "4,000")),
-    ("draws", unchanged, {}, held(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
+    ("losses", unchanged, {}, block_limits(max_values=4_000), MANY.format(4, "4,000")),
+    ("draws", unchanged, {}, block_limits(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
     (
         "users",
         unchanged,
@@ -339,7 +345,9 @@ def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given
 
 
 def test_just_as_many_values_as_are_kept_are_read():
-    assert len(of.study_of("significance", of.draws(), held(max_values=4_500)).data) == 1_500
+    assert (
+        len(of.study_of("significance", of.draws(), block_limits(max_values=4_500)).data) == 1_500
+    )
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):

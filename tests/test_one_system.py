@@ -26,30 +26,34 @@ CLASS = RNG.permutation(np.repeat(["a", "b", "c"], [240, 100, 60]))
 ACTUAL = RNG.gamma(2, 2, 400)
 
 
-def binary(score):
+def study_of_two_classes(score):
     return ek.classification(pd.DataFrame({"id": range(400), "label": LABEL, "score": score}))
 
 
-def several(right):
-    """Scores of three classes that put `right` on the actual one, or the rest on it if that is
-    less.
-    """
-    scores = {f"p_{name}": np.where(name == CLASS, right, (1 - right) / 2) for name in "abc"}
+def study_of_three_classes(score_of_actual):
+    """The actual class has this score, and each of the other two half of the rest."""
+    score_of_other = (1 - score_of_actual) / 2
+    scores = {
+        f"p_{name}": np.where(name == CLASS, score_of_actual, score_of_other) for name in "abc"
+    }
     return ek.classification(pd.DataFrame({"id": range(400), "label": CLASS} | scores))
 
 
-def labelled(score):
+def study_of_two_labels(score):
     columns = {"y_a": LABEL, "y_b": LABEL, "p_a": score, "p_b": score}
     return ek.classification(pd.DataFrame({"id": range(400)} | columns))
 
 
-def forecast(values, **options):
+def study_of_forecasts(values, **options):
     return ek.rating(
         pd.DataFrame({"id": range(400), "actual": ACTUAL, "forecast": values}), **options
     )
 
 
-def said(page, study):
+def finding_of_better_constants(page, study):
+    """The text of the finding EK337, which lists the metrics by which a constant prediction is
+    better than the system; empty if there is none.
+    """
     return "".join(
         finding.message for finding in page.every_finding(study) if finding.kind.code == "EK337"
     )
@@ -59,44 +63,70 @@ FAR = np.where(RNG.random(400) < 0.1, ACTUAL + 30, ACTUAL)
 CASES = [
     (
         binary_page,
-        lambda: binary(SURE),
+        lambda: study_of_two_classes(SURE),
         {"log_loss", "brier", "accuracy"},
         {"roc_auc", "specificity", "recall"},
     ),
-    (binary_page, lambda: binary(1 - SURE), {"average_precision"}, {"roc_auc"}),
-    (classes_page, lambda: several(0.1), {"log_loss", "accuracy", "roc_auc_ovr"}, {"mcc"}),
-    (labels_page, lambda: labelled(1 - SURE), {"exact_match", "map_classes"}, {"micro_f1"}),
-    (rating_page, lambda: forecast(FAR), {"rmse", "r2"}, {"mae"}),
+    (binary_page, lambda: study_of_two_classes(1 - SURE), {"average_precision"}, {"roc_auc"}),
+    (
+        classes_page,
+        lambda: study_of_three_classes(0.1),
+        {"log_loss", "accuracy", "roc_auc_ovr"},
+        {"mcc"},
+    ),
+    (
+        labels_page,
+        lambda: study_of_two_labels(1 - SURE),
+        {"exact_match", "map_classes"},
+        {"micro_f1"},
+    ),
+    (rating_page, lambda: study_of_forecasts(FAR), {"rmse", "r2"}, {"mae"}),
 ]
 
 
-@pytest.mark.parametrize(("page", "study", "worse", "other"), CASES)
-def test_a_system_worse_than_a_constant_by_any_metric_is_told(page, study, worse, other):
-    words = set(said(page, study()).replace("(", " ").split())
-    assert worse <= words
-    assert not other & words
+@pytest.mark.parametrize(
+    "page, make_study, named_metrics, metrics_not_named",
+    CASES,
+    ids=["far too high", "reversed", "classes", "labels", "forecasts"],
+)
+def test_the_metrics_by_which_a_constant_is_better_are_named(
+    page, make_study, named_metrics, metrics_not_named
+):
+    """A page has a finding that lists the metrics by which a constant prediction is better than the
+    system. Metrics by which it is not, or whose own finding says so, are not among them.
+    """
+    finding = finding_of_better_constants(page, make_study())
+    words = set(finding.replace("(", " ").split())
+    assert named_metrics <= words
+    assert not metrics_not_named & words
 
 
 GOOD = np.clip(0.15 + 0.5 * (LABEL - 0.15) + RNG.normal(0, 0.01, 400), 0, 1)
 NEAR = [
-    (binary_page, lambda: binary(GOOD)),
-    (classes_page, lambda: several(0.9)),
-    (labels_page, lambda: labelled(GOOD)),
-    (rating_page, lambda: forecast(ACTUAL + 0.1)),
+    (binary_page, lambda: study_of_two_classes(GOOD)),
+    (classes_page, lambda: study_of_three_classes(0.9)),
+    (labels_page, lambda: study_of_two_labels(GOOD)),
+    (rating_page, lambda: study_of_forecasts(ACTUAL + 0.1)),
 ]
 
 
-@pytest.mark.parametrize(("page", "study"), NEAR)
-def test_nothing_is_said_of_a_system_that_no_constant_beats(page, study):
-    assert not said(page, study())
+@pytest.mark.parametrize(
+    "page, make_study", NEAR, ids=["two classes", "three classes", "labels", "forecasts"]
+)
+def test_a_system_that_is_better_than_any_constant_has_no_such_finding(page, make_study):
+    """The systems are good by every metric of their page."""
+    assert not finding_of_better_constants(page, make_study())
 
 
-def test_what_the_finding_of_forecasts_says_is_not_said_twice():
-    study = forecast(ACTUAL.mean() + RNG.normal(0, 3, 400))
+def test_the_primary_metric_of_forecasts_worse_than_a_constant_is_named_in_one_finding_alone():
+    """The forecasts are the mean with noise, so that the mean alone is better. The finding EK332
+    says so of the primary metric; the list of metrics in EK337 has the others, such as r2.
+    """
+    study = study_of_forecasts(ACTUAL.mean() + RNG.normal(0, 3, 400))
     assert "EK332" in rating_page.findings(study).html
-    words = said(rating_page, study)
-    assert "r2" in words
-    assert study.primary.label not in words
+    finding = finding_of_better_constants(rating_page, study)
+    assert "r2" in finding
+    assert study.primary.label not in finding
 
 
 @pytest.mark.parametrize(
@@ -128,10 +158,10 @@ def test_a_gain_is_given_in_percent_only_if_no_skill_has_no_fixed_value(metric, 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = [("q1", "a", 0.9, 1), ("q1", "b", 0.5, 0), ("q2", "a", 0.3, 0), ("q2", "b", 0.2, 1)]
 ALONE = {
-    "binary": lambda: binary(GOOD),
-    "classes": lambda: several(0.5),
-    "labels": lambda: labelled(GOOD),
-    "forecasts": lambda: forecast(ACTUAL + 0.1),
+    "binary": lambda: study_of_two_classes(GOOD),
+    "classes": lambda: study_of_three_classes(0.5),
+    "labels": lambda: study_of_two_labels(GOOD),
+    "forecasts": lambda: study_of_forecasts(ACTUAL + 0.1),
     "ranked": lambda: ek.ranking(pd.DataFrame(RUNS, columns=["query", "item", "score", "grade"])),
 }
 

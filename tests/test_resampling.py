@@ -615,8 +615,8 @@ def test_the_value_on_new_rows_is_efrons_632_estimate():
         negatives=10.0,
     )
     on_all_rows = at(all_rows.counts, in_samples.threshold)
-    samples = RechosenCounts(sample=in_samples, all_rows=on_all_rows)
-    rows = all_rows.at_threshold(0.5, redraw=lambda: samples)
+    made_up_samples = RechosenCounts(sample=in_samples, all_rows=on_all_rows)
+    rows = all_rows.at_threshold(0.5, redraw=lambda: made_up_samples)
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
     expected = 1 / np.e * 0.6 + (1 - 1 / np.e) * 0.25
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)

@@ -396,8 +396,9 @@ def test_a_perfect_system_is_better_than_each_random_one_after_holm(n_random):
     sign vectors only all plus and all minus are as extreme, so that p is 2 / 2^40 = 1.8e-12.
 
     Holm multiplies a p-value by at most the number of pairs of systems, also pairs of two random
-    ones: 5,151 pairs of 102 systems, 45,150 of 301. Plain Monte Carlo with 100,000 draws has no p
-    below 1e-5, which is above 0.05 after Holm (5,151 · 1e-5 = 0.052); importance sampling has.
+    ones: 5,151 pairs of 102 systems, 45,150 of 301. By plain Monte Carlo with 100,000 draws no p
+    would be below 1e-5, which Holm would raise to 5,151 · 1e-5 = 0.052. These p-values come from
+    importance sampling instead.
 
     The pairs of two random systems have the p-value 1 here, since larger p-values do not change
     the adjustment of smaller ones.

@@ -5,6 +5,8 @@ assignments.
 import json
 import os
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import nbformat
@@ -216,7 +218,7 @@ def test_a_system_that_stands_alone_in_both_reports_is_a_pair(old, new, pairs):
 # A direction that nothing tells -------------------------------------------------------------------
 
 
-def values(name, **parameters):
+def study_of_values(name, **parameters):
     """The study of two systems, `new` far above `base`, by values of this name."""
     rng = np.random.default_rng(2)
     base = rng.normal(5, 1, 25)
@@ -225,7 +227,7 @@ def values(name, **parameters):
     return ek.significance(table, metrics=name, baseline="base", **parameters)
 
 
-def arms(name, **parameters):
+def ab_test_of_column(name, **parameters):
     """The A/B test of a column of this name, of which B has more than A."""
     rng = np.random.default_rng(3)
     arm = np.array(["A", "B"] * 60)
@@ -235,9 +237,9 @@ def arms(name, **parameters):
 
 
 @pytest.mark.parametrize("rule", ["better", "not worse", "better or equivalent"])
-@pytest.mark.parametrize("read", [values, arms])
-def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
-    gate = read("widgets", gate=rule, margin=0.1).gate
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(make_study, rule):
+    gate = make_study("widgets", gate=rule, margin=0.1).gate
     assert gate.message.endswith(
         "nothing says whether higher or lower widgets is better: set lower_is_better=widgets, or "
         "lower_is_better=none if higher is"
@@ -246,39 +248,39 @@ def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
 
 def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
     (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
-    gate = values("widgets", gate=str(tmp_path / "guard.toml")).gate
+    gate = study_of_values("widgets", gate=str(tmp_path / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
 
 
 @pytest.mark.parametrize(("lower", "passed"), [("widgets", False), ("none", True)])
-@pytest.mark.parametrize("read", [values, arms])
-def test_lower_is_better_decides_it(read, lower, passed):
-    assert read("widgets", gate="better", lower_is_better=lower).gate.passed is passed
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_lower_is_better_decides_it(make_study, lower, passed):
+    assert make_study("widgets", gate="better", lower_is_better=lower).gate.passed is passed
 
 
-@pytest.mark.parametrize("read", [values, arms])
-def test_none_among_names_of_metrics_is_refused(read):
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_none_among_names_of_metrics_is_refused(make_study):
     with pytest.raises(ParameterError, match="none alone, got 'none,widgets'"):
-        read("widgets", lower_is_better="none,widgets")
+        make_study("widgets", lower_is_better="none,widgets")
 
 
 @pytest.mark.parametrize(("best", "passed"), [("low", False), ("high", True)])
 def test_best_of_an_ab_test_says_the_same(best, passed):
-    assert arms("widgets", gate="better", best=best).gate.passed is passed
+    assert ab_test_of_column("widgets", gate="better", best=best).gate.passed is passed
 
 
 def test_best_and_lower_is_better_are_not_given_together():
     with pytest.raises(ParameterError, match="best and lower_is_better: give one"):
-        arms("widgets", best="low", lower_is_better="widgets")
+        ab_test_of_column("widgets", best="low", lower_is_better="widgets")
 
 
 def test_a_rule_on_a_value_needs_no_direction():
-    assert values("widgets", gate="widgets.low >= 1").gate.passed
+    assert study_of_values("widgets", gate="widgets.low >= 1").gate.passed
 
 
-@pytest.mark.parametrize("read", [values, arms])
-def test_a_page_says_higher_and_not_better(read):
-    study = read("widgets")
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_a_page_says_higher_and_not_better(make_study):
+    study = make_study("widgets")
     text = str(study)
     assert "has higher widgets than" in text
     assert not re.search(r"\b(better|worse) than\b", text)
@@ -290,8 +292,8 @@ def reports_of_widgets(tmp_path):
     whose name does not say whether more is better. In both reports the system `new` has more. The
     systems stand in another order in the new report.
     """
-    save_report(values("widgets"), tmp_path / "old", "significance")
-    save_report(values("widgets", systems="new,base"), tmp_path / "new", "significance")
+    save_report(study_of_values("widgets"), tmp_path / "old", "significance")
+    save_report(study_of_values("widgets", systems="new,base"), tmp_path / "new", "significance")
     return tmp_path
 
 
@@ -342,7 +344,7 @@ def test_usual_names_tell_their_direction(name, best):
 # An assignment that is broken ---------------------------------------------------------------------
 
 
-def uneven(first, second, **parameters):
+def ab_test_with_users_in_arms(first, second, **parameters):
     """The A/B test of a treatment that is far better, with so many users in each arm."""
     rng = np.random.default_rng(4)
     arm = np.array(["control"] * first + ["treatment"] * second)
@@ -359,32 +361,32 @@ BROKEN = "No verdict: the assignment is broken: control 300 and treatment 100 do
 
 
 def test_a_broken_assignment_has_no_verdict():
-    study = uneven(300, 100)
+    study = ab_test_with_users_in_arms(300, 100)
     assert BROKEN in str(study)
     assert {*study.comparisons["verdict"]} == {"cannot tell"}
     assert not re.search(r"is (better|worse) than|of this pair alone", str(study))
 
 
 def test_a_broken_assignment_is_severe_and_names_the_parameter():
-    finding = sample_ratio(uneven(300, 100))
+    finding = sample_ratio(ab_test_with_users_in_arms(300, 100))
     assert finding["severity"] == "severe"
     assert "state the planned share of each by shares" in finding["message"]
 
 
 def test_the_observed_shares_are_not_suggested_as_the_plan():
-    message = sample_ratio(uneven(300, 100))["message"]
+    message = sample_ratio(ab_test_with_users_in_arms(300, 100))["message"]
     assert "against equal arms, as shares states no plan" in message
     assert "75" not in message
 
 
 def test_the_planned_shares_are_named_as_they_were_stated():
-    study = uneven(240, 160, shares="control=2,treatment=2")
+    study = ab_test_with_users_in_arms(240, 160, shares="control=2,treatment=2")
     assert "against the planned shares control=2,treatment=2: p" in sample_ratio(study)["message"]
     assert "do not fit the planned shares control=2,treatment=2" in study.users.broken_design
 
 
 def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
-    study = uneven(240, 160)
+    study = ab_test_with_users_in_arms(240, 160)
     finding = sample_ratio(study)
     assert finding["severity"] == "warning"
     assert "broken" not in finding["message"]
@@ -392,13 +394,13 @@ def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
 
 
 def test_the_same_mismatch_with_a_plan_is_severe():
-    study = uneven(240, 160, shares="control=50,treatment=50", gate="better")
+    study = ab_test_with_users_in_arms(240, 160, shares="control=50,treatment=50", gate="better")
     assert sample_ratio(study)["severity"] == "severe"
     assert study.gate.undecided
 
 
 def test_shares_that_were_planned_are_no_mismatch():
-    study = uneven(300, 100, shares="control=75,treatment=25", gate="better")
+    study = ab_test_with_users_in_arms(300, 100, shares="control=75,treatment=25", gate="better")
     assert sample_ratio(study)["severity"] == "note"
     assert study.gate.passed
 
@@ -407,20 +409,22 @@ def test_shares_that_were_planned_are_no_mismatch():
     "rule", ["better", "not worse", "orders.low >= 0", "none of code EK3*", "orders.value >= 0"]
 )
 def test_every_gate_waits_for_the_assignment(rule):
-    gate = uneven(300, 100, gate=rule).gate
+    gate = ab_test_with_users_in_arms(300, 100, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "the assignment is broken" in gate.message
 
 
 def test_a_severe_finding_fails_the_gate_on_findings():
-    assert uneven(300, 100, gate="none of severity severe").gate.message.startswith("gate failed")
+    assert ab_test_with_users_in_arms(
+        300, 100, gate="none of severity severe"
+    ).gate.message.startswith("gate failed")
 
 
 def test_check_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path, capsys):
     """The arms have 300 and 100 users, where equal arms were planned. 3 is the exit code of a gate
     that is not passed.
     """
-    file = save_report(uneven(300, 100), tmp_path, "interleaving")
+    file = save_report(ab_test_with_users_in_arms(300, 100), tmp_path, "interleaving")
     assert command.main(["check", str(file), "not worse"]) == 3
     assert "the assignment is broken" in capsys.readouterr().err
 
@@ -428,7 +432,7 @@ def test_check_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path, caps
 def test_a_diff_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path):
     """In both reports the arms have 300 and 100 users, where equal arms were planned."""
     for report_folder in ("old", "new"):
-        save_report(uneven(300, 100), tmp_path / report_folder, "interleaving")
+        save_report(ab_test_with_users_in_arms(300, 100), tmp_path / report_folder, "interleaving")
     diff = diff_of_reports(tmp_path, gate="not worse")
     assert "the assignment is broken" in diff.gate.message
 
@@ -436,7 +440,7 @@ def test_a_diff_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path):
 # A covariate that differs between the arms --------------------------------------------------------
 
 
-def adjusted(shift, before="past", **parameters):
+def ab_test_with_covariate(shift, before="past", **parameters):
     """The A/B test of a treatment that lowers orders a little, adjusted by a column that is higher
     by `shift` in its arm, as orders are.
     """
@@ -454,37 +458,37 @@ def balance(study):
 
 @pytest.mark.parametrize(("shift", "severity"), [(0, "note"), (0.5, "warning"), (1.5, "severe")])
 def test_a_covariate_that_differs_is_a_finding(shift, severity):
-    assert balance(adjusted(shift))["severity"] == severity
+    assert balance(ab_test_with_covariate(shift))["severity"] == severity
 
 
 def test_the_finding_of_a_covariate_names_both_means_p_and_what_to_do():
-    message = balance(adjusted(0.5))["message"]
+    message = balance(ab_test_with_covariate(0.5))["message"]
     assert "its mean is 10.009 in control and 10.451 in treatment; p 0.0016" in message
     assert "name an earlier column, or leave before out" in message
 
 
 def test_a_covariate_that_clearly_differs_has_no_verdict():
-    study = adjusted(1.5)
+    study = ab_test_with_covariate(1.5)
     assert study.users.comparisons["verdict"].tolist() == ["cannot tell"]
     assert "No verdict: the arms differ in past, named by before" in str(study)
 
 
 @pytest.mark.parametrize("rule", ["better", "not worse", "orders.value >= 0"])
 def test_every_gate_waits_for_the_covariate(rule):
-    gate = adjusted(1.5, gate=rule).gate
+    gate = ab_test_with_covariate(1.5, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "past was measured after the start" in gate.message
 
 
 def test_without_the_covariate_the_raw_values_decide():
-    assert adjusted(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
+    assert ab_test_with_covariate(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
 
 
 def test_check_does_not_decide_a_gate_if_the_covariate_differs(tmp_path, capsys):
     """Orders are adjusted by the column `past`, which must be measured before the test. Its mean is
     1.5 higher in the treatment, so that it was not. 3 is the exit code if a gate is not passed.
     """
-    file = save_report(adjusted(shift=1.5), tmp_path, "interleaving")
+    file = save_report(ab_test_with_covariate(shift=1.5), tmp_path, "interleaving")
     assert command.main(["check", str(file), "orders.value >= 0"]) == 3
     assert "past was measured after the start" in capsys.readouterr().err
 
@@ -492,7 +496,7 @@ def test_check_does_not_decide_a_gate_if_the_covariate_differs(tmp_path, capsys)
 def test_a_diff_does_not_decide_a_gate_if_the_covariate_differs(tmp_path):
     """In both reports the covariate `past` has a mean that is 1.5 higher in the treatment."""
     for report_folder in ("old", "new"):
-        save_report(adjusted(shift=1.5), tmp_path / report_folder, "interleaving")
+        save_report(ab_test_with_covariate(shift=1.5), tmp_path / report_folder, "interleaving")
     diff = diff_of_reports(tmp_path, gate="not worse")
     assert "past was measured after the start" in diff.gate.message
 
@@ -548,7 +552,7 @@ def test_arms_without_such_a_name_have_no_baseline():
 
 
 def test_a_check_finds_the_same_control(tmp_path, capsys):
-    file = save_report(uneven(200, 200), tmp_path, "interleaving")
+    file = save_report(ab_test_with_users_in_arms(200, 200), tmp_path, "interleaving")
     assert command.main(["check", str(file), "better"]) == 0
 
 
@@ -567,22 +571,37 @@ def beside_the_baseline(folder, gate):
     return ek.rating(table, metrics="mae,rmse", baseline="base", gate=gate)
 
 
-# a study by folder and gate, the rule of the gate, and "gate failed", "gate not decided" or, if it
-# passes, nothing
+class State(NamedTuple):
+    """A rule, and how it ends in a study."""
+
+    make_study: Callable  # (folder, gate) -> the study, with the rule as its gate
+    rule: str
+    failure: str  # the beginning of the gate's message, empty if it passes
+
+
+def ab_test(metric):
+    """A function that makes the A/B test of a metric, of which the treatment has more."""
+    return lambda folder, gate: ab_test_of_column(metric, gate=gate)
+
+
+def uneven_arms(folder, gate):
+    return ab_test_with_users_in_arms(300, 100, gate=gate)
+
+
 STATES = {
-    "kept": (lambda folder, gate: arms("orders", gate=gate), "better", ""),
-    "failed": (lambda folder, gate: arms("refunds", gate=gate), "not worse", "gate failed"),
-    "cannot tell": (
-        lambda folder, gate: arms("orders", gate=gate),
-        "orders.low >= 10",
-        "gate failed",
+    "kept": State(ab_test("orders"), "better", failure=""),
+    "failed": State(ab_test("refunds"), "not worse", failure="gate failed"),
+    "cannot tell": State(ab_test("orders"), "orders.low >= 10", failure="gate failed"),
+    "not compared": State(not_compared, "not worse", failure="gate not decided"),
+    "not asked": State(
+        beside_the_baseline, "mae not worse than b within 9 of a", failure="gate not decided"
     ),
-    "not compared": (not_compared, "not worse", "gate not decided"),
-    "not asked": (beside_the_baseline, "mae not worse than b within 9 of a", "gate not decided"),
-    "not asked of any": (beside_the_baseline, "rmse not worse than b", "gate not decided"),
-    "asked": (beside_the_baseline, "rmse not worse than base within 9 of a", ""),
-    "direction": (lambda folder, gate: arms("widgets", gate=gate), "better", "gate not decided"),
-    "assignment": (lambda folder, gate: uneven(300, 100, gate=gate), "better", "gate not decided"),
+    "not asked of any": State(
+        beside_the_baseline, "rmse not worse than b", failure="gate not decided"
+    ),
+    "asked": State(beside_the_baseline, "rmse not worse than base within 9 of a", failure=""),
+    "direction": State(ab_test("widgets"), "better", failure="gate not decided"),
+    "assignment": State(uneven_arms, "better", failure="gate not decided"),
 }
 
 
