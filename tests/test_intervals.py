@@ -408,8 +408,8 @@ def test_the_standard_error_of_weighted_rows_is_below_that_of_the_jackknife():
     """The mean absolute error of 40 forecasts with lognormal weights. Its jackknife standard error
     is √((n − 1) / n · Σ (value without row i − value)²), over the n rows.
 
-    The jackknife overestimates if a few rows are heavy, and so is an upper bound; the test above
-    has a lower one. The standard error is 5 % below the jackknife here.
+    The jackknife tends to overestimate if a few rows are heavy, and so is an upper bound. The
+    standard error is 5 % below it here.
     """
     rows = rows_of_unequal_weights()
     n = len(rows)

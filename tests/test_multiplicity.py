@@ -207,7 +207,7 @@ def test_pairs_of_two_metrics_and_of_units_with_several_rows_are_adjusted_togeth
     differences = sums_of_units(table[:, first] - table[:, second])
     expected = max_t.max_t(differences, rng=rng(1), draws=5_000)
     assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
-    # no pair is so close that its differences were flipped, as in the test above
+    # no pair is so close that its differences had to be flipped in place of the systems' values
     norm_of_difference = np.sqrt((differences**2).sum(axis=0))
     norm_of_system = np.sqrt((pairs.values**2).sum(axis=0))
     assert (norm_of_difference > max_t.CLOSE_SHARE * norm_of_system[first]).all()

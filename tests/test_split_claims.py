@@ -72,7 +72,8 @@ def test_repeated_folds_have_the_corrected_t_of_the_papers(study):
 
 def test_the_value_of_the_learner_is_that_of_the_folds(study):
     """The value is the mean accuracy of the 25 folds, each with 96 rows of training and 24 of test;
-    its standard error is corrected for the training rows that folds share, as in the test above.
+    its standard error is corrected for the training rows that folds share: 1 / 25 + 24 / 96 in
+    place of 1 / 25 (Nadeau and Bengio).
     """
     values = study.fold_values(study.subject)
     row = split_claims.claims(study).query("claim == @LEARNER").iloc[0]
