@@ -224,13 +224,15 @@ def test_slope_of_two_scores_is_the_ratio_of_differences_of_logits():
 
 
 def test_the_variance_of_the_slope_is_that_of_the_sandwich_estimator():
-    """About 800 rows with scores s of the distribution Beta(1, 3) and labels that are 1 with the
-    probability s^1.2; scores of exactly 0 or 1 have no logit and are left out. The rows' squared
-    influence on the slope adds up to the variance.
+    """The calibration slope is the coefficient of logit(score) in a logistic regression of the
+    labels. About 800 rows; scores of exactly 0 or 1 have no logit and are left out.
 
-    The sandwich of a logistic regression is B M B, with x = (1, logit s) and the fitted probability
-    p of a row: B is the inverse of Σ p (1 − p) x xᵀ, and M is Σ (label − p)² x xᵀ. The second
-    element of the diagonal is the variance of the slope. Both are equal but for rounding.
+    `slope_influence` gives how much a row at each score changes the slope, if it is a positive and
+    if it is a negative. The variance is the sum over rows of the squared influence.
+
+    Expected is the sandwich estimator B M B, with x = (1, logit(score)) and the fitted probability
+    p of a row: B is the inverse of Σ p (1 − p) x xᵀ, and M is Σ (label − p)² x xᵀ. Its first row
+    and column are of the intercept, its second row and column of the slope.
     """
     has_logit = (SCORE > 0) & (SCORE < 1)
     score = SCORE[has_logit]
@@ -240,10 +242,12 @@ def test_the_variance_of_the_slope_is_that_of_the_sandwich_estimator():
     bread = np.linalg.inv((columns.T * probability * (1 - probability)) @ columns)
     meat = (columns.T * (label - probability) ** 2) @ columns
     sandwich = bread @ meat @ bread
+    variance_by_sandwich = sandwich[1, 1]
     counts = count(score, label)
-    of_positive, of_negative = calibration.slope_influence(counts)  # of one row at each score
-    variance = counts.positive @ of_positive**2 + counts.negative @ of_negative**2
-    assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
+    influence_of_positive, influence_of_negative = calibration.slope_influence(counts)
+    variance = np.sum(counts.positive * influence_of_positive**2)
+    variance += np.sum(counts.negative * influence_of_negative**2)
+    assert variance == pytest.approx(variance_by_sandwich, rel=1e-8)
 
 
 @pytest.fixture(scope="module", params=["logistic", "gbm", "forest", "tree_depth3"])
@@ -498,17 +502,16 @@ def test_the_isotonic_curve_of_counts_equals_model_diagnostics(name):
 
 
 def test_a_forecast_of_weight_3_counts_as_three_rows():
-    """150 forecasts have weights of 1 to 5. `parts` is the study's table of the mean squared error
-    and its miscalibration, discrimination and uncertainty. The weighted rows have the table of rows
-    that are repeated as often as their weight says.
+    """150 forecasts have whole weights of 1 to 5. A study of the weighted rows and one of the rows
+    repeated as often as their weight says have the same table `parts`: the mean squared error and
+    its miscalibration, discrimination and uncertainty.
     """
-    case = CASES["weighted_forecasts"]
-    rows = rows_of(case)
-    weight = np.array(case["rows"]["weight"], int)
+    rng = np.random.default_rng(6)
+    forecast = rng.gamma(2, 2, 150).round(1)
+    actual = rng.exponential(forecast)
+    weight = rng.integers(1, 6, 150)
+    weighted = rating.read(y_true=actual, y_pred=forecast, sample_weight=weight, metrics="mae")
     repeated = rating.read(
-        y_true=np.repeat(rows.actual, weight), y_pred=np.repeat(rows.scores, weight), metrics="mae"
-    )
-    weighted = rating.read(
-        y_true=rows.actual, y_pred=rows.scores, sample_weight=weight, metrics="mae"
+        y_true=np.repeat(actual, weight), y_pred=np.repeat(forecast, weight), metrics="mae"
     )
     pd.testing.assert_frame_equal(repeated.parts, weighted.parts, rtol=0, atol=1e-12)

@@ -30,14 +30,13 @@ def simulated(n, seed=3, base=0.3):
 
 
 def test_davis_goadrichs_area_is_the_limit_of_fine_steps():
-    """Between two thresholds, Davis and Goadrich 2006 let the false positives grow linearly with
-    the true positives. The area is then the integral of precision over recall.
+    """The area below a precision-recall curve. Between two thresholds, Davis and Goadrich 2006 let
+    the false positives grow linearly with the true positives, and integrate precision over recall.
 
-    400 rows with scores rounded to 0.1, so that a threshold has several rows. The integral is taken
-    in 400,000 steps of a thousandth of a row. Where a step ends within the tied rows of a
-    threshold, `at_depth` takes the same fraction of their positives and of their negatives, so that
-    false positives grow linearly with true positives. A step adds its gain of recall times the
-    precision at its end.
+    Here 400 rows are sorted by scores that are rounded to 0.1, so that several rows share a
+    threshold. They are passed from the highest score down, in 400,000 steps of a thousandth of a
+    row. Within tied rows `at_depth` takes the same fraction of the positives and of the negatives,
+    which is the linear growth. A step adds its gain of recall times the precision at its end.
     """
     score, label = simulated(400)
     counts = count(np.round(score, 1), label)
@@ -45,7 +44,7 @@ def test_davis_goadrichs_area_is_the_limit_of_fine_steps():
     fine = curves.at_depth(counts, rows_above)
     gain_of_recall = np.diff(fine.tp, prepend=0) / counts.positives
     area = np.sum(gain_of_recall * precision(fine))
-    # a step is off by at most its gain of recall times its change of precision
+    # a step is off by at most its gain of recall times its change of precision: 3e-6 in all
     assert curves.pr_auc_davis_goadrich(counts) == pytest.approx(area, abs=1e-5)
 
 
@@ -269,12 +268,13 @@ def test_a_drawn_line_has_at_most_two_points_for_each_cell_it_enters(simulated_c
 
 
 def test_drawn_steps_of_precision_are_within_a_cell_of_the_exact_heights(simulated_counts):
-    """A step reaches from one recall back to the recall before, with the precision at its end. The
-    drawn steps are those of fewer points, so that at the recall of a point the drawn height is the
-    precision of the next drawn point from there on.
+    """A precision-recall curve is drawn as steps: from one recall to the next the line is level, at
+    the precision of the point at the right end. Not all points are drawn. Where a point is left
+    out, the drawn line is therefore at the precision of the next drawn point to the right.
 
-    The grid has as many rows as `CELLS` between the lowest and the highest precision. A cell is one
-    row high. Of several points at one recall only the first one ends a step; 1e-12 is for rounding.
+    Points are left out within a cell of a grid, whose `CELLS` rows reach from the lowest precision
+    to the highest. So the line must be off by at most the height of a cell; 1e-12 is for rounding.
+    Of several points with one recall, only the first ends a level line; the rest are not compared.
     """
     curve = curves.precision_steps(simulated_counts)
     drawn_x, drawn_y = drawn_points(curve)
@@ -312,44 +312,45 @@ def test_steps_of_precision_begin_with_the_first_positive():
 # The choice of a threshold ------------------------------------------------------------------------
 
 
-FIVE_HUNDRED = count(*simulated(500))
+COUNTS_OF_500_ROWS = count(*simulated(500))
 
 
 def test_the_threshold_of_the_best_f_score_has_the_largest_of_all():
-    best = at(FIVE_HUNDRED, curves.best_f(FIVE_HUNDRED, 2))
-    assert f_score(best, 2) == np.nanmax(f_score(FIVE_HUNDRED, 2))
+    best = at(COUNTS_OF_500_ROWS, curves.best_f(COUNTS_OF_500_ROWS, 2))
+    assert f_score(best, 2) == np.nanmax(f_score(COUNTS_OF_500_ROWS, 2))
 
 
 def test_the_threshold_for_a_precision_has_the_largest_recall_with_it():
-    c = FIVE_HUNDRED
+    c = COUNTS_OF_500_ROWS
     decisions = at(c, curves.for_precision(c, 0.5))
     assert precision(decisions) >= 0.5
     assert recall(decisions) == recall(c)[precision(c) >= 0.5].max()
 
 
 def test_the_threshold_for_a_recall_has_the_largest_precision_with_it():
-    c = FIVE_HUNDRED
+    c = COUNTS_OF_500_ROWS
     decisions = at(c, curves.for_recall(c, 0.8))
     assert recall(decisions) >= 0.8
     assert precision(decisions) == precision(c)[recall(c) >= 0.8].max()
 
 
 def test_the_cheapest_threshold_has_the_lowest_cost_of_errors():
-    """500 rows. A false positive costs 1 and a false negative 5. The cost of each threshold is
-    counted from the rows; those with a score of at least the threshold are predicted positive. The
-    threshold ∞, first of all, predicts no row positive.
+    """500 rows. A false positive costs 1 and a false negative 5. Each score is tried as threshold,
+    and ∞, at which no row is predicted positive. A row is predicted positive if its score is at
+    least the threshold. Of several thresholds with the lowest cost, the highest is the cheapest.
     """
     score, label = simulated(500)
-    thresholds = np.append(np.inf, FIVE_HUNDRED.threshold)
-    false_negatives = np.array([np.sum(label[score < t]) for t in thresholds])
-    false_positives = np.array([np.sum(1 - label[score >= t]) for t in thresholds])
+    highest_first = np.sort(score)[::-1]
+    thresholds = np.append(np.inf, highest_first)
+    false_negatives = np.array([np.sum(label[score < t] == 1) for t in thresholds])
+    false_positives = np.array([np.sum(label[score >= t] == 0) for t in thresholds])
     costs = 5 * false_negatives + 1 * false_positives
-    found = curves.cheapest(FIVE_HUNDRED, false_positive=1, false_negative=5)
+    found = curves.cheapest(count(score, label), false_positive=1, false_negative=5)
     assert found == thresholds[np.argmin(costs)]
 
 
 def test_if_false_negatives_cost_nothing_no_row_is_positive():
-    assert curves.cheapest(FIVE_HUNDRED, false_positive=1, false_negative=0) == np.inf
+    assert curves.cheapest(COUNTS_OF_500_ROWS, false_positive=1, false_negative=0) == np.inf
 
 
 def test_of_thresholds_for_a_precision_with_equal_recall_the_most_precise_is_taken():
@@ -378,7 +379,7 @@ def test_of_thresholds_with_a_recall_equal_precision_leaves_the_largest_recall()
 # Net benefit --------------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(5)
-CHANCE = np.array([0.05, 0.2, 0.5, 0.8])  # thresholds of risk, at which one would treat
+RISK_THRESHOLDS = np.array([0.05, 0.2, 0.5, 0.8])  # the risk from which one would treat
 
 
 class RiskRows(NamedTuple):
@@ -408,39 +409,43 @@ def net_benefit_of_dcurves(label, score, t):
 def test_net_benefit_equals_that_of_dcurves():
     rows = risk_rows(700, RNG)
     score = rows.risk.round(2)
-    expected = [net_benefit_of_dcurves(rows.label, score, t) for t in CHANCE]
-    np.testing.assert_allclose(net_benefit(count(score, rows.label), CHANCE), expected, atol=1e-10)
+    expected = [net_benefit_of_dcurves(rows.label, score, t) for t in RISK_THRESHOLDS]
+    np.testing.assert_allclose(
+        net_benefit(count(score, rows.label), RISK_THRESHOLDS), expected, atol=1e-10
+    )
 
 
 def test_the_net_benefit_of_treating_all_equals_that_of_dcurves():
     rows = risk_rows(700, RNG)
-    expected = [net_benefit_of_dcurves(rows.label, np.ones(700), t) for t in CHANCE]
+    expected = [net_benefit_of_dcurves(rows.label, np.ones(700), t) for t in RISK_THRESHOLDS]
     c = count(rows.risk, rows.label)
-    np.testing.assert_allclose(treat_all(c, CHANCE), expected, atol=1e-10)
+    np.testing.assert_allclose(treat_all(c, RISK_THRESHOLDS), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("t", CHANCE)
+@pytest.mark.parametrize("t", RISK_THRESHOLDS)
 def test_a_difference_of_net_benefit_is_the_mean_difference_of_rows(t):
     rows = risk_rows(500, np.random.default_rng(7))
     found = net_benefit_difference(rows, t)
     assert found.value == pytest.approx(difference_of_rows(rows, t).mean(), abs=1e-10)
 
 
-@pytest.mark.parametrize("t", CHANCE)
+@pytest.mark.parametrize("t", RISK_THRESHOLDS)
 def test_the_limits_of_a_net_benefit_difference_have_one_row_more_of_each_class(t):
-    """500 rows with two scores; t is the threshold of risk. The difference of net benefit is the
-    mean of a difference per row. A row on which only one score is at or above t has the difference
-    ±1 if it is positive, and ±t / (1 − t) if it is negative. The other rows have 0.
+    """500 rows are scored by two systems, and treated if the score is at least the threshold t. The
+    net benefit per row is 1 for a treated positive, −t / (1 − t) for a treated negative, and 0 for
+    an untreated row. The systems' mean net benefit differs by the mean of the rows' differences.
 
-    The limits are the mean ± a quantile of Student's distribution times the standard error. The sum
-    of squares in the standard error is that of the 500 differences around their mean, plus one
-    square of each class: 1² and (t / (1 − t))². The error is therefore not 0 where no row differs.
+    The 95 % limits are this mean ± a quantile of Student's distribution times a standard error. So
+    that the error is not 0 if both systems treat the same rows, it is computed as if there were a
+    further row of each class that only one system treats. They add 1² and (t / (1 − t))² to the sum
+    of squares of the 500 differences around their mean.
     """
     n = 500
     rows = risk_rows(n, np.random.default_rng(7))
     differences = difference_of_rows(rows, t)
     squares_of_rows = np.sum((differences - differences.mean()) ** 2)
-    squares = squares_of_rows + 1**2 + (t / (1 - t)) ** 2
+    squares_of_further_rows = 1**2 + (t / (1 - t)) ** 2
+    squares = squares_of_rows + squares_of_further_rows
     standard_error = np.sqrt(squares / (n - 1) / n)
     expected_half_width = stats.t.ppf(0.975, n - 1) * standard_error
     found = net_benefit_difference(rows, t)
@@ -456,9 +461,11 @@ def net_benefit_difference(rows, t):
 
 
 def difference_of_rows(rows, t):
-    """What each row adds to the difference of net benefit, times the number of rows."""
-    benefit = np.where(rows.label == 1, 1, -t / (1 - t))
-    return ((rows.risk >= t) * 1.0 - (rows.no_skill >= t)) * benefit
+    """Each row's net benefit by the risk less that by the score without skill."""
+    benefit_if_treated = np.where(rows.label == 1, 1, -t / (1 - t))
+    treated_by_risk = (rows.risk >= t).astype(float)
+    treated_by_no_skill = (rows.no_skill >= t).astype(float)
+    return (treated_by_risk - treated_by_no_skill) * benefit_if_treated
 
 
 # In the study and on the page ---------------------------------------------------------------------
@@ -530,14 +537,15 @@ def test_some_precision_recall_curves_of_the_study_cross(study):
 
 
 def test_the_study_finds_the_crossings_of_both_precision_recall_curves_of_a_pair(study):
-    """The study has 300 rows. `study.crossings` has a row for each pair of systems and each of the
-    curves "roc" and "pr", with the recalls at which both curves cross. The expected recalls are
-    computed from both systems' tables of counts.
+    """The study compares several systems on 300 rows. For each pair of systems, named in the
+    columns `first` and `second`, `study.crossings` lists the recalls at which both precision-recall
+    curves cross (rows whose `curve` is "pr"). These must be the crossings of the curves of the
+    systems' counts, `study.table(system)`.
     """
-    of_pr = study.crossings[study.crossings["curve"] == "pr"]
-    assert len(of_pr) == len(study.pairs)
-    for row in of_pr.to_dict("records"):
-        first = curves.precision_recall_curve(study.table(row["first"]))
-        second = curves.precision_recall_curve(study.table(row["second"]))
-        expected = curves.crossings(first, second).tolist()
+    crossings_of_pairs = study.crossings[study.crossings["curve"] == "pr"]
+    assert len(crossings_of_pairs) == len(study.pairs)
+    for row in crossings_of_pairs.to_dict("records"):
+        first_curve = curves.precision_recall_curve(study.table(row["first"]))
+        second_curve = curves.precision_recall_curve(study.table(row["second"]))
+        expected = curves.crossings(first_curve, second_curve).tolist()
         assert row["crossings"] == pytest.approx(expected, abs=1e-12)

@@ -47,8 +47,9 @@ def mean_over_pairs(lists, k, has_features, similarity):
 @given(LISTS, VECTORS, CUTS)
 def test_intra_list_similarity_is_the_mean_cosine_of_pairs(lists, vectors, k):
     """Random lists of item codes from −1 to 5, a feature vector for each of the codes 0 to 5, and a
-    cut-off k or none. The cosine of two vectors is their product, divided by both norms. A vector
-    of zeros has no cosine; its item is left out, as is the code −1.
+    cut-off k or none. The similarity of a list is the mean cosine over all pairs of its first k
+    items. A vector of zeros has no cosine; its item is left out, as is the code −1, an item outside
+    the catalogue. A list in which no pair is left has NaN.
     """
     features = np.array(vectors, float)
     norm = np.sqrt((features**2).sum(axis=1))
@@ -325,27 +326,26 @@ def test_values_by_unit_are_those_by_list_if_each_list_is_a_unit(metric, by_list
 
 
 def test_a_jackknife_value_of_a_unit_leaves_out_all_lists_of_the_unit():
-    """Four lists of three units; unit v has the second and the third list. The statistic is Gini's
-    coefficient of how often each item is in a list.
+    """Four lists of three users; user v has the second and the third list. The statistic is the
+    Gini coefficient of how often each item of the catalogue is in a list.
 
-    The jackknife value of a unit is
-    Gini of all lists + (units − 1) · (mean Gini without one unit − Gini without this unit).
+    The jackknife value of a user compares Gini without this user with the mean m of Gini without
+    u, without v and without w: Gini of all lists + (3 − 1) · (m − Gini without this user).
     """
     items = items_from_codes([[0, 1], [0, 2], [3], [1, 4]])
-    unit = np.array(["u", "v", "v", "w"])
-    without_u = [[0, 2], [3], [1, 4]]
-    without_v = [[0, 1], [1, 4]]
-    without_w = [[0, 1], [0, 2], [3]]
-    gini_without_unit = np.array(
-        [
-            diversity.exposure_gini(items_from_codes(lists))
-            for lists in (without_u, without_v, without_w)
-        ]
+    user = np.array(["u", "v", "v", "w"])
+    lists_without_user = {
+        "u": [[0, 2], [3], [1, 4]],
+        "v": [[0, 1], [1, 4]],
+        "w": [[0, 1], [0, 2], [3]],
+    }
+    gini_without_user = np.array(
+        [diversity.exposure_gini(items_from_codes(lists)) for lists in lists_without_user.values()]
     )
-    units = 3
-    gain_of_unit = gini_without_unit.mean() - gini_without_unit
-    expected = diversity.exposure_gini(items) + (units - 1) * gain_of_unit
-    found = diversity.jackknife_by_unit(items, unit, statistic=diversity.gini)
+    gini_of_all = diversity.exposure_gini(items)
+    expected = gini_of_all + (3 - 1) * (gini_without_user.mean() - gini_without_user)
+    # `gini` is `exposure_gini` as a function of how often each item is in a list
+    found = diversity.jackknife_by_unit(items, user, statistic=diversity.gini)
     assert found == pytest.approx(expected)
 
 

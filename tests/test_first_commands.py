@@ -106,21 +106,26 @@ LONG = 6_000
 
 
 def sorted_rows():
-    """Predictions of two classes, one after the other: the first 2,000 rows are of one class."""
+    """Predictions of two classes: the first 3,000 rows are negative, the others positive."""
     label = (np.arange(LONG) >= LONG // 2).astype(int)
     return pd.DataFrame({"bought": label, "age": 40, "prob": (label + RNG.random(LONG)) / 2})
 
 
-@pytest.mark.parametrize("suffix", ["", ".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", ["", ".csv", ".parquet"], ids=["data frame", "csv", "parquet"])
 def test_sorted_rows_show_both_classes(suffix, tmp_path):
-    data = sorted_rows()
+    """6,000 rows, sorted by class: the first 3,000 are negative, the others positive. What the
+    columns mean is guessed from some rows, among which both classes must be, so that `bought` is
+    read as the label. Each positive has a higher score than each negative, and the AUC is 1.
+    """
+    table = sorted_rows()
     path = tmp_path / f"t{suffix}"
     if suffix == ".csv":
-        data.to_csv(path, index=False)
+        table.to_csv(path, index=False)
     if suffix == ".parquet":
-        data.to_parquet(path)
-    study = ek.classification(path if suffix else data, metrics="roc_auc")
-    assert study.estimates["value"].iloc[0] == 1
+        table.to_parquet(path)
+    study = ek.classification(path if suffix else table, metrics="roc_auc")
+    [auc] = study.estimates["value"]
+    assert auc == 1
 
 
 def test_the_first_rows_and_some_of_every_twentieth_part_are_known():

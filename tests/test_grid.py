@@ -30,18 +30,21 @@ def random_rows(seed: int, n: int, digits: int | None = None) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("max_bins", [50, 1000, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3])
-@pytest.mark.parametrize("weight", [None, np.random.default_rng(4).integers(0, 4, 5000)])
-def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins):
-    """5,000 rows, without weights or with weights of 0 to 3, in at most `max_bins` bins, of which
-    one begins at the cut. Bins depend on the set of rows alone. The rows are therefore shuffled and
-    split into seven chunks of random size, five times. The bins of three chunks and those of the
-    other four are merged, and then both results, as parallel workers would do.
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_bins_merged_from_any_chunks_are_those_of_all_rows(has_weights, cut, max_bins):
+    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
+    is given, a bin begins at this score. Large data are counted in chunks, by parallel workers. The
+    merged bins must not depend on which rows are in which chunk.
+
+    5,000 rows are therefore shuffled five times, and each time split into seven chunks of random
+    size. Three chunks are merged, the other four are merged, and then both results.
     """
     score, label = random_rows(seed=1, n=5000, digits=3)
     rng = np.random.default_rng(2)
+    weight = rng.integers(0, 4, 5000) if has_weights else None
 
     def bins_from(rows) -> Grid:
-        weight_of_rows = None if weight is None else weight[rows]
+        weight_of_rows = weight[rows] if has_weights else None
         return grid.reduce(score[rows], label[rows], weight_of_rows, max_bins=max_bins, cut=cut)
 
     bins_of_all_rows = bins_from(slice(None))
@@ -56,13 +59,16 @@ def test_bins_merged_from_any_chunks_are_those_of_all_rows(weight, cut, max_bins
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3])
 def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypatch, max_bins, cut):
-    """Scores are sorted by a code of 64 bits, of which scores below 2 in size leave one bit unused.
-    `with_label` puts the label into that bit, so that labels are sorted with their scores. Where it
-    returns None, labels are sorted apart; its replacement here always does. cut: a score at which a
-    bin must begin.
+    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
+    is given, a bin begins at this score.
+
+    It sorts the scores, each as a code of 64 bits, in one of two ways. Between −2 and 2, as here, a
+    bit of each code is free. `with_label` puts the row's label there, so that one sort is enough.
+    It returns None if no bit is free; the scores of the positives are then sorted once more, apart.
+    Replaced by a function that returns None, it makes `reduce` take the second way on these scores.
     """
     score, label = random_rows(seed=6, n=100_000, digits=4)
-    score = score / np.abs(score).max() * 0.999  # between −0.999 and 0.999
+    score = score / np.abs(score).max()  # between −1 and 1
     bins = grid.reduce(score, label, max_bins=max_bins, cut=cut)
     monkeypatch.setattr(grid, "with_label", lambda score, label: None)
     bins_from_labels_apart = grid.reduce(score, label, max_bins=max_bins, cut=cut)
@@ -72,13 +78,16 @@ def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypat
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
 def test_large_scores_have_the_same_bins_without_weights_as_with_weights_of_1(max_bins, cut):
-    """Two ways of counting give the same bins. Scores are sorted by an integer code, in whose last
-    bit the label is held if all scores are below 2 in size. These scores, up to 7.992, need that
-    bit: rows without weights are counted by a search among the sorted positives. Rows with weights
-    are added up bin by bin.
+    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
+    is given, a bin begins at this score.
+
+    Weights of 1 must not change a bin, although weighted rows are counted by other code: their
+    weights are added up in each bin. Rows without weights are counted by one sort if all scores
+    are between −2 and 2. These scores go up to 8, as do scores in logits: all rows and the
+    positives are then sorted apart, and the positives of each bin are found by a search.
     """
     score, label = random_rows(seed=6, n=100_000, digits=4)
-    score = score / np.abs(score).max() * 7.992
+    score = score / np.abs(score).max() * 8  # between −8 and 8
     weight = np.ones(100_000, np.int64)
     unweighted = grid.reduce(score, label, max_bins=max_bins, cut=cut)
     weighted = grid.reduce(score, label, weight, max_bins=max_bins, cut=cut)
@@ -258,17 +267,20 @@ def test_average_precision_lies_within_its_limits_if_a_bin_has_positives_alone()
 
 # Weights ------------------------------------------------------------------------------------------
 
-SCALE = grid.scale_of(10.0, 2000, integers=False)  # units of weight for 2,000 rows of up to 10
+# the unit of weight for 2,000 rows that weigh up to 10: a power of two, 2⁻⁴⁷
+WEIGHT_UNIT = grid.scale_of(10.0, 2000, integers=False)
 
 
 def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
-    """2,000 rows with weights of 0 to 10 and scores of one decimal, so that most bins have many
-    rows. Sums of floats depend on their order by rounding. `in_units` rounds each weight to a whole
-    multiple of a unit, and whole numbers have the same sum in any order.
+    """Each bin of the score holds the sum of the weights of its rows. A sum of floats depends on
+    the order of the rows, by rounding; a sum of whole numbers does not. `in_units` therefore turns
+    a weight into a whole multiple of a tiny unit.
+
+    2,000 rows have weights between 0 and 10, and scores of one decimal, so that rows share bins.
     """
     rng = np.random.default_rng(8)
     score, label = random_rows(seed=8, n=2000, digits=1)
-    weight = grid.in_units(rng.random(2000) * 10, SCALE)
+    weight = grid.in_units(rng.random(2000) * 10, WEIGHT_UNIT)
     order = rng.permutation(2000)
     in_another_order = grid.reduce(score[order], label[order], weight[order])
     assert_equal_bins(grid.reduce(score, label, weight), in_another_order)
@@ -277,7 +289,8 @@ def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
 def test_weights_in_whole_units_give_the_counts_of_the_weights():
     score, label = random_rows(8, 2000, digits=1)
     weight = np.random.default_rng(8).random(2000) * 10
-    in_units = grid.counts(grid.reduce(score, label, grid.in_units(weight, SCALE)), SCALE)
+    bins = grid.reduce(score, label, grid.in_units(weight, WEIGHT_UNIT))
+    in_units = grid.counts(bins, WEIGHT_UNIT)
     exact = count(score, positive=weight * label, negative=weight * ~label)
     np.testing.assert_allclose(in_units.tp, exact.tp, rtol=1e-13)
 

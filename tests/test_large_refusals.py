@@ -197,19 +197,33 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals_are_those_of_memory(case, tmp_path):
-    change, more = REFUSED[case]
-    report, parameter, make, given = TABLES[case.split(":")[0]]
-    table = change(make())
-    files = [str(tmp_path / name) for name in ("first.csv", "second.csv")]
-    for path, rows in zip(files, (table[: len(table) // 3], table[len(table) // 3 :]), strict=True):
-        rows.to_csv(path, index=False)
-    said = []
-    for limits in (Limits(), SMALL):
-        with pytest.raises((InputError, ParameterError)) as refusal:
-            of.study_of(report, files, limits, parameter, **given | more)
-        said.append((type(refusal.value).__name__, str(refusal.value)))
-    assert said[0] == said[1]
+def test_a_table_read_in_blocks_is_refused_in_the_words_of_one_in_memory(case, tmp_path):
+    """A case is named "table: what is wrong with it", such as "users: baseline". `TABLES` has the
+    report that reads the table, the parameter it is given as, and a function that makes it. The
+    case has the function that spoils it, and further parameters of the report.
+
+    The spoilt table is written into two files, so that a block of rows may lack what the error
+    names. It is read in memory, and with small limits, by which it is read in blocks.
+    """
+    name_of_table, _, _ = case.partition(":")
+    report, parameter, make_table, options = TABLES[name_of_table]
+    spoil, further_options = REFUSED[case]
+    table = spoil(make_table())
+    first_file = tmp_path / "first.csv"
+    second_file = tmp_path / "second.csv"
+    third = len(table) // 3
+    table[:third].to_csv(first_file, index=False)
+    table[third:].to_csv(second_file, index=False)
+
+    def refusal(limits):
+        files = [str(first_file), str(second_file)]
+        with pytest.raises((InputError, ParameterError)) as error:
+            of.study_of(report, files, limits, parameter, **options | further_options)
+        return type(error.value), str(error.value)
+
+    in_memory = Limits()
+    in_blocks = SMALL
+    assert refusal(in_blocks) == refusal(in_memory)
 
 
 # What only tables that are read by blocks are refused for -----------------------------------------
@@ -225,7 +239,7 @@ def dear(label, exact):
     return label.sum(axis=1) * exact
 
 
-def sixty():
+def table_of_sixty_classes():
     """Sixty classes."""
     label = np.random.default_rng(5).integers(0, 60, 500).astype(str)
     ids = np.arange(500).astype(str)
@@ -234,7 +248,7 @@ def sixty():
     )
 
 
-def held(**more):
+def block_limits(**more):
     return Limits(reading=replace(of.SHARDS, **more))
 
 
@@ -272,7 +286,13 @@ BY_BLOCKS = (
         (f"metrics: roc_auc_ovo_weighted {NEEDS}"),
     ),
     ("classes", unchanged, {"metrics": [some]}, SMALL, "some leaves rows out"),
-    ("classes", lambda t: sixty(), {"unit": "user"}, SMALL, "unit: .* 60 classes have 3,600 cells"),
+    (
+        "classes",
+        lambda t: table_of_sixty_classes(),
+        {"unit": "user"},
+        SMALL,
+        "unit: .* 60 classes have 3,600 cells",
+    ),
     ("labels", unchanged, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
     (
         "rating",
@@ -285,11 +305,11 @@ BY_BLOCKS = (
         "binary",
         unchanged,
         {"segments": "age"},
-        held(values=50),
+        block_limits(values=50),
         "'age' has more than 50 distinct values",
     ),
-    ("losses", unchanged, {}, held(max_values=4_000), MANY.format(4, "4,000")),
-    ("draws", unchanged, {}, held(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
+    ("losses", unchanged, {}, block_limits(max_values=4_000), MANY.format(4, "4,000")),
+    ("draws", unchanged, {}, block_limits(max_values=4_499), f"1,500 {MANY.format(3, '4,499')}"),
     (
         "users",
         unchanged,
@@ -309,17 +329,25 @@ BY_BLOCKS = (
 
 @pytest.mark.parametrize("name, change, given, limits, message", BY_BLOCKS)
 def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given, limits, message):
-    report, parameter, make, usual = TABLES[name]
+    """`TABLES` has the report that reads the table of this name, the parameter it is given as, a
+    function that makes it, and the usual parameters of the report. The case changes the table, adds
+    the parameters `given`, and sets limits by which the table is read in blocks. Some studies
+    refuse only when their estimates are computed.
+    """
+    report, parameter, make_table, usual = TABLES[name]
+    table = change(make_table())
+
+    def read_and_estimate():
+        return of.study_of(report, table, limits, parameter, **usual | given).estimates
+
     with pytest.raises((InputError, ParameterError), match=message):
-        _ = getattr(
-            of.study_of(report, change(make()), limits, parameter, **usual | given),
-            "estimates",
-            None,
-        )
+        read_and_estimate()
 
 
 def test_just_as_many_values_as_are_kept_are_read():
-    assert len(of.study_of("significance", of.draws(), held(max_values=4_500)).data) == 1_500
+    assert (
+        len(of.study_of("significance", of.draws(), block_limits(max_values=4_500)).data) == 1_500
+    )
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
@@ -331,56 +359,72 @@ def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
-    data = put(binary(300), "score_good", 9, None)
+def test_a_missing_score_in_a_file_of_any_kind_is_refused_by_its_row(tmp_path, kind):
+    """The tenth of 300 rows has no score. With these limits the file is read in blocks."""
+    table = binary(300).copy()  # it is shared by tests
+    table["score_good"] = table["score_good"].astype(float)
+    table.loc[9, "score_good"] = np.nan
     path = tmp_path / f"bad.{kind}"
-    data["score_good"] = data["score_good"].astype(float)
-    write = {"csv": data.to_csv, "parquet": data.to_parquet}.get(kind)
-    write(path, index=False) if write else data.to_json(path, orient="records", lines=True)
-    with pytest.raises(
-        InputError, match=re.escape(r"score_good must be a finite number, got nothing (row 10)")
-    ):
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    if kind == "parquet":
+        table.to_parquet(path, index=False)
+    if kind == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    message = re.escape("score_good must be a finite number, got nothing (row 10)")
+    with pytest.raises(InputError, match=message):
         classified(str(path), SMALL)
 
 
-def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
+def test_a_truncated_parquet_file_is_refused(tmp_path):
     path = tmp_path / "cut.parquet"
     binary(2000).to_parquet(path)
-    path.write_bytes(path.read_bytes()[:-300])
+    content = path.read_bytes()
+    path.write_bytes(content[:-300])
     with pytest.raises(InputError, match="must be a complete Parquet file"):
         classified(str(path), SMALL)
+
+
+def test_a_spill_that_is_no_folder_is_refused(tmp_path):
+    """`spill` is the folder of temporary files."""
     with pytest.raises(ParameterError, match="spill must be a folder"):
         classified(binary(), SMALL, spill=str(tmp_path / "nowhere"))
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    """The file is read in blocks. When a block is counted, by `grid.with_labels` first of all, the
+    file gets a new time of change.
+    """
     path = tmp_path / "live.csv"
-    reduce = grid.with_labels
     binary(2000).to_csv(path, index=False)
+    with_labels = grid.with_labels
 
-    def slow(*columns, **given):
+    def touch_file_and_count(*columns, **options):
         path.touch()
-        return reduce(*columns, **given)
+        return with_labels(*columns, **options)
 
-    monkeypatch.setattr(grid, "with_labels", slow)
+    monkeypatch.setattr(grid, "with_labels", touch_file_and_count)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
         classified(str(path), SMALL)
 
 
 @pytest.mark.parametrize(
-    ("column", "text"),
+    "column, message",
     [
         ("score_good", r"score_good must be a finite number, got nothing \(row 1501\)"),
         ("label", r"label must not be empty, got nothing \(row 1501\)"),
     ],
 )
-def test_a_cell_is_refused_that_the_ends_of_a_parquet_file_do_not_show(tmp_path, column, text):
-    table = binary(3000).copy()
-    path = tmp_path / "ends.parquet"
+def test_an_empty_cell_in_the_middle_of_a_parquet_file_is_refused(tmp_path, column, message):
+    """Row 1,501 of 3,000 is empty: what the columns mean is told from rows at both ends of the
+    file, which do not show it.
+    """
+    table = binary(3000).copy()  # it is shared by tests
     table[column] = table[column].astype("Float64")
     table.loc[1500, column] = pd.NA
+    path = tmp_path / "ends.parquet"
     table.to_parquet(path)
-    with pytest.raises(InputError, match=text):
+    with pytest.raises(InputError, match=message):
         classified(str(path), SMALL)
 
 

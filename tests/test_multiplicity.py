@@ -55,14 +55,25 @@ def test_benjamini_hochberg_equals_scipy(p):
 
 
 def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_columns():
-    columns = np.column_stack([rng(1).normal(size=(60, 2)), np.resize([1.0, 2.0], 60), np.ones(60)])
-    turned = columns[rng(2).permutation(60)]
-    once, again = (mult.max_t(d, rng=rng(3), draws=1000) for d in (columns, turned))
-    assert once.tolist() == again.tolist()
-    assert (
-        max_t._unit_order(max_t.ColumnPairs.from_differences(columns)).tolist()
-        == np.lexsort(columns.T).tolist()
-    )
+    """60 units with four columns of differences. Units are sorted before signs are drawn, by the
+    last column, ties by the column before, and so on. All units tie in the last column here, and
+    half of them in the third.
+    """
+    normal = rng(1).normal(size=(60, 2))
+    one_or_two = np.resize([1.0, 2.0], 60)
+    columns = np.column_stack([normal, one_or_two, np.ones(60)])
+    in_another_order = columns[rng(2).permutation(60)]
+    p = mult.max_t(columns, rng=rng(3), draws=1000)
+    p_in_another_order = mult.max_t(in_another_order, rng=rng(3), draws=1000)
+    assert p.tolist() == p_in_another_order.tolist()
+
+
+def test_units_are_sorted_by_the_last_column_first():
+    """All units tie in the last column, half of them in the third. numpy's `lexsort` sorts so."""
+    normal = rng(1).normal(size=(60, 2))
+    columns = np.column_stack([normal, np.resize([1.0, 2.0], 60), np.ones(60)])
+    order = max_t._unit_order(ColumnPairs.from_differences(columns))
+    assert order.tolist() == np.lexsort(columns.T).tolist()
 
 
 def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
@@ -75,21 +86,28 @@ def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
 
 
 def extreme_counts(columns, observed, draws):
-    """How often sums of differences, not divided by their size, are at least the observed ones."""
+    """The result of `max_t.count_extreme` for columns of differences, with sums as statistics, not
+    divided by their norm.
+    """
     pairs = ColumnPairs.from_differences(columns)
-    size = np.ones(len(observed))
-    return max_t.count_extreme(pairs, size, observed, rng=rng(1), draws=draws)
+    norm = np.ones(len(observed))
+    return max_t.count_extreme(pairs, norm, observed, rng=rng(1), draws=draws)
 
 
 def test_columns_that_are_compared_some_at_a_time_have_the_counts_of_all_at_once():
+    """600 columns of differences, and 1,000 vectors of random signs. For each column it is counted
+    in how many draws its |Σ ± d|, or that of a later column, is at least its observed one
+    (step-down max-T). `COMPARED_AT_ONCE` sums are compared at a time, fewer than 600 · 1,000.
+    """
     columns = rng(3).normal(size=(5000, 600))
-    observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
-    counts = extreme_counts(columns, observed, draws=1000)
-    assert columns.shape[1] > max_t.COMPARED_AT_ONCE // counts.draws  # not all at once
-    sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
-    largest_after = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
-    expected = np.sum(largest_after >= observed[:, None], axis=1)
-    assert counts.extreme.tolist() == expected.tolist()
+    observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]  # the most extreme first
+    found = extreme_counts(columns, observed, draws=1000)
+    sums_to_compare = columns.shape[1] * found.draws
+    assert sums_to_compare > max_t.COMPARED_AT_ONCE
+    sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))  # (columns, draws)
+    largest_of_later_columns = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
+    expected = np.sum(largest_of_later_columns >= observed[:, None], axis=1)
+    assert found.extreme.tolist() == expected.tolist()
 
 
 def by_definition(columns, draws):
@@ -119,28 +137,35 @@ def pairs_of(table):
     return np.array(list(combinations(range(table.shape[1]), 2))).T
 
 
-def tables():
-    yield rng(1).normal(size=(300, 6)) + rng(2).normal(size=(300, 1))
-    yield rng(3).normal(size=(60, 5)).round(1)  # units tie, and draws tie with what was observed
-    yield (rng(4).random((45, 4)) < 0.5) * 1.0
-    yield rng(5).normal(size=(12, 4))  # every sign vector
-    yield rng(6).normal(size=(30, 2))  # one pair
+TABLES_OF_SYSTEMS = {
+    "correlated systems": rng(1).normal(size=(300, 6)) + rng(2).normal(size=(300, 1)),
+    "tied units, draws tied with the data": rng(3).normal(size=(60, 5)).round(1),
+    "zeros and ones": (rng(4).random((45, 4)) < 0.5) * 1.0,
+    "few units, all sign vectors": rng(5).normal(size=(12, 4)),
+    "one pair": rng(6).normal(size=(30, 2)),
+}
 
 
-@pytest.mark.parametrize("table", list(tables()))
-def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
+@pytest.mark.parametrize("name", TABLES_OF_SYSTEMS)
+def test_pairs_have_the_p_of_the_matrix_of_their_differences(name):
+    """A table has a row for each unit and a column for each system. `adjusted` flips the values of
+    the systems and takes differences of their sums; `max_t` flips the differences of the pairs.
+    `by_definition` computes Westfall and Young's p from a matrix of all draws.
+    """
+    table = TABLES_OF_SYSTEMS[name]
     first, second = pairs_of(table)
-    of_pairs = max_t.adjusted(
-        ColumnPairs.from_table(table, first, second), rng=rng(7), draws=20_000
-    )
+    pairs = ColumnPairs.from_table(table, first, second)
     differences = table[:, first] - table[:, second]
-    assert of_pairs.tolist() == max_t.max_t(differences, rng=rng(7), draws=20_000).tolist()
-    np.testing.assert_allclose(of_pairs, by_definition(differences, 20_000), rtol=1e-12)
+    p = max_t.adjusted(pairs, rng=rng(7), draws=20_000)
+    assert p.tolist() == max_t.max_t(differences, rng=rng(7), draws=20_000).tolist()
+    np.testing.assert_allclose(p, by_definition(differences, 20_000), rtol=1e-12)
 
 
 def test_close_and_equal_systems_have_the_p_of_their_differences():
-    """Where systems agree to nine digits, or stand far from 0, their own sums are too coarse: the
-    differences of the pair are flipped.
+    """200 units. For speed `adjusted` flips the values of each system once, and takes the
+    differences of these sums. For some pairs rounding errors would be too large: systems that are
+    equal, that agree to nine digits, or that are far from 0. Their differences are then flipped, so
+    that p is that of `max_t`, which flips all differences.
     """
     systems = rng(8).normal(size=(200, 4))
     first_system, second_system, third_system, fourth_system = systems.T
@@ -161,40 +186,51 @@ def test_equal_systems_have_the_p_1():
     assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == [1]
 
 
-def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each_other():
+def test_pairs_of_two_metrics_and_of_units_with_several_rows_are_adjusted_together():
+    """60 units of four rows each, and six columns: the values of three systems by a first metric,
+    and by a second metric whose values are 100,000 times as large. Compared are the three pairs of
+    systems by each metric, after the rows of each unit are added up.
+    """
     unit = np.arange(240) // 4
     table = rng(10).normal(size=(240, 6)).round(2)
     table[:, 3:] *= 1e5
+    metric_of_column = np.array([0, 0, 0, 1, 1, 1])
     first = np.array([0, 0, 1, 3, 3, 4])
     second = np.array([1, 2, 2, 4, 5, 5])
 
-    def added(columns):
+    def sums_of_units(columns):
         return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
 
-    pairs = ColumnPairs.from_table(table, first, second, metric=np.repeat([0, 1], 3), add_up=added)
-    of_pairs = max_t.adjusted(pairs, rng=rng(1), draws=5_000)
-    d = added(table[:, first] - table[:, second])
-    assert of_pairs.tolist() == max_t.max_t(d, rng=rng(1), draws=5_000).tolist()
-    sums = np.sqrt((pairs.values**2).sum(axis=0))
-    assert (
-        np.sqrt((d**2).sum(axis=0)) > max_t.CLOSE_SHARE * sums[first]
-    ).all()  # none had to be flipped by itself
+    pairs = ColumnPairs.from_table(
+        table, first, second, metric=metric_of_column, add_up=sums_of_units
+    )
+    differences = sums_of_units(table[:, first] - table[:, second])
+    expected = max_t.max_t(differences, rng=rng(1), draws=5_000)
+    assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
+    # no pair is so close that its differences had to be flipped in place of the systems' values
+    norm_of_difference = np.sqrt((differences**2).sum(axis=0))
+    norm_of_system = np.sqrt((pairs.values**2).sum(axis=0))
+    assert (norm_of_difference > max_t.CLOSE_SHARE * norm_of_system[first]).all()
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
+    """20 systems have 190 pairs, each with 1,000 differences. At most 3,000 differences, those of
+    three pairs, may be in memory at once; a pair more is allowed here.
+    """
     monkeypatch.setattr(max_t, "DIFFERENCES_AT_ONCE", 3_000)
     table = rng(11).normal(size=(1_000, 20))
-    asked = []
     pairs = ColumnPairs.from_table(table, *pairs_of(table))
+    pairs_at_once = []
 
-    def differences(places):
-        asked.append(len(places))
-        return pairs.differences(places)
+    def record_and_take_differences(numbers_of_pairs):
+        pairs_at_once.append(len(numbers_of_pairs))
+        return pairs.differences(numbers_of_pairs)
 
-    watched = ColumnPairs(pairs.values, pairs.first, pairs.second, differences)
-    p = max_t.adjusted(watched, rng=rng(1), draws=1_000)
+    recorded = ColumnPairs(pairs.values, pairs.first, pairs.second, record_and_take_differences)
+    p = max_t.adjusted(recorded, rng=rng(1), draws=1_000)
+    assert len(pairs) == 190
+    assert max(pairs_at_once) <= 4
     assert p.tolist() == max_t.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
-    assert max(asked) <= 4 < len(pairs) == 190
 
 
 def test_a_value_that_is_not_finite_is_refused():
@@ -205,30 +241,59 @@ def test_a_value_that_is_not_finite_is_refused():
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
-def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(units, monkeypatch):
-    """The block's sums of systems give what the sums of each pair do, with ties and a pair of equal
-    systems.
+def test_pairs_of_few_units_are_flipped_in_every_way(units):
+    """Of up to 20 units every vector of signs is used; a vector and its opposite have the same
+    |Σ ± d|, so that one of both is enough. Six systems with rounded values, which tie; the second
+    and the third are equal.
+
+    Expected is Westfall and Young's step-down p. The pairs are ordered by their statistic |Σ d| /
+    √Σ d². For a pair, counted are the sign vectors in which the statistic of the pair or of a later
+    one is at least the pair's. p is the largest share so far in this order. `enumerated` has the
+    sums of a pair by all sign vectors, first that of the data.
+    """
+    table = values_of_six_systems(units)
+    first, second = np.triu_indices(6, 1)
+    p = max_t.adjusted(ColumnPairs.from_table(table, first, second), rng=np.random.default_rng(1))
+    differences = table[:, first] - table[:, second]
+    norm = np.sqrt((differences**2).sum(axis=0))
+    scaled = differences / np.where(norm > 0, norm, 1)
+    statistics = np.abs([signflip.enumerated(column) for column in scaled.T])  # (pairs, vectors)
+    observed = statistics[:, 0]
+    most_extreme_first = np.argsort(-observed, kind="stable")
+    shares = []
+    for place, pair in enumerate(most_extreme_first):
+        this_and_later_pairs = most_extreme_first[place:]
+        largest = statistics[this_and_later_pairs].max(axis=0)
+        shares.append(np.mean(largest >= observed[pair] - 1e-9))
+    expected = np.maximum.accumulate(shares)
+    np.testing.assert_allclose(p[most_extreme_first], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
+def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
+    """Of n units 2^(n − 1) sign vectors are visited; 2^12 = 4,096 are those of 13 units. The first
+    vector, that of the data, is not among those that are done.
     """
     shown = []
 
     @contextmanager
-    def progress(what, total):
+    def record_progress(what, total):
         yield lambda done: shown.append((done, total))
 
-    monkeypatch.setattr(max_t, "progress", progress)
-    table = np.random.default_rng(units).normal([0.6, 0, 0, 0, 0, 0.2], size=(units, 6)).round(1)
+    monkeypatch.setattr(max_t, "progress", record_progress)
+    pairs = ColumnPairs.from_table(values_of_six_systems(units), *np.triu_indices(6, 1))
+    max_t.adjusted(pairs, rng=np.random.default_rng(1))
+    vectors = 2 ** (units - 1)
+    done = [max(start - 1, 0) for start in range(0, vectors, 4096)]
+    assert shown == [(number, vectors) for number in done]
+
+
+def values_of_six_systems(units):
+    """Values of one decimal, (units, systems); the second and the third system are equal."""
+    means = [0.6, 0, 0, 0, 0, 0.2]
+    table = np.random.default_rng(units).normal(means, size=(units, 6)).round(1)
     table[:, 2] = table[:, 1]
-    first, second = np.triu_indices(6, 1)
-    p = max_t.adjusted(ColumnPairs.from_table(table, first, second), rng=np.random.default_rng(1))
-    each = table[:, first] - table[:, second]
-    scaled = each / np.where((size := np.sqrt((each**2).sum(axis=0))) > 0, size, 1)
-    sums = np.abs([signflip.enumerated(column) for column in scaled.T])
-    order = np.argsort(-sums[:, 0], kind="stable")
-    shares = [
-        (sums[order[i:]].max(axis=0) >= sums[j, 0] - 1e-9).mean() for i, j in enumerate(order)
-    ]
-    np.testing.assert_allclose(p[order], np.maximum.accumulate(shares), rtol=1e-12)
-    assert shown == [(max(done - 1, 0), sums.shape[1]) for done in range(0, sums.shape[1], 2**12)]
+    return table
 
 
 # the true means of five systems on 40 shared units, and the best and the worst rank of each
@@ -263,27 +328,47 @@ def test_a_tier_holds_no_significant_pair():
     assert not any(better[i, j] for i in range(5) for j in range(5) if tier[i] == tier[j])
 
 
-def test_ranking_shows_them():
+@pytest.fixture(scope="module")
+def ranking_study():
+    """40 queries with six items each, of the grades 0, 1 and 2. The scores of four systems are the
+    grade with more or less noise, so that some systems rank the items clearly better than others.
+    """
     rng = np.random.default_rng(8)
-    grade = np.tile(np.arange(6) % 3, 40)
-    rows = {
-        "query": np.repeat([f"q{i}" for i in range(40)], 6),
-        "item": np.tile(list("abcdef"), 40),
-        "grade": grade,
-    }
+    grade = np.tile([0, 1, 2, 0, 1, 2], 40)
+    table = pd.DataFrame(
+        {
+            "query": np.repeat([f"q{i}" for i in range(40)], 6),
+            "item": np.tile(list("abcdef"), 40),
+            "grade": grade,
+        }
+    )
     noise = {"best": 0.1, "good": 2.0, "fair": 2.2, "poor": 20.0}
-    scores = {f"score_{name}": grade + rng.normal(0, spread, 240) for name, spread in noise.items()}
-    study = ranking.read(pd.DataFrame(rows | scores), metrics="ndcg@3")
-    frame = rank_tiers(study).set_index("system")
-    assert (frame["rank_low"] <= frame["rank_high"]).all()
-    clear = study.comparisons[
-        (study.comparisons["verdict"] == "better") & (study.comparisons["adjusted"] < 1e-3)
-    ]
-    assert len(clear)
-    assert (
-        frame.loc[clear["first"], "tier"].to_numpy() < frame.loc[clear["second"], "tier"].to_numpy()
-    ).all()
-    assert study.order[0] in study.tables.tiers.to_markdown()
+    for system, spread in noise.items():
+        table[f"score_{system}"] = grade + rng.normal(0, spread, 240)
+    return ranking.read(table, metrics="ndcg@3")
+
+
+def test_clearly_different_systems_of_a_ranking_study_are_in_different_tiers(ranking_study):
+    """The study compares four systems by their ranked lists; some are clearly better than others.
+
+    `rank_tiers` gives an interval of ranks and a tier to each system, tier 1 to the best. Systems
+    of one tier do not differ significantly. If a system is significantly better than another one,
+    its tier is therefore lower.
+    """
+    tiers = rank_tiers(ranking_study).set_index("system")
+    assert (tiers["rank_low"] <= tiers["rank_high"]).all()
+    comparisons = ranking_study.comparisons
+    is_clear = (comparisons["verdict"] == "better") & (comparisons["adjusted"] < 1e-3)
+    clearly_better = comparisons[is_clear]
+    assert len(clearly_better)
+    tier_of_better = tiers.loc[clearly_better["first"], "tier"].to_numpy()
+    tier_of_worse = tiers.loc[clearly_better["second"], "tier"].to_numpy()
+    assert (tier_of_better < tier_of_worse).all()
+
+
+def test_the_table_of_tiers_of_a_ranking_study_names_the_best_system(ranking_study):
+    best_system = ranking_study.order[0]
+    assert best_system in ranking_study.tables.tiers.to_markdown()
 
 
 def test_looks_planned_in_advance_keep_the_level_and_looks_so_far_do_not():

@@ -39,96 +39,154 @@ def of_slice(study, rows):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
-@pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["held", "blocks"])
+@pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["in memory", "in blocks"])
 def test_rows_of_a_slice_are_read_alone(ending, limits, tmp_path):
+    """A study of a file, with slices by age, plan and town. `study.segment(name)` reads the file
+    once more, for the rows of the slice alone. It must have the numbers of a study of these rows as
+    a data frame. Among the slices are a name with a quote, missing values and a range.
+    """
     path = tmp_path / f"rows.{ending}"
-    given = {"segments": SEGMENTS, "metrics": "roc_auc,f1", "threshold": "best_f1"}
-    write = {
-        "csv": lambda: ROWS.to_csv(path, index=False),
-        "parquet": lambda: ROWS.to_parquet(path),
-    }
-    write.get(ending, lambda: ROWS.to_json(path, orient="records"))()
-    whole = of_slice(classified(ROWS, **given), ROWS)
-    study = classified(str(path), limits, **given)
-    assert [part.name for part in study.slices] == [name for name, _ in whole]
-    assert {"plan=it's", "town=(none)", "age=(36, 51]"} <= {name for name, _ in whole}
-    for name, rows in whole[:: 1 if limits is USUAL and ending == "csv" else 3]:
-        same(study.segment(name), classified(rows, limits, **given))
+    if ending == "csv":
+        ROWS.to_csv(path, index=False)
+    if ending == "parquet":
+        ROWS.to_parquet(path)
+    if ending == "json":
+        ROWS.to_json(path, orient="records")
+    options = {"segments": SEGMENTS, "metrics": "roc_auc,f1", "threshold": "best_f1"}
+    rows_of_slice = of_slice(classified(ROWS, **options), ROWS)
+    study = classified(str(path), limits, **options)
+    names = [name for name, _ in rows_of_slice]
+    assert [part.name for part in study.slices] == names
+    assert {"plan=it's", "town=(none)", "age=(36, 51]"} <= {*names}
+    is_fast = limits is USUAL and ending == "csv"
+    compared_slices = rows_of_slice if is_fast else rows_of_slice[::3]  # every third saves time
+    for name, rows in compared_slices:
+        same(study.segment(name), classified(rows, limits, **options))
 
 
 def test_forecasts_of_a_slice():
+    """The study of a slice has the numbers of a study of its rows, also with users as units."""
     rows = ROWS.rename(
         columns={"label": "actual", "score_good": "forecast_a", "score_weak": "forecast_b"}
     )
-    rows = rows.assign(actual=2 * rows["actual"])  # 0 and 1 beside probabilities are classes
+    # not 0 and 1, which beside forecasts between 0 and 1 would be taken for classes
+    rows["actual"] = 2 * rows["actual"]
     study = ek.rating(rows, segments="plan", unit="user_id")
-    for name, own in of_slice(study, rows):
-        same(study.segment(name), ek.rating(own, segments="plan", unit="user_id"))
+    for name, rows_of_slice in of_slice(study, rows):
+        expected = ek.rating(rows_of_slice, segments="plan", unit="user_id")
+        same(study.segment(name), expected)
 
 
 def test_queries_of_a_slice_with_their_items():
+    """Ranked lists of nine items by the systems a and b, for 40 queries in German or French. Items
+    have a category, by which diversity is measured. The study of the queries in one language has
+    the numbers, curves and tables of a study of the lists of these queries alone.
+    """
     items = pd.DataFrame({"item": [f"i{i}" for i in range(9)], "category": np.arange(9) % 3})
-    lists = pd.DataFrame(
-        {"query": np.repeat([f"q{i}" for i in range(40)], 9), "item": [*items["item"]] * 40}
+    judged = pd.DataFrame(
+        {
+            "query": np.repeat([f"q{i}" for i in range(40)], 9),
+            "item": [*items["item"]] * 40,
+            "lang": np.repeat(RNG.choice(["de", "fr"], 40), 9),
+            "grade": RNG.integers(0, 3, 360),
+        }
     )
-    lists = lists.assign(
-        lang=np.repeat(RNG.choice(["de", "fr"], 40), 9), grade=RNG.integers(0, 3, 360)
-    )
-    both = pd.concat([lists.assign(system=name, score=RNG.random(360)) for name in "ab"])
-    study = ek.ranking(both, items=items, segments="lang")
+    lists = pd.concat([judged.assign(system=name, score=RNG.random(360)) for name in "ab"])
+    study = ek.ranking(lists, items=items, segments="lang")
     for part in study.slices:
-        own = study.segment(part.name)
-        alone = ek.ranking(both[both["lang"] == part.label], items=items)
-        same(own, alone)
+        found = study.segment(part.name)
+        expected = ek.ranking(lists[lists["lang"] == part.label], items=items)
+        same(found, expected)
         for frame in ("curves", "precision_recall", "likeness"):
-            pd.testing.assert_frame_equal(getattr(own, frame), getattr(alone, frame))
-        assert own.tables.diversity.text == alone.tables.diversity.text
-        assert own.top("a", 3, 5) == alone.top("a", 3, 5)
+            pd.testing.assert_frame_equal(getattr(found, frame), getattr(expected, frame))
+        assert found.tables.diversity.text == expected.tables.diversity.text
+        assert found.top("a", 3, 5) == expected.top("a", 3, 5)
 
 
-def test_a_slice_of_the_log_or_of_the_users():
-    log = online_samples.more_logs(3)
-    users = online_samples.users()
-    given = {"metrics": "orders", "world": "none"}
-    given |= {"segments": ("device", "country")}
-    study = ek.interleaving(log, users, **given)
-    web = study.segment("device=web")
-    same(web.log, ek.interleaving(log[log["device"] == "web"], world="none").log)
-    assert web.users is None
-    of_x = study.segment("country=x")
-    same(
-        of_x.users,
-        ek.interleaving(users=users[users["country"] == "x"], metrics="orders", world="none").users,
+@pytest.fixture(scope="module")
+def log_and_users():
+    """A log of interleaved lists, with the column `device`, and a table of an A/B test's users,
+    with the column `country`.
+    """
+    return online_samples.more_logs(3), online_samples.users()
+
+
+@pytest.fixture(scope="module")
+def study_of_log_and_users(log_and_users):
+    log, users = log_and_users
+    return ek.interleaving(
+        log, users, metrics="orders", world="none", segments=("device", "country")
     )
-    assert of_x.log is None
+
+
+def test_a_slice_by_a_column_of_the_log_has_no_users(log_and_users, study_of_log_and_users):
+    log, _ = log_and_users
+    found = study_of_log_and_users.segment("device=web")
+    expected = ek.interleaving(log[log["device"] == "web"], world="none")
+    same(found.log, expected.log)
+    assert found.users is None
+
+
+def test_a_slice_by_a_column_of_the_users_has_no_log(log_and_users, study_of_log_and_users):
+    _, users = log_and_users
+    found = study_of_log_and_users.segment("country=x")
+    expected = ek.interleaving(users=users[users["country"] == "x"], metrics="orders", world="none")
+    same(found.users, expected.users)
+    assert found.log is None
+
+
+def test_a_slice_of_the_bundled_log_keeps_its_baseline():
     assert ek.interleaving().segment("device=phone").log.settings.baseline == "current"
 
 
-def test_figures_of_a_slice():
-    study = ek.classification(ROWS, segments="plan", metrics="roc_auc")
+@pytest.fixture
+def study_by_plan():
+    return ek.classification(ROWS, segments="plan", metrics="roc_auc")
+
+
+def test_a_figure_of_a_slice_draws_the_rows_of_the_slice(study_by_plan):
+    """The lines of the calibration plot of the slice plan=a are those of a study of its rows, and
+    others than those of all rows.
+    """
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    drawn, whole = (study.plot.calibration(segment=segment) for segment in ("plan=a", None))
-    alone = ek.classification(ROWS[ROWS["plan"] == "a"]).plot.calibration()
-    lines = [
-        [line.get_xydata() for line in ax.figure.axes[0].lines]
-        for ax in map(first, (drawn, alone, whole))
-    ]
+    study_of_slice = ek.classification(ROWS[ROWS["plan"] == "a"])
+    lines_of_slice = lines_in(study_by_plan.plot.calibration(segment="plan=a"))
+    lines_of_rows_alone = lines_in(study_of_slice.plot.calibration())
+    lines_of_all_rows = lines_in(study_by_plan.plot.calibration())
     pyplot.close("all")
-    assert all(map(np.array_equal, lines[0], lines[1]))
-    assert not all(map(np.array_equal, lines[0], lines[2]))
-    page = study.segment("plan=a")
-    assert "Only plan=a" in classification_page.title(page).text
-    assert ".segment(&#x27;plan=a&#x27;)" in classification_page.origin(page).html
-    with pytest.raises(
-        ParameterError, match=r"no slice 'plan=aa' \(did you mean 'plan=a'\?\), there are plan=a, "
-    ):
-        study.segment("plan=aa")
+    assert all(map(np.array_equal, lines_of_slice, lines_of_rows_alone))
+    assert not all(map(np.array_equal, lines_of_slice, lines_of_all_rows))
+
+
+def lines_in(axes):
+    """The points of each line in the first axes of a figure."""
+    figure = first(axes).figure
+    return [line.get_xydata() for line in figure.axes[0].lines]
+
+
+def test_the_page_of_a_slice_names_the_slice(study_by_plan):
+    study_of_slice = study_by_plan.segment("plan=a")
+    assert "Only plan=a" in classification_page.title(study_of_slice).text
+    # the Python code that makes this study, escaped for HTML
+    assert ".segment(&#x27;plan=a&#x27;)" in classification_page.origin(study_of_slice).html
+
+
+def test_a_slice_that_does_not_exist_is_refused_with_a_near_name(study_by_plan):
+    message = r"no slice 'plan=aa' \(did you mean 'plan=a'\?\), there are plan=a, "
+    with pytest.raises(ParameterError, match=message):
+        study_by_plan.segment("plan=aa")
+
+
+def test_a_slice_of_a_study_without_segments_is_refused():
     with pytest.raises(ParameterError, match="there are none; set segments to a column"):
         ek.classification(ROWS).segment("plan=a")
+
+
+def test_a_figure_on_the_page_takes_no_slice(study_by_plan):
     with pytest.raises(ParameterError, match=r"only a figure of study.plot .* got 'plan=a'"):
-        classification_page.calibration_plot(study)(segment="plan=a")
+        classification_page.calibration_plot(study_by_plan)(segment="plan=a")
 
 
 def first(axes):

@@ -26,30 +26,34 @@ CLASS = RNG.permutation(np.repeat(["a", "b", "c"], [240, 100, 60]))
 ACTUAL = RNG.gamma(2, 2, 400)
 
 
-def binary(score):
+def study_of_two_classes(score):
     return ek.classification(pd.DataFrame({"id": range(400), "label": LABEL, "score": score}))
 
 
-def several(right):
-    """Scores of three classes that put `right` on the actual one, or the rest on it if that is
-    less.
-    """
-    scores = {f"p_{name}": np.where(name == CLASS, right, (1 - right) / 2) for name in "abc"}
+def study_of_three_classes(score_of_actual):
+    """The actual class has this score, and each of the other two half of the rest."""
+    score_of_other = (1 - score_of_actual) / 2
+    scores = {
+        f"p_{name}": np.where(name == CLASS, score_of_actual, score_of_other) for name in "abc"
+    }
     return ek.classification(pd.DataFrame({"id": range(400), "label": CLASS} | scores))
 
 
-def labelled(score):
+def study_of_two_labels(score):
     columns = {"y_a": LABEL, "y_b": LABEL, "p_a": score, "p_b": score}
     return ek.classification(pd.DataFrame({"id": range(400)} | columns))
 
 
-def forecast(values, **options):
+def study_of_forecasts(values, **options):
     return ek.rating(
         pd.DataFrame({"id": range(400), "actual": ACTUAL, "forecast": values}), **options
     )
 
 
-def said(page, study):
+def finding_of_better_constants(page, study):
+    """The text of the finding EK337, which lists the metrics by which a constant prediction is
+    better than the system; empty if there is none.
+    """
     return "".join(
         finding.message for finding in page.every_finding(study) if finding.kind.code == "EK337"
     )
@@ -59,59 +63,94 @@ FAR = np.where(RNG.random(400) < 0.1, ACTUAL + 30, ACTUAL)
 CASES = [
     (
         binary_page,
-        lambda: binary(SURE),
+        lambda: study_of_two_classes(SURE),
         {"log_loss", "brier", "accuracy"},
         {"roc_auc", "specificity", "recall"},
     ),
-    (binary_page, lambda: binary(1 - SURE), {"average_precision"}, {"roc_auc"}),
-    (classes_page, lambda: several(0.1), {"log_loss", "accuracy", "roc_auc_ovr"}, {"mcc"}),
-    (labels_page, lambda: labelled(1 - SURE), {"exact_match", "map_classes"}, {"micro_f1"}),
-    (rating_page, lambda: forecast(FAR), {"rmse", "r2"}, {"mae"}),
+    (binary_page, lambda: study_of_two_classes(1 - SURE), {"average_precision"}, {"roc_auc"}),
+    (
+        classes_page,
+        lambda: study_of_three_classes(0.1),
+        {"log_loss", "accuracy", "roc_auc_ovr"},
+        {"mcc"},
+    ),
+    (
+        labels_page,
+        lambda: study_of_two_labels(1 - SURE),
+        {"exact_match", "map_classes"},
+        {"micro_f1"},
+    ),
+    (rating_page, lambda: study_of_forecasts(FAR), {"rmse", "r2"}, {"mae"}),
 ]
 
 
-@pytest.mark.parametrize(("page", "study", "worse", "other"), CASES)
-def test_a_system_worse_than_a_constant_by_any_metric_is_told(page, study, worse, other):
-    words = set(said(page, study()).replace("(", " ").split())
-    assert worse <= words
-    assert not other & words
+@pytest.mark.parametrize(
+    "page, make_study, named_metrics, metrics_not_named",
+    CASES,
+    ids=["far too high", "reversed", "classes", "labels", "forecasts"],
+)
+def test_the_metrics_by_which_a_constant_is_better_are_named(
+    page, make_study, named_metrics, metrics_not_named
+):
+    """A page has a finding that lists the metrics by which a constant prediction is better than the
+    system. Metrics by which it is not, or whose own finding says so, are not among them.
+    """
+    finding = finding_of_better_constants(page, make_study())
+    words = set(finding.replace("(", " ").split())
+    assert named_metrics <= words
+    assert not metrics_not_named & words
 
 
 GOOD = np.clip(0.15 + 0.5 * (LABEL - 0.15) + RNG.normal(0, 0.01, 400), 0, 1)
 NEAR = [
-    (binary_page, lambda: binary(GOOD)),
-    (classes_page, lambda: several(0.9)),
-    (labels_page, lambda: labelled(GOOD)),
-    (rating_page, lambda: forecast(ACTUAL + 0.1)),
+    (binary_page, lambda: study_of_two_classes(GOOD)),
+    (classes_page, lambda: study_of_three_classes(0.9)),
+    (labels_page, lambda: study_of_two_labels(GOOD)),
+    (rating_page, lambda: study_of_forecasts(ACTUAL + 0.1)),
 ]
 
 
-@pytest.mark.parametrize(("page", "study"), NEAR)
-def test_nothing_is_said_of_a_system_that_no_constant_beats(page, study):
-    assert not said(page, study())
+@pytest.mark.parametrize(
+    "page, make_study", NEAR, ids=["two classes", "three classes", "labels", "forecasts"]
+)
+def test_a_system_that_is_better_than_any_constant_has_no_such_finding(page, make_study):
+    """The systems are good by every metric of their page."""
+    assert not finding_of_better_constants(page, make_study())
 
 
-def test_what_the_finding_of_forecasts_says_is_not_said_twice():
-    study = forecast(ACTUAL.mean() + RNG.normal(0, 3, 400))
+def test_the_primary_metric_of_forecasts_worse_than_a_constant_is_named_in_one_finding_alone():
+    """The forecasts are the mean with noise, so that the mean alone is better. The finding EK332
+    says so of the primary metric; the list of metrics in EK337 has the others, such as r2.
+    """
+    study = study_of_forecasts(ACTUAL.mean() + RNG.normal(0, 3, 400))
     assert "EK332" in rating_page.findings(study).html
-    words = said(rating_page, study)
-    assert "r2" in words
-    assert study.primary.label not in words
+    finding = finding_of_better_constants(rating_page, study)
+    assert "r2" in finding
+    assert study.primary.label not in finding
 
 
 @pytest.mark.parametrize(
-    ("metric", "percent"), [("roc_auc", False), ("average_precision", False), ("log_loss", True)]
+    "metric, names_percent",
+    [
+        ("roc_auc", False),  # 0.5 without skill
+        ("average_precision", False),  # the base rate without skill
+        ("log_loss", True),
+    ],
 )
-def test_a_gain_is_no_share_of_a_value_that_a_constant_reaches(metric, percent):
-    noisy = np.clip(GOOD + RNG.normal(0, 0.3, 400), 0.01, 0.99)
-    frame = pd.DataFrame(
-        {"id": range(400), "label": LABEL, "score_a": np.clip(GOOD, 0.01, 0.99), "score_b": noisy}
+def test_a_gain_is_given_in_percent_only_if_no_skill_has_no_fixed_value(metric, names_percent):
+    """System b has the scores of a with noise. The page begins with an answer such as "a is better
+    than b: log loss is 0.150 (55.5% less) instead of 0.337". A percentage of an AUC would
+    mislead: 0.55 is 10 % more than 0.5, but 0.5 is the AUC of a constant score, without skill.
+    """
+    score = np.clip(GOOD, 0.01, 0.99)
+    noisy_score = np.clip(GOOD + RNG.normal(0, 0.3, 400), 0.01, 0.99)
+    table = pd.DataFrame(
+        {"id": range(400), "label": LABEL, "score_a": score, "score_b": noisy_score}
     )
-    answer = first_screen.verdict(ek.classification(frame, metrics=metric)).html.split(
-        "instead of"
-    )[0]
+    study = ek.classification(table, metrics=metric)
+    answer, *_ = first_screen.verdict(study).html.split("instead of")
     assert "a is better than b" in answer
-    assert ("%" in answer) is percent
+    assert ("%" in answer) is names_percent
 
 
 # Words of one system
@@ -119,10 +158,10 @@ def test_a_gain_is_no_share_of_a_value_that_a_constant_reaches(metric, percent):
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = [("q1", "a", 0.9, 1), ("q1", "b", 0.5, 0), ("q2", "a", 0.3, 0), ("q2", "b", 0.2, 1)]
 ALONE = {
-    "binary": lambda: binary(GOOD),
-    "classes": lambda: several(0.5),
-    "labels": lambda: labelled(GOOD),
-    "forecasts": lambda: forecast(ACTUAL + 0.1),
+    "binary": lambda: study_of_two_classes(GOOD),
+    "classes": lambda: study_of_three_classes(0.5),
+    "labels": lambda: study_of_two_labels(GOOD),
+    "forecasts": lambda: study_of_forecasts(ACTUAL + 0.1),
     "ranked": lambda: ek.ranking(pd.DataFrame(RUNS, columns=["query", "item", "score", "grade"])),
 }
 
@@ -144,16 +183,17 @@ def test_two_systems_have_their_tests_and_the_best_value_explained():
 
 
 def test_only_the_section_of_differences_speaks_of_two_systems():
+    """The texts of the notebooks become pages, also of one system. The section "Paired differences"
+    is left out of such a page; no other text may speak of two systems. A cell with the tag
+    "notebook-only" is in no page.
+    """
     for path in (ROOT / "notebooks").glob("*.ipynb"):
-        cells = [
-            c
-            for c in json.loads(path.read_text(encoding="utf-8"))["cells"]
-            if c["cell_type"] == "markdown" and "notebook-only" not in c["metadata"].get("tags", [])
-        ]
-        prose = ["".join(cell["source"]) for cell in cells]
-        assert all(
-            text.startswith("## Paired differences") for text in prose if "two systems" in text
-        )
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            tags = cell["metadata"].get("tags", [])
+            text = "".join(cell["source"])
+            is_on_page = cell["cell_type"] == "markdown" and "notebook-only" not in tags
+            if is_on_page and "two systems" in text:
+                assert text.startswith("## Paired differences"), path.name
 
 
 @pytest.mark.parametrize(
@@ -202,27 +242,33 @@ def test_of_three_labels_the_one_of_fewest_rows_is_called_wrong():
 
 
 def test_the_third_system_must_have_the_labels_of_the_first():
+    """Systems a, b and c score the same nine ids. In the rows of c one label is swapped."""
     rows = [
         pd.DataFrame({"id": range(9), "system": name, "label": TRUTH[:9], "score": SCORE[:9]})
         for name in "abc"
     ]
-    rows[2].loc[4, "label"] = 1 - TRUTH[4]
+    rows_of_c = rows[2]
+    rows_of_c.loc[4, "label"] = 1 - TRUTH[4]
     with pytest.raises(InputError, match="label"):
         ek.classification(pd.concat(rows))
 
 
-def test_lists_without_a_missing_rank_are_not_told_to_lack_one():
-    lists = [
-        (query, item, rank)
-        for query, ranks in (("q1", (1, 2, 3)), ("q2", (1, 3)))
-        for rank in ranks
-        for item in [f"d{rank}"]
-    ]
-    qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d3", 1)], columns=["query", "item", "grade"])
-    account = ek.ranking(
-        pd.DataFrame(lists, columns=["query", "item", "rank"]), qrels
-    ).runs.accounts
-    assert [(a.late, a.gaps) for a in account.values()] == [(0, 1)]
+def test_only_a_list_that_lacks_a_rank_is_counted_as_one_with_a_gap():
+    """The list of query q1 has the ranks 1, 2 and 3, that of q2 lacks rank 2. The account of the
+    system counts lists that lack a rank after their first (`gaps`), and lists whose first rank is
+    above 1 (`late`).
+    """
+    ranked_lists = pd.DataFrame(
+        {
+            "query": ["q1", "q1", "q1", "q2", "q2"],
+            "item": ["d1", "d2", "d3", "d1", "d3"],
+            "rank": [1, 2, 3, 1, 3],
+        }
+    )
+    qrels = pd.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d3"], "grade": [1, 1]})
+    [account] = ek.ranking(ranked_lists, qrels).runs.accounts.values()
+    assert account.gaps == 1
+    assert account.late == 0
 
 
 def test_a_test_row_as_old_as_the_newest_training_row_is_no_forecast():
@@ -237,17 +283,22 @@ def test_a_fold_with_far_more_positives_than_the_others_is_told():
 
 
 def test_each_slice_has_its_own_difference_and_p():
-    noise = np.where(np.arange(N) < N // 2, 0.2, 2.0)
-    frame = forecasts(x=DRAW.normal(size=N) * noise, y=DRAW.normal(size=N)).assign(
-        where=np.repeat(["a", "b"], N // 2)
-    )
-    whole = ek.rating(frame, segments="where").by_segment.drop_duplicates("slice")
-    for name, part in frame.groupby("where"):
-        alone = ek.rating(part.drop(columns="where"), baseline="y").comparisons
-        alone = alone[alone["metric"] == "mae"].iloc[0]
-        row = whole[whole["slice"] == name].iloc[0]
-        assert abs(row["difference"]) == pytest.approx(abs(alone["difference"]), rel=1e-12)
-        assert row["p"] == pytest.approx(alone["p"], rel=0.2)
+    """200 forecasts by the systems x and y, half in the slice "a" and half in "b". The errors of x
+    are small in a and large in b. A slice's difference of the mean absolute error and its p must be
+    those of a study of the rows of this slice alone; p is drawn anew, and may be 20 % off.
+    """
+    spread_of_x = np.repeat([0.2, 2.0], N // 2)
+    table = forecasts(x=DRAW.normal(size=N) * spread_of_x, y=DRAW.normal(size=N))
+    table["where"] = np.repeat(["a", "b"], N // 2)
+    by_slice = ek.rating(table, segments="where").by_segment.drop_duplicates("slice")
+    for name, rows in table.groupby("where"):
+        alone = ek.rating(rows.drop(columns="where"), baseline="y").comparisons
+        expected = alone[alone["metric"] == "mae"].iloc[0]
+        found = by_slice[by_slice["slice"] == name].iloc[0]
+        # which system is first, and so the sign of the difference, may differ
+        difference = abs(found["difference"])
+        assert difference == pytest.approx(abs(expected["difference"]), rel=1e-12)
+        assert found["p"] == pytest.approx(expected["p"], rel=0.2)
 
 
 def test_more_systems_need_a_larger_difference_for_the_same_power():
@@ -258,23 +309,40 @@ def test_more_systems_need_a_larger_difference_for_the_same_power():
     assert four.would_show(four.primary, ("a", "b")) > 1.2 * two.would_show(two.primary, ("a", "b"))
 
 
-def test_a_bound_is_a_gate_of_one_system_and_of_several():
-    frame = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
-    estimate = ek.rating(frame, metrics="mae").estimates.iloc[0]
-    for end, sign, number, passed in (
-        *[("value", ">=", 1.0, True), ("value", "<=", 1.0, True), ("value", ">=", 1.0001, False)],
-        *[("low", ">=", estimate["low"], True), ("high", "<=", estimate["high"] - 1e-9, False)],
-    ):
-        gate = ek.rating(frame, metrics="mae", gate=f" mae.{end} {sign} {float(number)!r}").gate
-        assert (gate.passed, gate.failed) == (passed, [] if passed else ["forecast"]), (
-            end,
-            sign,
-            number,
-        )
-    two = ek.classification(gate="roc_auc.low>=0.75").gate
-    assert (two.words, two.failed) == ("roc_auc.low>=0.75", ["gbm"])
-    undefined = ek.rating(frame, metrics="mae", gate="mae.low >= 0").gate
-    assert undefined.passed == (estimate["low"] >= 0)
+def test_a_bound_is_a_gate_of_one_system():
+    """A gate such as "mae.low >= 1.0" bounds the value of a metric or an end of its interval. Of
+    four forecasts the errors are 1, 0, 2 and 1: the mean absolute error is 1 exactly.
+    """
+    table = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
+    estimate = ek.rating(table, metrics="mae").estimates.iloc[0]
+    low = float(estimate["low"])
+    below_high = float(estimate["high"] - 1e-9)
+    kept_bounds = ["mae.value >= 1.0", "mae.value <= 1.0", f"mae.low >= {low!r}"]
+    for bound in kept_bounds:
+        gate = ek.rating(table, metrics="mae", gate=bound).gate
+        assert (gate.passed, gate.failed) == (True, []), bound
+    broken_bounds = ["mae.value >= 1.0001", f"mae.high <= {below_high!r}"]
+    for bound in broken_bounds:
+        gate = ek.rating(table, metrics="mae", gate=bound).gate
+        assert (gate.passed, gate.failed) == (False, ["forecast"]), bound
+
+
+def test_blanks_around_a_bound_are_ignored():
+    table = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
+    assert ek.rating(table, metrics="mae", gate=" mae.value <= 1.0").gate.passed
+
+
+def test_a_bound_of_several_systems_names_those_that_break_it():
+    """Of the bundled systems, `gbm` alone has a lower limit of the AUC below 0.75."""
+    gate = ek.classification(gate="roc_auc.low>=0.75").gate
+    assert gate.words == "roc_auc.low>=0.75"
+    assert gate.failed == ["gbm"]
+
+
+def test_a_bound_of_0_is_kept_by_a_lower_limit_of_at_least_0():
+    table = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
+    study = ek.rating(table, metrics="mae", gate="mae.low >= 0")
+    assert study.gate.passed == (study.estimates.iloc[0]["low"] >= 0)
 
 
 @pytest.mark.parametrize(
@@ -321,10 +389,11 @@ def test_a_costly_false_positive_raises_the_threshold_of_the_decision_curve():
 
 
 def test_a_score_on_the_border_of_two_bars_of_the_histogram_stands_in_the_upper():
-    c = count(np.array([0.0, 0.2, 0.2, 1.0]), np.array([0, 0, 1, 1]))
-    frame = reliability._spread("a", c)
-    assert frame.loc[frame["rows"] > 0, ["low", "rows"]].to_numpy().tolist() == [
-        [0.0, 1],
-        [0.2, 2],
-        [0.96, 1],
-    ]
+    """The histogram of scores has 25 bars of the width 0.04. Of four rows the two with the score
+    0.2 stand on the border of the bars 0.16 to 0.20 and 0.20 to 0.24. The score 1 is in the last
+    bar, which begins at 0.96.
+    """
+    counts = count(np.array([0.0, 0.2, 0.2, 1.0]), np.array([0, 0, 1, 1]))
+    bars = reliability._spread("a", counts)
+    rows_by_start_of_bar = {bar.low: bar.rows for bar in bars.itertuples() if bar.rows > 0}
+    assert rows_by_start_of_bar == {0.0: 1, 0.2: 2, 0.96: 1}

@@ -48,20 +48,30 @@ def test_of_three_labels_the_rarest_is_named_by_its_row():
 
 
 def test_long_tables_are_joined_on_the_id():
-    data = outcomes.read(LONG, attributes=["team"])
+    """A long table has a row for each system and id, in any order. What is read has an element for
+    each id: its label once, and the score of each system. The column `team` is empty for id c.
+    """
+    table = pd.DataFrame(
+        {
+            "id": ["b", "a", "c", "a", "b", "c"],
+            "model": ["x", "x", "x", "y", "y", "y"],
+            "y_true": [1, 0, 0, 0, 1, 0],
+            "y_score": [0.9, 0.2, 0.4, 0.3, 0.8, 0.1],
+            "team": ["r", "s", None, "s", "r", None],
+        }
+    )
+    data = outcomes.read(table, attributes=["team"])
     assert data.kind == "binary"
     assert data.rows.systems == ("x", "y")
     assert data.rows.id.tolist() == ["a", "b", "c"]
     assert data.actual.tolist() == [0, 1, 0]
+    assert data.score["x"].tolist() == [0.2, 0.9, 0.4]
     assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
     assert data.rows.shared_values["attribute team"].texts.tolist() == ["s", "r", "(none)"]
-    assert (data.rows.read, data.rows.alone) == (6, 0)
-    assert data.rows.columns == {
-        "id": "id",
-        "system": "model",
-        "label": "y_true",
-        "score": "y_score",
-    }
+    assert data.rows.read == 6
+    assert data.rows.alone == 0  # ids that only some systems have
+    column_of_role = {"id": "id", "system": "model", "label": "y_true", "score": "y_score"}
+    assert data.rows.columns == column_of_role
 
 
 def test_rows_without_a_partner_are_left_out_and_counted():
@@ -110,17 +120,24 @@ def test_usual_labels_need_no_word(labels, positive):
     assert data.actual.tolist() == [0, 1]
 
 
-def test_other_labels_need_one():
-    frame = pd.DataFrame({"label": ["ok", "fraud"], "score": [0.1, 0.9]})
-    assert outcomes.read(frame, positive="fraud").actual.tolist() == [0, 1]
-    with pytest.raises(
-        ParameterError, match=r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"
-    ):
-        outcomes.read(frame)
-    with pytest.raises(
-        ParameterError, match=r"positive: label has no label 'bad', it has 'fraud', 'ok'"
-    ):
-        outcomes.read(frame, positive="bad")
+LABELS_OF_TEXT = pd.DataFrame({"label": ["ok", "fraud"], "score": [0.1, 0.9]})
+
+
+def test_labels_other_than_0_and_1_are_read_if_positive_names_one():
+    data = outcomes.read(LABELS_OF_TEXT, positive="fraud")
+    assert data.actual.tolist() == [0, 1]
+
+
+def test_labels_other_than_0_and_1_are_refused_if_none_is_named_positive():
+    message = r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"
+    with pytest.raises(ParameterError, match=message):
+        outcomes.read(LABELS_OF_TEXT)
+
+
+def test_a_positive_label_that_the_table_lacks_is_refused():
+    message = r"positive: label has no label 'bad', it has 'fraud', 'ok'"
+    with pytest.raises(ParameterError, match=message):
+        outcomes.read(LABELS_OF_TEXT, positive="bad")
 
 
 def test_one_class_is_read():
@@ -129,8 +146,12 @@ def test_one_class_is_read():
 
 
 def test_classes_from_columns_of_probabilities():
-    frame = pd.DataFrame({"label": ["b", "a"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
-    data = outcomes.read(frame)
+    """`p_a` and `p_b` are the probabilities of the classes a and b. They are of one system, which
+    is called "p". Classes are numbered in the order of their names, a is 0 and b is 1. The
+    predicted class is the one with the higher probability.
+    """
+    table = pd.DataFrame({"label": ["b", "a"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
+    data = outcomes.read(table)
     assert data.kind == "multi-class"
     assert data.names == ("a", "b")
     assert data.predicted["p"].tolist() == [1, 0]
@@ -145,19 +166,40 @@ def test_classes_from_predicted_labels_in_their_order():
     assert not data.score
 
 
-@pytest.mark.parametrize(
-    "limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["memory", "large"]
+in_memory_and_in_blocks = pytest.mark.parametrize(
+    "limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["in memory", "in blocks"]
 )
-def test_labels_are_one_class_only_if_they_are_one_number(limits):
-    for classes in ([2**53, 2**53 + 1, 2**53 + 3], ["01", "1", "7"]):
-        table = pd.DataFrame({"label": classes * 20, "predicted": [*classes[::-1], *classes] * 10})
-        assert classified(table, limits).names == tuple(map(str, classes))
-    scores = {"p_1": [0.5, 0.2] * 20, "p_2": [0.3, 0.7] * 20, "p_1.0": [0.2, 0.1] * 20}
-    with pytest.raises(
-        InputError,
-        match=r"frame: p_1 and p_1.0 must be of two classes, both are of '1'; drop or rename",
-    ):
-        classified(pd.DataFrame({"label": [1, 2] * 20, **scores}), limits)
+
+
+@in_memory_and_in_blocks
+@pytest.mark.parametrize(
+    "classes",
+    [
+        [2**53, 2**53 + 1, 2**53 + 3],  # 2⁵³ and 2⁵³ + 1 are the same float
+        ["01", "1", "7"],  # "01" and "1" are the same number
+    ],
+    ids=["equal as floats", "equal as numbers"],
+)
+def test_labels_of_different_digits_are_different_classes(limits, classes):
+    predicted = [*classes[::-1], *classes]
+    table = pd.DataFrame({"label": classes * 20, "predicted": predicted * 10})
+    assert classified(table, limits).names == tuple(map(str, classes))
+
+
+@in_memory_and_in_blocks
+def test_two_columns_of_probabilities_of_one_class_are_refused(limits):
+    """The labels are the numbers 1 and 2; both p_1 and p_1.0 are probabilities of the class 1."""
+    table = pd.DataFrame(
+        {
+            "label": [1, 2] * 20,
+            "p_1": [0.5, 0.2] * 20,
+            "p_2": [0.3, 0.7] * 20,
+            "p_1.0": [0.2, 0.1] * 20,
+        }
+    )
+    message = r"frame: p_1 and p_1.0 must be of two classes, both are of '1'; drop or rename"
+    with pytest.raises(InputError, match=message):
+        classified(table, limits)
 
 
 def test_several_labels_a_row():
@@ -168,28 +210,39 @@ def test_several_labels_a_row():
     assert data.actual.tolist() == [[True, True], [False, True]]
 
 
-def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
-    frame = pd.DataFrame(
+def test_columns_of_labels_and_of_probabilities_without_a_partner_are_refused():
+    """With several labels per row, y_a says whether a row has the label a, and p_a is its
+    probability. Here y_b and y_c have no probability, and p_d has no truth.
+    """
+    table = pd.DataFrame(
         {"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "y_c": [0, 1], "p_d": [0.1, 0.2]}
     )
-    with pytest.raises(
-        InputError,
-        match="got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove",
-    ):
-        outcomes.read(frame)
+    message = "got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove"
+    with pytest.raises(InputError, match=message):
+        outcomes.read(table)
+
+
+def test_a_table_without_columns_of_labels_is_not_read_as_one_of_several_labels():
+    table = pd.DataFrame({"a": [1], "b": [0]})
     with pytest.raises(InputError, match=r"got none \(it has 'a', 'b'\)"):
-        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), requested_kind="multi-label")
+        outcomes.read(table, requested_kind="multi-label")
 
 
-def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
-    frame = pd.DataFrame(
-        {"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6], "y_shop": ["n", "s"]}
-    )
-    data = outcomes.read(frame, attributes=["y_shop"])
+LABELS_A_AND_B = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6]})
+
+
+def test_a_column_for_segments_is_no_label_whatever_its_name():
+    """y_a and y_b say whether a row has the labels a and b. y_shop is a column for segments."""
+    table = LABELS_A_AND_B.assign(y_shop=["n", "s"])
+    data = outcomes.read(table, attributes=["y_shop"])
     assert data.kind == "multi-label"
     assert data.names == ("a", "b")
-    weighted = outcomes.read(frame.assign(y_shop=[2, 3]), columns={"weight": "y_shop"})
-    assert weighted.names == ("a", "b")
+
+
+def test_a_column_of_weights_is_no_label_whatever_its_name():
+    table = LABELS_A_AND_B.assign(y_shop=[2, 3])
+    data = outcomes.read(table, columns={"weight": "y_shop"})
+    assert data.names == ("a", "b")
 
 
 def test_the_kind_can_be_named():
@@ -198,13 +251,17 @@ def test_the_kind_can_be_named():
     assert outcomes.read(frame, requested_kind="multi-class").kind == "multi-class"
 
 
-def test_forecasts():
-    frame = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
-    data = read_forecasts(frame)
+def test_each_column_of_forecasts_is_a_system():
+    table = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
+    data = read_forecasts(table)
     assert data.rows.systems == ("a", "b")
     assert data.score["a"].tolist() == [1.5, 2.5]
-    long = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
-    assert read_forecasts(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
+
+
+def test_the_names_y_true_and_y_pred_are_known_for_forecasts():
+    table = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
+    column_of_role = {"actual": "y_true", "forecast": "y_pred"}
+    assert read_forecasts(table).rows.columns == column_of_role
 
 
 def test_weights():
@@ -215,34 +272,47 @@ def test_weights():
 # ---- bad input -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])
-def test_rows_without_a_unit_are_refused(large_too):
-    """They counted as one unit, however many they are."""
-    limits = Limits(reading=Reading(rows=2)) if large_too else USUAL
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20}
-    )
-    with pytest.raises(
-        InputError, match=r"user must not be empty where it is the unit, got nothing \(20 rows\)"
-    ):
-        classified(frame, limits, unit="user")
-    assert classified(frame, limits, segments="user").slices
-    with pytest.raises(
-        InputError, match=r"data frame, row 1: user must not be empty .* \(20 rows\)"
-    ):
-        rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")
-
-
-@pytest.mark.parametrize("sure, given", [(1.0, True), (1.5, False)])
-def test_scores_of_exactly_1_are_probabilities(sure, given):
-    table = {
-        "y_true": list("abc") * 4,
-        "p_a": [sure, 0, 0] * 4,
-        "p_b": [0, 1, 0] * 4,
-        "p_c": [0, 0, 1] * 4,
+ROWS_WITHOUT_USER = pd.DataFrame(
+    {
+        "label": np.arange(60) % 2,
+        "score": np.random.default_rng(0).random(60),
+        "user": [None, "a", "b"] * 20,
     }
-    assert ek.classification(pd.DataFrame(table)).probabilities is given
+)
+
+
+@in_memory_and_in_blocks
+def test_rows_without_a_unit_are_refused(limits):
+    """20 of 60 rows have no user. If users are the units, these rows would count as one user."""
+    message = r"user must not be empty where it is the unit, got nothing \(20 rows\)"
+    with pytest.raises(InputError, match=message):
+        classified(ROWS_WITHOUT_USER, limits, unit="user")
+
+
+@in_memory_and_in_blocks
+def test_rows_without_a_value_for_segments_are_read(limits):
+    assert classified(ROWS_WITHOUT_USER, limits, segments="user").slices
+
+
+def test_forecasts_without_a_unit_are_refused():
+    table = ROWS_WITHOUT_USER.rename(columns={"label": "actual", "score": "forecast"})
+    message = r"data frame, row 1: user must not be empty .* \(20 rows\)"
+    with pytest.raises(InputError, match=message):
+        rating.read(table, unit="user")
+
+
+@pytest.mark.parametrize("highest, are_probabilities", [(1.0, True), (1.5, False)])
+def test_scores_are_taken_for_probabilities_if_none_is_above_1(highest, are_probabilities):
+    """The scores of three classes are 0, 1 or, for the class a, the highest one."""
+    table = pd.DataFrame(
+        {
+            "y_true": list("abc") * 4,
+            "p_a": [highest, 0, 0] * 4,
+            "p_b": [0, 1, 0] * 4,
+            "p_c": [0, 0, 1] * 4,
+        }
+    )
+    assert ek.classification(table).probabilities is are_probabilities
 
 
 # ---- further columns -----------------------------------------------------------------------------

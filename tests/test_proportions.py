@@ -131,16 +131,22 @@ def more_successes_in_a(z):
 
 @pytest.mark.parametrize("z", [0.2, 1.9, 6.0])
 def test_p_of_fishers_test_of_many_trials_is_that_of_the_score_test_with_yates_correction(z):
-    """Both arms have MANY trials. By Yates' correction the difference of successes is one smaller.
-    Its quotient by the pooled standard error is nearly normal. The relative distance of both
-    p-values is below 1e-6 here; the tolerance allows 1e-4.
+    """Of 100 million trials in arm b half succeed. Of as many in arm a, more succeed: the shares
+    differ by z standard errors.
+
+    With so many trials Fisher's exact p is that of a normal distribution. The score test's z is the
+    difference of the shares, divided by its standard error from the pooled share. Yates' correction
+    for whole numbers takes 1 off the difference of successes. The p-values then differ by less than
+    1e-6 of p; 1e-4 is allowed.
     """
-    a, b = more_successes_in_a(z)
-    pooled_share = (a + b) / (2 * MANY)
-    error = np.sqrt(pooled_share * (1 - pooled_share) * 2 / MANY)  # of the difference of shares
-    corrected_z = (a - b - 1) / MANY / error
-    found = prop.fisher(successes_a=a, n_a=MANY, successes_b=b, n_b=MANY)
-    assert found.p_value == pytest.approx(2 * stats.norm.sf(corrected_z), rel=1e-4)
+    n = MANY
+    successes_a, successes_b = more_successes_in_a(z)
+    pooled_share = (successes_a + successes_b) / (2 * n)
+    error = np.sqrt(pooled_share * (1 - pooled_share) * 2 / n)  # of the difference of shares
+    corrected_difference = (successes_a - successes_b - 1) / n
+    expected = 2 * stats.norm.sf(corrected_difference / error)
+    found = prop.fisher(successes_a, n, successes_b, n)
+    assert found.p_value == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("z", [0.2, 1.9, 6.0])
@@ -289,31 +295,31 @@ def test_the_limits_of_drawn_permutations_are_near_those_of_all(exact_and_drawn)
 
 
 def test_drawn_permutations_of_mostly_zeros_have_the_expected_sums():
-    """Of 52 units 40 have the value 0, and every third one, 18 in all, was observed as treated. A
-    permutation moves 18 of the 52 units into a new first arm. It has five sums over that arm: the
-    number of the units observed as treated, their values and their squared values; the values and
-    the squared values of all units there. A unit is there with the probability 18 / 52, so that a
-    sum is expected to be 18 / 52 of the same sum over all 52 units.
+    """52 units, of which 18 were observed as treated. A permutation puts 18 of the 52, any ones,
+    into its first arm. It is described by five sums over the units of this arm. Each unit is in the
+    arm with the probability 18 / 52. A sum is therefore expected to be 18 / 52 of the same sum over
+    all units.
 
-    The means of 9,999 permutations have relative standard errors of up to 1.1 %; the tolerance is
-    3 %.
+    40 units have the value 0: units with equal values are not drawn one by one, but counted. The
+    mean over 9,999 permutations has a relative standard error of up to 1.1 %; 3 % is allowed.
     """
     values = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     is_treated = np.arange(52) % 3 == 0
-    treated = values[is_treated]
-    sums_over_all_units = np.array(
-        [
-            is_treated.sum(),  # the number of treated units
-            treated.sum(),  # their values
-            np.sum(treated**2),  # their squared values
-            values.sum(),  # the values of all units
-            np.sum(values**2),  # their squared values
-        ]
-    )
-    # a row for each of the five sums, a column for each permutation
     drawn = independent._drawn_permutations(values, in_first=is_treated, draws=9_999, rng=rng())
-    expected = 18 / 52 * sums_over_all_units
-    assert drawn.mean(axis=1) == pytest.approx(expected, rel=0.03)
+    mean = independent.PermutedSums(*drawn.mean(axis=1))
+    share = 18 / 52
+
+    def near_share_of(total):
+        return pytest.approx(share * total, rel=0.03)
+
+    # over the units of the arm that were observed as treated
+    values_of_treated = values[is_treated]
+    assert mean.treated == near_share_of(18)  # their number
+    assert mean.treated_sum == near_share_of(values_of_treated.sum())
+    assert mean.treated_squares == near_share_of(np.sum(values_of_treated**2))
+    # over all units of the arm
+    assert mean.total == near_share_of(values.sum())
+    assert mean.squares == near_share_of(np.sum(values**2))
 
 
 def excludes_0(e):

@@ -141,14 +141,19 @@ def mean_error(y_true, y_pred):
     return float(np.mean(y_pred - y_true))
 
 
-def test_the_interval_of_a_mean_is_that_of_numpys_own_bootstrap():
-    e = interval(mean_error, "forecasts", Rows(ACTUAL, FORECAST))
+def test_the_interval_of_a_mean_is_that_of_a_bootstrap_by_numpy():
+    """The mean error of 80 forecasts. The expected limits are the 2.5 % and 97.5 % quantiles of the
+    means of 4,000 samples of the rows. The random numbers are others than those of `interval`, so
+    that limits may differ by a tenth of the width.
+    """
+    found = interval(mean_error, "forecasts", Rows(ACTUAL, FORECAST))
     rng = np.random.default_rng(5)
     errors = FORECAST - ACTUAL
-    means = errors[rng.integers(0, N, (4000, N))].mean(axis=1)
+    samples = rng.integers(0, N, (4000, N))  # row numbers
+    means = errors[samples].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    assert (e.low, e.high) == pytest.approx((low, high), abs=0.1 * (high - low))
-    assert e.method == "percentile bootstrap"
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+    assert found.method == "percentile bootstrap"
 
 
 def test_whole_units_are_drawn():
@@ -173,22 +178,30 @@ def test_a_number_that_most_samples_lack_has_no_interval():
 
 
 def test_two_systems_are_compared_on_the_same_samples():
-    rng = np.random.default_rng(0)
-    nearly = FORECAST + 1e-3 * rng.normal(size=N)
-    study = ek.rating(y_true=ACTUAL, y_pred={"a": FORECAST, "b": nearly}, metrics=[mean_error])
-    row = study.comparisons.iloc[0]
-    widths = study.estimates["high"] - study.estimates["low"]
-    assert row["high"] - row["low"] < widths.min() / 20
+    """The forecasts of b are those of a with a noise of 0.001. On the same bootstrap samples both
+    mean errors move together, so that the interval of their difference is far narrower than that of
+    each. On samples of their own, it would be √2 times as wide as that of each.
+    """
+    almost_equal = FORECAST + 1e-3 * np.random.default_rng(0).normal(size=N)
+    forecasts = {"a": FORECAST, "b": almost_equal}
+    study = ek.rating(y_true=ACTUAL, y_pred=forecasts, metrics=[mean_error])
+    difference = study.comparisons.iloc[0]
+    width_of_difference = difference["high"] - difference["low"]
+    widths_of_systems = study.estimates["high"] - study.estimates["low"]
+    assert width_of_difference < widths_of_systems.min() / 20
 
 
 def test_a_large_difference_is_found():
+    """The scores of b are random. `separation`, the mean score of positives less that of negatives,
+    is larger for a on every bootstrap sample, so that p is the smallest there is: 2 / (resamples +
+    1), since p is two-sided and the data count as one more sample.
+    """
+    random_scores = np.random.default_rng(1).random(N)
     study = ek.classification(
-        y_true=LABEL,
-        y_score={"a": SCORE, "b": np.random.default_rng(1).random(N)},
-        metrics=[separation],
+        y_true=LABEL, y_score={"a": SCORE, "b": random_scores}, metrics=[separation]
     )
     row = study.comparisons.iloc[0]
-    assert row["verdict"] == "higher"  # nothing says that a separation is better
+    assert row["verdict"] == "higher"  # not "better": the function does not say what is better
     assert row["p"] == pytest.approx(2 / (USUAL.resamples + 1))
 
 
@@ -213,13 +226,14 @@ def test_the_command_names_a_function_without_its_address():
 
 
 def test_a_plain_function_of_a_file_is_a_metric(tmp_path):
+    """Less is taken to be better, because the name of the function has the word "error"."""
     file = tmp_path / "mine.py"
     file.write_text(
         "def gap_error(y_true, y_pred):\n    return float(abs(y_pred - y_true).max())\n"
     )
-    chosen = lookup.find_metric(f"{file}:gap_error", "forecasts")
-    assert chosen.metric.best == "low"
-    assert chosen.metric.file == "mine.py"
+    found = lookup.find_metric(f"{file}:gap_error", "forecasts")
+    assert found.metric.best == "low"
+    assert found.metric.file == "mine.py"
 
 
 def test_declared_with_a_name_and_a_range():

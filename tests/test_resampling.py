@@ -2,7 +2,6 @@
 bands, thresholds chosen again.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,22 +102,22 @@ def test_how_often_a_row_is_in_a_sample_tells_nothing_of_the_next_sample(weights
 
 
 def test_counts_drawn_by_random_codes_have_a_poisson_distribution():
-    """All `CODES` codes are equally likely. Each of the first `decided` codes stands for one count.
-    The other codes leave the count to a second draw with the probabilities `undecided_shares`. The
-    probability of a count is the sum over both ways.
+    """How often a row is in a sample is drawn by 16 random bits, which form one of `CODES` = 2^16
+    equally likely codes. A table turns the code into the count. Nearly every code stands for one
+    count, `count_by_code`. The remaining ones, from the place `decided` on, stand for none: the
+    count is then drawn once more, with the probabilities `undecided_shares` of 0, 1, …, 24.
 
-    The Poisson mean is 1 − 3 / √n, so that the sum of n counts, with a standard deviation of about
-    √n, nearly always stays below n. Counts of 25 or more have a probability below 1e-25. 1e-15 is
-    for rounding.
+    The probability of a count is the sum over both ways to draw it. It is to be that of a Poisson
+    distribution with the mean 1 − 3 / √n, n the rows in a sample. The tolerance is for rounding.
     """
     n = 10_000
-    codes = _poisson(n)
-    count_of_decided_codes = codes.count_by_code[: codes.decided].astype(int)
-    by_code = np.bincount(count_of_decided_codes, minlength=25) / CODES
-    share_of_undecided_codes = (CODES - codes.decided) / CODES
-    by_second_draw = share_of_undecided_codes * codes.undecided_shares
+    table = _poisson(n)
+    count_of_code = table.count_by_code[: table.decided].astype(int)
+    probability_by_code = np.bincount(count_of_code, minlength=25) / CODES
+    probability_of_second_draw = (CODES - table.decided) / CODES
+    probability_by_second_draw = probability_of_second_draw * table.undecided_shares
     expected = stats.poisson.pmf(np.arange(25), mu=1 - 3 / np.sqrt(n))
-    assert by_code + by_second_draw == pytest.approx(expected, abs=1e-15)
+    assert probability_by_code + probability_by_second_draw == pytest.approx(expected, abs=1e-15)
 
 
 def test_samples_of_many_rows_differ():
@@ -141,18 +140,23 @@ def test_the_sums_of_no_rows_are_0():
 
 
 def test_a_bca_interval_of_the_level_1_minus_p_ends_at_the_null():
-    """The null is 0, the estimate is 3, and 5,000 skewed replicates have the mean 3.
+    """The null is 0 and lies below the estimate, 3, so that p is found by the lower limit.
 
-    The lower limit at the level 1 − p is the quantile of the replicates at the BCa share of p / 2.
-    The limit is 0 exactly if the BCa share of p / 2 equals the share of replicates below 0.
+    The lower BCa limit at the level 1 − p is a quantile of the replicates: not at the share p / 2,
+    as in a percentile interval, but at a share that is corrected for bias and skewness,
+    `bca_shares`. The limit is 0 if this share equals the share of replicates below 0.
     """
     generator = np.random.default_rng(4)
     estimate = 3.0
-    replicates = generator.gamma(shape=4, scale=1, size=5000) - 1
+    replicates = generator.gamma(shape=4, scale=1, size=5000) - 1  # skewed, with the mean 3
     influence_of_rows = generator.gamma(shape=1, scale=1, size=40) - 1
     p = bca_p_value(estimate, replicates, influence_of_rows, null=0.0)
-    bca_share = bca_shares(estimate, replicates, influence_of_rows, z=[ndtri(p / 2)])
-    assert bca_share == pytest.approx(np.mean(replicates < 0), abs=1e-9)
+    uncorrected_share = p / 2
+    [corrected_share] = bca_shares(
+        estimate, replicates, influence_of_rows, z=[ndtri(uncorrected_share)]
+    )
+    share_below_null = np.mean(replicates < 0)
+    assert corrected_share == pytest.approx(share_below_null, abs=1e-9)
 
 
 def test_replicates_equal_to_the_value_count_half():
@@ -177,13 +181,12 @@ def test_the_bca_p_value_of_undefined_replicates_is_undefined():
 
 
 def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
-    """40 clusters of 1 to 29 rows. The estimate is the mean per row: Σ sums / Σ sizes of clusters.
-    `paired_bootstrap` takes the sums and the sizes of the clusters, and by the keyword `sums` the
-    total sum and size of each of 1,000 samples of clusters, so that it draws nothing.
+    """40 clusters of 1 to 29 rows. The estimate is the mean of all rows, Σ sums / Σ sizes of the
+    clusters. If every row is 5 larger, the mean is 5 larger, in the data and in each bootstrap
+    sample of clusters, and so are the limits.
 
-    5 more on every row are 5 · size more in the sum of a cluster, and 5 · rows more in the sum of a
-    sample of clusters. The mean per row of the data and of each sample rises by 5, and so do both
-    limits.
+    Both intervals must be of the same bootstrap samples. These are therefore drawn beforehand, and
+    `paired_bootstrap` takes their sums and sizes as `sums`, a row for each sample.
     """
     rng = np.random.default_rng(8)
     sizes = rng.integers(1, 30, 40)
@@ -192,13 +195,15 @@ def test_a_constant_on_every_row_shifts_the_bca_limits_of_clusters():
     samples = resampled_sums(sums_and_sizes, rng=rng, resamples=1_000)
     plain = significance.paired_bootstrap(sums, sizes, rng=rng, sums=samples).difference
 
-    sampled_sums, sampled_sizes = samples.T
-    shifted_samples = np.column_stack([sampled_sums + 5 * sampled_sizes, sampled_sizes])
+    # 5 more on every row are 5 · size more in the sum of a cluster or of a sample
+    shifted_sums = sums + 5 * sizes
+    sums_of_samples, sizes_of_samples = samples.T
+    shifted_samples = np.column_stack([sums_of_samples + 5 * sizes_of_samples, sizes_of_samples])
     shifted = significance.paired_bootstrap(
-        sums + 5 * sizes, sizes, rng=rng, sums=shifted_samples
+        shifted_sums, sizes, rng=rng, sums=shifted_samples
     ).difference
-    shifted_back = [shifted.low - 5, shifted.high - 5]
-    assert shifted_back == pytest.approx([plain.low, plain.high], rel=1e-9)
+    expected = [plain.low + 5, plain.high + 5]
+    assert [shifted.low, shifted.high] == pytest.approx(expected, rel=1e-9)
 
 
 # Tables with the same samples ---------------------------------------------------------------------
@@ -311,13 +316,13 @@ def test_quantiles_of_resampled_recalls_are_near_wilsons_limits():
 
 
 def test_the_largest_rise_of_the_gap_between_classes_is_that_of_resampled_rows():
-    """1,500 rows, of which about 20 % are positive. The gap at a threshold is the true positive
-    rate less the false positive rate. The largest rise of a resample is the maximum, over
-    thresholds, of its gap less the gap of the data.
+    """The gap at a threshold is the true positive rate less the false positive rate. The rise of a
+    resample at a threshold is its gap less the gap of the data; the largest rise is the maximum
+    over thresholds. `bootstrap.largest_rise` returns the 97.5 % quantile over 1,000 resamples.
 
-    `bootstrap.largest_rise` gives the 97.5 % quantile of the largest rise over 1,000 resamples of
-    counts. The expected quantile comes from 600 resamples of rows and 400 thresholds. 12 % is
-    allowed for the chance of both sets of resamples.
+    1,500 rows, of which about 20 % are positive. The expected quantile comes from 600 resamples of
+    rows, at 400 thresholds. If both are computed with new seeds, each varies by about 4 % (standard
+    deviation); 12 % is about twice the standard error of their distance, √2 · 4 %.
     """
     label, score = labels_and_scores(rows=1_500, positive_share=0.2)
     thresholds = np.linspace(score.min(), score.max(), 400)
@@ -344,7 +349,7 @@ def test_the_largest_rise_of_the_gap_between_classes_is_that_of_resampled_rows()
         count(score, label),
         positives=positives,
         negatives=n - positives,
-        sign=1.0,
+        sign=1.0,  # −1 would be for falls of the gap
         rng=np.random.default_rng(1),
         share=0.975,
         resamples=1_000,
@@ -569,46 +574,51 @@ def test_scores_in_the_same_order_have_the_same_counts_at_the_chosen_thresholds(
 
 
 def test_all_rows_are_counted_at_the_threshold_chosen_on_each_sample():
-    """3,000 rows and 20 bootstrap samples of them. A threshold is chosen on each sample; the counts
-    `all_rows` are those of the 3,000 rows at the 20 thresholds.
+    """Of 3,000 rows 20 bootstrap samples are drawn, and a threshold is chosen on each sample. At
+    each of these 20 thresholds not only the rows of the sample are counted, but also all 3,000.
     """
     rows = noisy_rows(3_000)
     choice = choice_by(threshold_for_recall_of_90_percent, samples=20)
     rechosen = choice.from_rows(rows)
-    found = rechosen.all_rows
-    expected = at(rows.counts, rechosen.sample.threshold)
-    np.testing.assert_array_equal([found.tp, found.fp], [expected.tp, expected.fp])
+    thresholds = rechosen.sample.threshold  # one of each sample
+    expected = at(rows.counts, thresholds)  # true and false positives among the 3,000 rows
+    np.testing.assert_array_equal(rechosen.all_rows.tp, expected.tp)
+    np.testing.assert_array_equal(rechosen.all_rows.fp, expected.fp)
 
 
 def test_the_value_on_new_rows_is_efrons_632_estimate():
-    """Efron's estimate is (1/e) · value on the same rows + (1 − 1/e) · value on left-out rows.
+    """The threshold was chosen on 20 rows, so that their precision is too good for new rows. Efron
+    corrects it by bootstrap samples, on each of which the threshold is chosen again:
+    (1/e) · precision of the 20 rows + (1 − 1/e) · mean precision of the rows that a sample lacks.
 
-    The value on the same rows is the precision of 100 rows at the threshold 0.5. The value on
-    left-out rows is the mean over two made-up bootstrap samples, with a threshold chosen on each.
-    For one sample the value on left-out rows is taken as all rows − (sample − all rows), that is
-    2 · value on all rows − value in the sample. Entry i of the arrays below belongs to sample i, at
-    the threshold chosen on it. By hand, with precision = true positives / (true positives + false
-    positives):
+    A sample has a row that it lacks 0 times, a row of all rows once on average, a row drawn from
+    the sample twice on average. The precision is taken as linear in this number. That of the rows
+    that a sample lacks is then 2 · precision of all rows − precision of the sample.
 
-        precision   in the sample       on all rows         on left-out rows
-        first       4 / (4 + 0) = 1     4 / (4 + 4) = 0.5   2 · 0.5 − 1 = 0
-        second      8 / (8 + 2) = 0.8   8 / (8 + 2) = 0.8   2 · 0.8 − 0.8 = 0.8
-        mean                                                0.4
+    There are two samples, with made-up counts. The first one's threshold is 0.9, the second one's
+    0.5, which is also that of the 20 rows. By hand, true positives / predicted positives:
+
+        threshold   in the sample   on all 20 rows   on the rows that the sample lacks
+        0.9         4 / 4 = 1       4 / 8 = 0.5      2 · 0.5 − 1 = 0
+        0.5         7 / 10 = 0.7    6 / 10 = 0.6     2 · 0.6 − 0.7 = 0.5
+        mean                                         0.25
     """
+    score_of_positives = [0.9] * 4 + [0.5] * 2 + [0.1] * 4
+    score_of_negatives = [0.9] * 4 + [0.1] * 6
+    label = np.repeat([1, 0], 10)
+    all_rows = Rows(label, np.array(score_of_positives + score_of_negatives))
     in_samples = Counts(
         threshold=np.array([0.9, 0.5]),
-        tp=np.array([4.0, 8.0]),
-        fp=np.array([0.0, 2.0]),
+        tp=np.array([4.0, 7.0]),
+        fp=np.array([0.0, 3.0]),
         positives=10.0,
         negatives=10.0,
     )
-    of_all_rows = replace(in_samples, fp=np.array([4.0, 2.0]))
-    made_up_samples = RechosenCounts(sample=in_samples, all_rows=of_all_rows)
-    rows = noisy_rows(100).at_threshold(0.5, redraw=lambda: made_up_samples)
+    on_all_rows = at(all_rows.counts, in_samples.threshold)
+    made_up_samples = RechosenCounts(sample=in_samples, all_rows=on_all_rows)
+    rows = all_rows.at_threshold(0.5, redraw=lambda: made_up_samples)
     statistic = RowStatistic(find_metric("precision", "counts"), rows)
-    value_on_same_rows = statistic.value
-    value_on_left_out_rows = 0.4
-    expected = 1 / np.e * value_on_same_rows + (1 - 1 / np.e) * value_on_left_out_rows
+    expected = 1 / np.e * 0.6 + (1 - 1 / np.e) * 0.25
     assert statistic.value_on_new_rows == pytest.approx(expected, abs=1e-12)
 
 

@@ -88,12 +88,16 @@ def test_the_bits_are_those_of_one_thread(folder, name):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
-    data = lists()
-    data.loc[len(data) - 1, ["query", "item", "tier"]] = data.loc[0, ["query", "item", "tier"]]
-    data.to_parquet("rows.parquet", row_group_size=900, index=False)
-    with pytest.raises(
-        InputError, match=r"^rows.parquet: query '.*' and item '.*' must appear once"
-    ) as error:
+    """20,000 rows of ranked lists in many parts, which one or more threads read. The last row has
+    the query and the item of the first one. Whichever thread finds it, the message is the same, in
+    one line. The fixture `none_left` checks that no thread is left.
+    """
+    table = lists()
+    first_row = table.loc[0, ["query", "item", "tier"]]
+    table.loc[len(table) - 1, ["query", "item", "tier"]] = first_row
+    table.to_parquet("rows.parquet", row_group_size=900, index=False)
+    message = r"^rows.parquet: query '.*' and item '.*' must appear once"
+    with pytest.raises(InputError, match=message) as error:
         of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
     assert "\n" not in str(error.value)
 
@@ -116,16 +120,20 @@ def test_little_is_taken_before_it_is_needed():
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_an_error_ends_the_work(none_left, threads):
+    """`ordered` calls a function on each of 1,000 items, by some threads. The third call fails.
+    Besides the three items up to it, the threads have then begun at most two further items each.
+    The fixture `none_left` checks that no thread is left.
+    """
     begun = []
 
-    def fails(i):
-        begun.append(i)
-        if i == 2:
+    def fail_on_2(item):
+        begun.append(item)
+        if item == 2:
             raise InputError("file.csv: no")
-        return i
+        return item
 
     with pytest.raises(InputError, match=r"^file.csv: no$"):
-        list(ordered(fails, range(1_000), threads))
+        list(ordered(fail_on_2, range(1_000), threads))
     assert len(begun) <= 3 + 2 * threads
 
 

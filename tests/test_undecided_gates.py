@@ -5,6 +5,8 @@ assignments.
 import json
 import os
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import nbformat
@@ -40,8 +42,10 @@ def forecasts(*systems, rows=30):
     return pd.DataFrame({"id": range(rows), "actual": actual, **columns})
 
 
-def saved(study, folder, name):
-    """The JSON of a report in a folder, with its file of units beside it."""
+def save_report(study, folder, name):
+    """Write the JSON of a report into a folder, and its file of units beside it. The path of the
+    JSON.
+    """
     folder.mkdir(exist_ok=True)
     if name != "diff":
         study.save(folder / f"{name}.units.parquet")
@@ -52,14 +56,18 @@ def saved(study, folder, name):
 
 @pytest.fixture
 def renamed(tmp_path):
-    """Two reports of `base` and a candidate that has another name in each."""
+    """A folder with an old and a new report, in the folders `old` and `new`. Both compare `base`
+    with a candidate: m-0806 in the old report, m-1120 in the new one. `guard.toml` is a policy with
+    the rule "not worse", by which "cannot tell" passes.
+    """
     for day, name in (("old", "m-0806"), ("new", "m-1120")):
-        saved(ek.rating(forecasts(name, "base"), metrics="mae"), tmp_path / day, "rating")
+        save_report(ek.rating(forecasts(name, "base"), metrics="mae"), tmp_path / day, "rating")
     (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
     return tmp_path
 
 
-def compared(folder, **parameters):
+def diff_of_reports(folder, **parameters):
+    """The diff of the reports in the folders `old` and `new`."""
     return ek.diff(folder / "old", folder / "new", **parameters)
 
 
@@ -67,7 +75,10 @@ def compared(folder, **parameters):
 
 
 def test_a_gate_on_a_renamed_candidate_is_not_decided(renamed):
-    gate = compared(renamed, gate="not worse").gate
+    """The candidate is m-0806 in the old report and m-1120 in the new one, so that neither is
+    compared. The gate says so, and does not pass.
+    """
+    gate = diff_of_reports(renamed, gate="not worse").gate
     assert not gate.passed
     assert gate.message == (
         "gate not decided: mae: every system not worse against the old report: "
@@ -77,73 +88,86 @@ def test_a_gate_on_a_renamed_candidate_is_not_decided(renamed):
 
 
 def test_a_policy_that_lets_cannot_tell_pass_does_not_let_it_pass(renamed):
-    gate = compared(renamed, gate=str(renamed / "guard.toml")).gate
+    gate = diff_of_reports(renamed, gate=str(renamed / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
     assert not gate.passed
 
 
 def test_a_bound_of_every_system_is_not_decided_without_the_candidate(renamed):
-    assert compared(renamed, gate="mae.high <= 99").gate.message.startswith("gate not decided")
+    assert diff_of_reports(renamed, gate="mae.high <= 99").gate.message.startswith(
+        "gate not decided"
+    )
 
 
 def test_a_rule_about_a_system_that_was_compared_is_decided(renamed):
-    assert compared(renamed, gate="mae not worse of 'new base'").gate.passed
+    assert diff_of_reports(renamed, gate="mae not worse of 'new base'").gate.passed
 
 
 def test_a_gate_is_decided_when_the_partner_is_named(renamed):
-    study = compared(renamed, gate="not worse", pairs="m-1120=m-0806")
+    study = diff_of_reports(renamed, gate="not worse", pairs="m-1120=m-0806")
     assert study.gate.passed
     assert [*study.account["system"]] == ["m-1120", "base"]
 
 
-def test_a_missing_candidate_is_not_decided(tmp_path):
-    saved(ek.rating(forecasts("m", "base"), metrics="mae"), tmp_path / "old", "rating")
-    saved(ek.rating(forecasts("base"), metrics="mae"), tmp_path / "new", "rating")
-    gate = compared(tmp_path, gate="not worse").gate
+def test_a_gate_on_a_candidate_that_the_new_report_lacks_is_not_decided(tmp_path):
+    """The old report has the systems m and base, the new one has base alone."""
+    old_study = ek.rating(forecasts("m", "base"), metrics="mae")
+    new_study = ek.rating(forecasts("base"), metrics="mae")
+    save_report(old_study, tmp_path / "old", "rating")
+    save_report(new_study, tmp_path / "new", "rating")
+    gate = diff_of_reports(tmp_path, gate="not worse").gate
     assert gate.undecided == [
         "m is not compared: the new report has no system of this name, and pairs names none"
     ]
 
 
-def test_check_of_such_a_diff_ends_with_3_and_says_why_everywhere(renamed, capsys):
-    file = saved(compared(renamed), renamed, "diff")
+def test_check_of_a_diff_with_a_renamed_candidate_ends_with_3_and_says_why_everywhere(
+    renamed, capsys
+):
+    """The command `check` applies the policy guard.toml to a diff in which the candidate m-1120 has
+    no partner. 3 is its exit code for a gate that is not passed. The reason stands in what it
+    prints and in the files for JUnit and JSON.
+    """
+    diff = save_report(diff_of_reports(renamed), renamed, "diff")
+    policy = renamed / "guard.toml"
     junit = renamed / "junit.xml"
     results = renamed / "out.json"
-    written = ["--junit", str(junit), "--json", str(results)]
-    assert command.main(["check", str(file), str(renamed / "guard.toml"), *written]) == 3
+    options = ["--junit", str(junit), "--json", str(results)]
+    assert command.main(["check", str(diff), str(policy), *options]) == 3
     reason = "m-1120 is not compared"
-    said = capsys.readouterr()
-    assert reason in said.err
-    assert reason in said.out
-    assert any(reason in line for line in json.loads(results.read_text())["undecided"])
+    printed = capsys.readouterr()
+    assert reason in printed.err
+    assert reason in printed.out
+    reasons_in_json = json.loads(results.read_text())["undecided"]
+    assert any(reason in line for line in reasons_in_json)
     failure = ElementTree.parse(junit).getroot().find(".//failure")
     assert failure.get("message") == "not decided"
     assert reason in failure.text
 
 
 def test_the_page_names_systems_without_a_partner_and_the_parameter(renamed):
-    finding = compared(renamed).findings.set_index("code").loc["EK807"]
+    finding = diff_of_reports(renamed).findings.set_index("code").loc["EK807"]
     assert "m-1120 (new report), m-0806 (old report)" in finding["message"]
     assert "set pairs='m-1120=m-0806'" in finding["message"]
 
 
 def test_pairs_that_the_reports_do_not_have_are_refused(renamed):
     with pytest.raises(ParameterError, match="pairs: the old report has no system 'm-08'"):
-        compared(renamed, pairs="m-1120=m-08")
+        diff_of_reports(renamed, pairs="m-1120=m-08")
     with pytest.raises(ParameterError, match="old system once, got base for m-1120 and base"):
-        compared(renamed, pairs="m-1120=base,base=base")
+        diff_of_reports(renamed, pairs="m-1120=base,base=base")
 
 
 def test_pairs_that_cannot_be_read_are_refused_with_their_own_form(renamed):
     with pytest.raises(ParameterError, match="pairs must be pairs new=old,new=old, got 'm-1120'"):
-        compared(renamed, pairs="m-1120")
+        diff_of_reports(renamed, pairs="m-1120")
 
 
 @pytest.fixture
 def taken(tmp_path):
     """Two reports of `a` and `b`; the new `b` is what was `a`, so that two sides are left over."""
     for day in ("old", "new"):
-        saved(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / day, "rating")
+        save_report(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / day, "rating")
     return ek.diff(tmp_path / "old", tmp_path / "new", pairs="b=a", gate="not worse")
 
 
@@ -168,10 +192,10 @@ def test_a_rule_on_the_system_that_took_the_partner_is_decided(tmp_path, taken):
 
 
 def test_reports_without_a_system_in_common_say_how_to_pair_them(tmp_path):
-    saved(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / "old", "rating")
-    saved(ek.rating(forecasts("c", "d"), metrics="mae"), tmp_path / "new", "rating")
+    save_report(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / "old", "rating")
+    save_report(ek.rating(forecasts("c", "d"), metrics="mae"), tmp_path / "new", "rating")
     with pytest.raises(InputError, match="such as pairs='c=a'"):
-        compared(tmp_path)
+        diff_of_reports(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +218,7 @@ def test_a_system_that_stands_alone_in_both_reports_is_a_pair(old, new, pairs):
 # A direction that nothing tells -------------------------------------------------------------------
 
 
-def values(name, **parameters):
+def study_of_values(name, **parameters):
     """The study of two systems, `new` far above `base`, by values of this name."""
     rng = np.random.default_rng(2)
     base = rng.normal(5, 1, 25)
@@ -203,7 +227,7 @@ def values(name, **parameters):
     return ek.significance(table, metrics=name, baseline="base", **parameters)
 
 
-def arms(name, **parameters):
+def ab_test_of_column(name, **parameters):
     """The A/B test of a column of this name, of which B has more than A."""
     rng = np.random.default_rng(3)
     arm = np.array(["A", "B"] * 60)
@@ -213,9 +237,9 @@ def arms(name, **parameters):
 
 
 @pytest.mark.parametrize("rule", ["better", "not worse", "better or equivalent"])
-@pytest.mark.parametrize("read", [values, arms])
-def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
-    gate = read("widgets", gate=rule, margin=0.1).gate
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(make_study, rule):
+    gate = make_study("widgets", gate=rule, margin=0.1).gate
     assert gate.message.endswith(
         "nothing says whether higher or lower widgets is better: set lower_is_better=widgets, or "
         "lower_is_better=none if higher is"
@@ -224,58 +248,73 @@ def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(read, rule):
 
 def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
     (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
-    gate = values("widgets", gate=str(tmp_path / "guard.toml")).gate
+    gate = study_of_values("widgets", gate=str(tmp_path / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
 
 
 @pytest.mark.parametrize(("lower", "passed"), [("widgets", False), ("none", True)])
-@pytest.mark.parametrize("read", [values, arms])
-def test_lower_is_better_decides_it(read, lower, passed):
-    assert read("widgets", gate="better", lower_is_better=lower).gate.passed is passed
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_lower_is_better_decides_it(make_study, lower, passed):
+    assert make_study("widgets", gate="better", lower_is_better=lower).gate.passed is passed
 
 
-@pytest.mark.parametrize("read", [values, arms])
-def test_none_among_names_of_metrics_is_refused(read):
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_none_among_names_of_metrics_is_refused(make_study):
     with pytest.raises(ParameterError, match="none alone, got 'none,widgets'"):
-        read("widgets", lower_is_better="none,widgets")
+        make_study("widgets", lower_is_better="none,widgets")
 
 
 @pytest.mark.parametrize(("best", "passed"), [("low", False), ("high", True)])
 def test_best_of_an_ab_test_says_the_same(best, passed):
-    assert arms("widgets", gate="better", best=best).gate.passed is passed
+    assert ab_test_of_column("widgets", gate="better", best=best).gate.passed is passed
 
 
 def test_best_and_lower_is_better_are_not_given_together():
     with pytest.raises(ParameterError, match="best and lower_is_better: give one"):
-        arms("widgets", best="low", lower_is_better="widgets")
+        ab_test_of_column("widgets", best="low", lower_is_better="widgets")
 
 
 def test_a_rule_on_a_value_needs_no_direction():
-    assert values("widgets", gate="widgets.low >= 1").gate.passed
+    assert study_of_values("widgets", gate="widgets.low >= 1").gate.passed
 
 
-@pytest.mark.parametrize("read", [values, arms])
-def test_a_page_says_higher_and_not_better(read):
-    study = read("widgets")
+@pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
+def test_a_page_says_higher_and_not_better(make_study):
+    study = make_study("widgets")
     text = str(study)
     assert "has higher widgets than" in text
     assert not re.search(r"\b(better|worse) than\b", text)
 
 
-def test_the_json_and_a_diff_have_the_same_words(tmp_path):
-    for day in ("old", "new"):
-        moved = values("widgets") if day == "old" else values("widgets", systems="new,base")
-        saved(moved, tmp_path / day, "significance")
-    study = ek.significance(str(tmp_path / "old" / "significance.json"))
-    assert study.primary.metric.best == "unknown"
-    results = json.loads((tmp_path / "old" / "significance.json").read_text())
+@pytest.fixture
+def reports_of_widgets(tmp_path):
+    """A folder with an old and a new report of the systems new and base, by the metric "widgets",
+    whose name does not say whether more is better. In both reports the system `new` has more. The
+    systems stand in another order in the new report.
+    """
+    save_report(study_of_values("widgets"), tmp_path / "old", "significance")
+    save_report(study_of_values("widgets", systems="new,base"), tmp_path / "new", "significance")
+    return tmp_path
+
+
+def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets):
+    """Read as text, and as the input of another study."""
+    path = reports_of_widgets / "old" / "significance.json"
+    results = json.loads(path.read_text())
     assert results["headline"][0]["verdict"] == "higher"
     assert results["metrics"][0]["best"] == "unknown"
-    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
-    assert diff.gate.undecided
-    assert ek.diff(
-        tmp_path / "old", tmp_path / "new", gate="not worse", lower_is_better="widgets"
-    ).gate.passed
+    study = ek.significance(str(path))
+    assert study.primary.metric.best == "unknown"
+
+
+def test_a_diff_by_a_metric_without_a_direction_is_decided_only_if_it_is_given(reports_of_widgets):
+    """Both reports have the same values, so that no system is worse once a direction is known."""
+    without_direction = diff_of_reports(reports_of_widgets, gate="not worse")
+    assert without_direction.gate.undecided
+    with_direction = diff_of_reports(
+        reports_of_widgets, gate="not worse", lower_is_better="widgets"
+    )
+    assert with_direction.gate.passed
 
 
 def test_a_direction_by_definition_is_not_turned():
@@ -305,7 +344,7 @@ def test_usual_names_tell_their_direction(name, best):
 # An assignment that is broken ---------------------------------------------------------------------
 
 
-def uneven(first, second, **parameters):
+def ab_test_with_users_in_arms(first, second, **parameters):
     """The A/B test of a treatment that is far better, with so many users in each arm."""
     rng = np.random.default_rng(4)
     arm = np.array(["control"] * first + ["treatment"] * second)
@@ -322,32 +361,32 @@ BROKEN = "No verdict: the assignment is broken: control 300 and treatment 100 do
 
 
 def test_a_broken_assignment_has_no_verdict():
-    study = uneven(300, 100)
+    study = ab_test_with_users_in_arms(300, 100)
     assert BROKEN in str(study)
     assert {*study.comparisons["verdict"]} == {"cannot tell"}
     assert not re.search(r"is (better|worse) than|of this pair alone", str(study))
 
 
 def test_a_broken_assignment_is_severe_and_names_the_parameter():
-    finding = sample_ratio(uneven(300, 100))
+    finding = sample_ratio(ab_test_with_users_in_arms(300, 100))
     assert finding["severity"] == "severe"
     assert "state the planned share of each by shares" in finding["message"]
 
 
 def test_the_observed_shares_are_not_suggested_as_the_plan():
-    message = sample_ratio(uneven(300, 100))["message"]
+    message = sample_ratio(ab_test_with_users_in_arms(300, 100))["message"]
     assert "against equal arms, as shares states no plan" in message
     assert "75" not in message
 
 
 def test_the_planned_shares_are_named_as_they_were_stated():
-    study = uneven(240, 160, shares="control=2,treatment=2")
+    study = ab_test_with_users_in_arms(240, 160, shares="control=2,treatment=2")
     assert "against the planned shares control=2,treatment=2: p" in sample_ratio(study)["message"]
     assert "do not fit the planned shares control=2,treatment=2" in study.users.broken_design
 
 
 def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
-    study = uneven(240, 160)
+    study = ab_test_with_users_in_arms(240, 160)
     finding = sample_ratio(study)
     assert finding["severity"] == "warning"
     assert "broken" not in finding["message"]
@@ -355,13 +394,13 @@ def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
 
 
 def test_the_same_mismatch_with_a_plan_is_severe():
-    study = uneven(240, 160, shares="control=50,treatment=50", gate="better")
+    study = ab_test_with_users_in_arms(240, 160, shares="control=50,treatment=50", gate="better")
     assert sample_ratio(study)["severity"] == "severe"
     assert study.gate.undecided
 
 
 def test_shares_that_were_planned_are_no_mismatch():
-    study = uneven(300, 100, shares="control=75,treatment=25", gate="better")
+    study = ab_test_with_users_in_arms(300, 100, shares="control=75,treatment=25", gate="better")
     assert sample_ratio(study)["severity"] == "note"
     assert study.gate.passed
 
@@ -370,28 +409,38 @@ def test_shares_that_were_planned_are_no_mismatch():
     "rule", ["better", "not worse", "orders.low >= 0", "none of code EK3*", "orders.value >= 0"]
 )
 def test_every_gate_waits_for_the_assignment(rule):
-    gate = uneven(300, 100, gate=rule).gate
+    gate = ab_test_with_users_in_arms(300, 100, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "the assignment is broken" in gate.message
 
 
 def test_a_severe_finding_fails_the_gate_on_findings():
-    assert uneven(300, 100, gate="none of severity severe").gate.message.startswith("gate failed")
+    assert ab_test_with_users_in_arms(
+        300, 100, gate="none of severity severe"
+    ).gate.message.startswith("gate failed")
 
 
-def test_check_and_diff_wait_for_the_assignment_too(tmp_path, capsys):
-    for day in ("old", "new"):
-        file = saved(uneven(300, 100), tmp_path / day, "interleaving")
+def test_check_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path, capsys):
+    """The arms have 300 and 100 users, where equal arms were planned. 3 is the exit code of a gate
+    that is not passed.
+    """
+    file = save_report(ab_test_with_users_in_arms(300, 100), tmp_path, "interleaving")
     assert command.main(["check", str(file), "not worse"]) == 3
     assert "the assignment is broken" in capsys.readouterr().err
-    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
+
+
+def test_a_diff_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path):
+    """In both reports the arms have 300 and 100 users, where equal arms were planned."""
+    for report_folder in ("old", "new"):
+        save_report(ab_test_with_users_in_arms(300, 100), tmp_path / report_folder, "interleaving")
+    diff = diff_of_reports(tmp_path, gate="not worse")
     assert "the assignment is broken" in diff.gate.message
 
 
 # A covariate that differs between the arms --------------------------------------------------------
 
 
-def adjusted(shift, before="past", **parameters):
+def ab_test_with_covariate(shift, before="past", **parameters):
     """The A/B test of a treatment that lowers orders a little, adjusted by a column that is higher
     by `shift` in its arm, as orders are.
     """
@@ -409,38 +458,46 @@ def balance(study):
 
 @pytest.mark.parametrize(("shift", "severity"), [(0, "note"), (0.5, "warning"), (1.5, "severe")])
 def test_a_covariate_that_differs_is_a_finding(shift, severity):
-    assert balance(adjusted(shift))["severity"] == severity
+    assert balance(ab_test_with_covariate(shift))["severity"] == severity
 
 
 def test_the_finding_of_a_covariate_names_both_means_p_and_what_to_do():
-    message = balance(adjusted(0.5))["message"]
+    message = balance(ab_test_with_covariate(0.5))["message"]
     assert "its mean is 10.009 in control and 10.451 in treatment; p 0.0016" in message
     assert "name an earlier column, or leave before out" in message
 
 
 def test_a_covariate_that_clearly_differs_has_no_verdict():
-    study = adjusted(1.5)
+    study = ab_test_with_covariate(1.5)
     assert study.users.comparisons["verdict"].tolist() == ["cannot tell"]
     assert "No verdict: the arms differ in past, named by before" in str(study)
 
 
 @pytest.mark.parametrize("rule", ["better", "not worse", "orders.value >= 0"])
 def test_every_gate_waits_for_the_covariate(rule):
-    gate = adjusted(1.5, gate=rule).gate
+    gate = ab_test_with_covariate(1.5, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "past was measured after the start" in gate.message
 
 
 def test_without_the_covariate_the_raw_values_decide():
-    assert adjusted(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
+    assert ab_test_with_covariate(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
 
 
-def test_check_and_diff_wait_for_the_covariate_too(tmp_path, capsys):
-    for day in ("old", "new"):
-        file = saved(adjusted(1.5), tmp_path / day, "interleaving")
+def test_check_does_not_decide_a_gate_if_the_covariate_differs(tmp_path, capsys):
+    """Orders are adjusted by the column `past`, which must be measured before the test. Its mean is
+    1.5 higher in the treatment, so that it was not. 3 is the exit code if a gate is not passed.
+    """
+    file = save_report(ab_test_with_covariate(shift=1.5), tmp_path, "interleaving")
     assert command.main(["check", str(file), "orders.value >= 0"]) == 3
     assert "past was measured after the start" in capsys.readouterr().err
-    diff = ek.diff(tmp_path / "old", tmp_path / "new", gate="not worse")
+
+
+def test_a_diff_does_not_decide_a_gate_if_the_covariate_differs(tmp_path):
+    """In both reports the covariate `past` has a mean that is 1.5 higher in the treatment."""
+    for report_folder in ("old", "new"):
+        save_report(ab_test_with_covariate(shift=1.5), tmp_path / report_folder, "interleaving")
+    diff = diff_of_reports(tmp_path, gate="not worse")
     assert "past was measured after the start" in diff.gate.message
 
 
@@ -463,7 +520,7 @@ def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
 
 
 @pytest.mark.parametrize(
-    ("names", "control"),
+    "arms, control",
     [
         (("B", "A"), "A"),
         (("new", "holdout"), "holdout"),
@@ -475,10 +532,12 @@ def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
         (("a", "control"), "control"),
     ],
 )
-def test_the_usual_name_of_a_control_is_the_baseline(names, control):
-    table = pd.DataFrame(
-        {"user": range(8), "arm": [*names] * 4, "orders": [1, 9, 0, 9, 1, 8, 2, 9]}
-    )
+def test_the_usual_name_of_a_control_is_the_baseline(arms, control):
+    """An A/B test of eight users in two arms, by turns. No baseline is named; the arm whose name is
+    usual for a control is taken, and the page says so.
+    """
+    orders = [1, 9, 0, 9, 1, 8, 2, 9]  # any
+    table = pd.DataFrame({"user": range(8), "arm": [*arms] * 4, "orders": orders})
     study = ek.interleaving(users=table, metrics="orders", world="none").users
     assert study.settings.baseline == control
     messages = [finding.message for finding in experiment_page.findings_of_users(study)]
@@ -493,7 +552,7 @@ def test_arms_without_such_a_name_have_no_baseline():
 
 
 def test_a_check_finds_the_same_control(tmp_path, capsys):
-    file = saved(uneven(200, 200), tmp_path, "interleaving")
+    file = save_report(ab_test_with_users_in_arms(200, 200), tmp_path, "interleaving")
     assert command.main(["check", str(file), "better"]) == 0
 
 
@@ -502,8 +561,8 @@ def test_a_check_finds_the_same_control(tmp_path, capsys):
 
 def not_compared(folder, gate):
     for day, name in (("old", "m-0806"), ("new", "m-1120")):
-        saved(ek.rating(forecasts(name, "base"), metrics="mae"), folder / day, "rating")
-    return compared(folder, gate=gate)
+        save_report(ek.rating(forecasts(name, "base"), metrics="mae"), folder / day, "rating")
+    return diff_of_reports(folder, gate=gate)
 
 
 def beside_the_baseline(folder, gate):
@@ -512,37 +571,64 @@ def beside_the_baseline(folder, gate):
     return ek.rating(table, metrics="mae,rmse", baseline="base", gate=gate)
 
 
+class State(NamedTuple):
+    """A rule, and how it ends in a study."""
+
+    make_study: Callable  # (folder, gate) -> the study, with the rule as its gate
+    rule: str
+    failure: str  # the beginning of the gate's message, empty if it passes
+
+
+def ab_test(metric):
+    """A function that makes the A/B test of a metric, of which the treatment has more."""
+    return lambda folder, gate: ab_test_of_column(metric, gate=gate)
+
+
+def uneven_arms(folder, gate):
+    return ab_test_with_users_in_arms(300, 100, gate=gate)
+
+
 STATES = {
-    "kept": (lambda folder, gate: arms("orders", gate=gate), "better", ""),
-    "failed": (lambda folder, gate: arms("refunds", gate=gate), "not worse", "gate failed"),
-    "cannot tell": (
-        lambda folder, gate: arms("orders", gate=gate),
-        "orders.low >= 10",
-        "gate failed",
+    "kept": State(ab_test("orders"), "better", failure=""),
+    "failed": State(ab_test("refunds"), "not worse", failure="gate failed"),
+    "cannot tell": State(ab_test("orders"), "orders.low >= 10", failure="gate failed"),
+    "not compared": State(not_compared, "not worse", failure="gate not decided"),
+    "not asked": State(
+        beside_the_baseline, "mae not worse than b within 9 of a", failure="gate not decided"
     ),
-    "not compared": (not_compared, "not worse", "gate not decided"),
-    "not asked": (beside_the_baseline, "mae not worse than b within 9 of a", "gate not decided"),
-    "not asked of any": (beside_the_baseline, "rmse not worse than b", "gate not decided"),
-    "asked": (beside_the_baseline, "rmse not worse than base within 9 of a", ""),
-    "direction": (lambda folder, gate: arms("widgets", gate=gate), "better", "gate not decided"),
-    "assignment": (lambda folder, gate: uneven(300, 100, gate=gate), "better", "gate not decided"),
+    "not asked of any": State(
+        beside_the_baseline, "rmse not worse than b", failure="gate not decided"
+    ),
+    "asked": State(beside_the_baseline, "rmse not worse than base within 9 of a", failure=""),
+    "direction": State(ab_test("widgets"), "better", failure="gate not decided"),
+    "assignment": State(uneven_arms, "better", failure="gate not decided"),
 }
 
 
-@pytest.mark.parametrize("as_policy", [False, True])
+@pytest.mark.parametrize("as_policy", [False, True], ids=["rule", "file with the rule"])
 @pytest.mark.parametrize("state", STATES)
 def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_policy):
-    make, rule, words = STATES[state]
+    """A rule is applied twice: as the gate of a study, and by the command `check` to the study's
+    report. If it is kept, the gate passes and the command ends with 0. If it is failed or not
+    decided, the gate's message begins so, and the command says so and ends with 3.
+    """
+    make_study, rule, failure = STATES[state]
     if as_policy:
         path = tmp_path / "policy.toml"
         path.write_text(f'[[rule]]\nthat = "{rule}"\n', encoding="utf-8")
         rule = str(path)
-    study = make(tmp_path, rule)
-    file = saved(study, tmp_path, study.report)
-    assert study.gate.message[: len(words)] == words
-    assert study.gate.passed is (not words)
-    assert command.main(["check", str(file), rule]) == (3 if words else 0)
-    assert words in capsys.readouterr().err
+    study = make_study(tmp_path, rule)
+    file = save_report(study, tmp_path, study.report)
+    exit_code = command.main(["check", str(file), rule])
+    printed = capsys.readouterr().err
+    if failure:
+        assert not study.gate.passed
+        assert study.gate.message.startswith(failure)
+        assert failure in printed
+        assert exit_code == 3
+    else:
+        assert study.gate.passed
+        assert exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -558,7 +644,7 @@ def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_
 def test_a_rule_on_what_a_report_does_not_have_is_refused_at_each_door(tmp_path, capsys, rule):
     with pytest.raises(ParameterError):
         beside_the_baseline(tmp_path, rule)
-    file = saved(beside_the_baseline(tmp_path, None), tmp_path, "rating")
+    file = save_report(beside_the_baseline(tmp_path, None), tmp_path, "rating")
     assert command.main(["check", str(file), rule]) == 2
     assert "evalkit: " in capsys.readouterr().err
 
@@ -592,18 +678,21 @@ def gated_notebook(path, rule):
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_each_bundled_notebook_checks_its_gate_last(name):
+    """The results are published before, since a gate that fails ends the notebook with an error."""
     notebook = report.read(bundled_notebooks() / f"{name}.ipynb")
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    assert code[-2:] == [
-        f"{name}_page.results(study)",
-        "study.check_gate()",
-    ]
+    *_, last_but_one, last = code
+    assert last_but_one == f"{name}_page.results(study)"
+    assert last == "study.check_gate()"
 
 
-@pytest.mark.parametrize("engine", [None, "evalkit"])
+@pytest.mark.parametrize(
+    "engine", [None, "evalkit"], ids=["papermill's engine", "evalkit's engine"]
+)
 def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
+    """The mean absolute error is far above 0.1. The results are published nevertheless."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1")
+    path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
     out = tmp_path / "out.ipynb"
     with pytest.raises(PapermillExecutionError, match=r"GateFailed: gate failed: mae\.high"):
         papermill.execute_notebook(path, out, engine_name=engine, progress_bar=False)
@@ -611,14 +700,17 @@ def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch
 
 
 def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkeypatch):
+    """papermill executes a notebook whose gate fails, since the mean absolute error is far above
+    0.1. evalkit's engine also writes a page: the report, without the traceback of the last cell.
+    """
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path = gated_notebook(tmp_path / "mine.ipynb", "mae.high <= 0.1")
+    path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
     out = tmp_path / "out.ipynb"
     with pytest.raises(PapermillExecutionError):
         papermill.execute_notebook(path, out, engine_name="evalkit", progress_bar=False)
-    html = out.with_suffix(".html").read_text(encoding="utf-8")
-    assert "Rating" in html
-    assert "GateFailed" not in html
+    page_of_report = out.with_suffix(".html").read_text(encoding="utf-8")
+    assert "Rating" in page_of_report
+    assert "GateFailed" not in page_of_report
 
 
 def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):

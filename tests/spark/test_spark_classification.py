@@ -5,6 +5,7 @@ precision.
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 from engine_samples import binary, classified, long
 
 from evalkit.limits import Limits, Reading
@@ -14,72 +15,100 @@ READING = Reading(rows=100, collected=100, worker=9_000)
 SMALL = Limits(reading=READING)
 
 
-def made(session, rows: pd.DataFrame):
+def spark_table(session, rows: pd.DataFrame):
     return session.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
 
 
-def same(a: pd.DataFrame, b: pd.DataFrame) -> None:
+def assert_equal_frames(a: pd.DataFrame, b: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(a, b, rtol=1e-12, atol=1e-14)
 
 
 def test_odd_names_and_labels_are_no_sql(session):
+    """A column, the labels and both systems have names with quotes, backslashes, backticks and line
+    ends, which would end a name or a text in SQL. Spark must give the numbers of the same data
+    frame.
+    """
     rows = binary(400).rename(columns={"age": "`a\"ge'"})
     rows["label"] = rows["label"].map({0: "it's \\n", 1: '"yes"\n'})
-    odd = long(rows).assign(system=lambda d: d["system"].map({"good": "'a\\", "weak": '"b`'}))
-    given = {"segments": "`a\"ge'", "positive": '"yes"\n', "metrics": "roc_auc"}
-    found, here = (classified(data, SMALL, **given) for data in (made(session, odd), odd))
+    table = long(rows)
+    table["system"] = table["system"].map({"good": "'a\\", "weak": '"b`'})
+    options = {"segments": "`a\"ge'", "positive": '"yes"\n', "metrics": "roc_auc"}
+    found = classified(spark_table(session, table), SMALL, **options)
+    expected = classified(table, SMALL, **options)
     assert found.systems == ('"b`', "'a\\")
-    same(found.by_segment, here.by_segment)
-    same(found.comparisons, here.comparisons)
+    assert_equal_frames(found.by_segment, expected.by_segment)
+    assert_equal_frames(found.comparisons, expected.comparisons)
 
 
 def test_texts_are_told_apart_whatever_the_collation(session):
+    """Some rows have the country "DE" in place of "de". The columns of the Spark table have the
+    collation UTF8_LCASE, by which the two are equal. They must be two slices nevertheless.
+    """
     rows = long(binary(400))
     rows["country"] = np.where(rows["id"].str[-1] == "3", "DE", rows["country"])
-    lower = [f"{name} COLLATE UTF8_LCASE AS {name}" for name in ("id", "system", "country")]
-    table = made(session, rows).selectExpr("label", "score", *lower)
-    found, here = (classified(data, SMALL, segments="country") for data in (table, rows))
-    same(found.by_segment, here.by_segment)
+    collated = [f"{name} COLLATE UTF8_LCASE AS {name}" for name in ("id", "system", "country")]
+    table = spark_table(session, rows).selectExpr("label", "score", *collated)
+    found = classified(table, SMALL, segments="country")
+    expected = classified(rows, SMALL, segments="country")
+    assert_equal_frames(found.by_segment, expected.by_segment)
     assert "DE" in set(found.by_segment["slice"])
 
 
 def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
+    """The scores of the system good are in a Spark table, those of weak in a CSV file. The study of
+    both has the numbers of the study of one data frame.
+    """
     rows = long(binary(2_000))
+    rows_of_good = rows[rows["system"] == "good"].drop(columns="system")
+    rows_of_weak = rows[rows["system"] == "weak"].drop(columns="system")
+    spark_table(session, rows_of_good).createOrReplaceTempView("good")
     path = tmp_path / "weak.csv"
-    good, weak = (rows[rows["system"] == name].drop(columns="system") for name in ("good", "weak"))
-    weak.to_csv(path, index=False)
-    made(session, good).createOrReplaceTempView("good")
-    given = {"metrics": "roc_auc", "segments": "country"}
+    rows_of_weak.to_csv(path, index=False)
+    options = {"metrics": "roc_auc", "segments": "country"}
     try:
-        found = classified(["spark:good", str(path)], SMALL, **given)
-        here = classified(rows, SMALL, **given)
-        assert [one.rows for one in found.account.sources] == [2_000, 2_000]
+        found = classified(["spark:good", str(path)], SMALL, **options)
+        rows_of_sources = [source.rows for source in found.account.sources]
     finally:
         session.catalog.dropTempView("good")
-    same(found.by_segment, here.by_segment)
-    same(found.comparisons, here.comparisons)
+    assert rows_of_sources == [2_000, 2_000]
+    expected = classified(rows, SMALL, **options)
+    assert_equal_frames(found.by_segment, expected.by_segment)
+    assert_equal_frames(found.comparisons, expected.comparisons)
 
 
 def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session):
+    """Two Spark tables of 200 rows. Up to 300 rows a table is collected from Spark; up to 300 rows
+    in all, rows stay in memory. The 400 rows are therefore collected and then reduced to counts, so
+    that the study has no `data`.
+    """
     limits = Limits(reading=Reading(rows=300, collected=300))
     rows = binary(400).drop(columns="id")
-    found = classified(
-        [made(session, rows[:200]), made(session, rows[200:])], limits, metrics="roc_auc"
-    )
+    tables = [spark_table(session, rows[:200]), spark_table(session, rows[200:])]
+    found = classified(tables, limits, metrics="roc_auc")
     assert found.data is None
-    same(found.estimates, classified(rows, limits, metrics="roc_auc").estimates)
+    expected = classified(rows, limits, metrics="roc_auc")
+    assert_equal_frames(found.estimates, expected.estimates)
 
 
-def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session):
+@pytest.mark.parametrize("is_collected", [False, True], ids=["counted in Spark", "collected"])
+def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session, is_collected):
+    """Scores of one decimal in single precision. 0.7 in single precision is not 0.7 in double: it
+    is 0.699999988. A score of 0.7 must nevertheless be at or above the threshold 0.7, as it is for
+    numpy, which compares in single precision.
+    """
     rng = np.random.default_rng(8)
     label = rng.integers(0, 2, 400)
     score = np.clip(np.round(label * 0.3 + 0.8 * rng.random(400), 1), 0, 1).astype(np.float32)
-    rows = pd.DataFrame({"label": label, "score": score})
-    above = score >= 0.7
-    expected = [int((above & (label == 1)).sum()), int((above & (label == 0)).sum())]
-    for most in (100, 1000):  # summed in Spark, collected
-        limits = Limits(reading=Reading(rows=most, collected=most))
-        study = classified(made(session, rows), limits, threshold=0.7)
-        assert (study.data is None) is (most == 100)
-        assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
-        assert [to.name for to in study.precision.values()] == ["float32"]
+    predicted = score >= 0.7
+    true_positives = int(np.sum(predicted & (label == 1)))
+    false_positives = int(np.sum(predicted & (label == 0)))
+
+    table = spark_table(session, pd.DataFrame({"label": label, "score": score}))
+    largest_collected = 1000 if is_collected else 100  # rows, of 400
+    limits = Limits(reading=Reading(rows=largest_collected, collected=largest_collected))
+    study = classified(table, limits, threshold=0.7)
+    assert (study.data is not None) is is_collected
+    [decisions] = study.decisions.itertuples()
+    assert (decisions.tp, decisions.fp) == (true_positives, false_positives)
+    [precision_of_scores] = study.precision.values()
+    assert precision_of_scores.name == "float32"

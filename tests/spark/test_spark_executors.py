@@ -60,19 +60,28 @@ def folder(tmp_path_factory, ranked, scores):
 
 @pytest.fixture(scope="module")
 def found(folder):
+    """What four executors found of the tables, by name."""
     return pickle.loads((folder / "found").read_bytes())
 
 
-def test_each_of_four_executors_has_done_tasks_and_a_query_lies_in_several_partitions(
-    found, ranked, scores
-):
+def test_each_of_four_executors_has_done_tasks(found):
     assert len(found["tasks"]) == EXECUTORS
     assert min(found["tasks"]) > 0
+
+
+def test_the_tables_are_read_in_as_many_partitions_as_they_have_files(found):
     assert min(found["read in"].values()) >= PARTITIONS
+
+
+def test_most_queries_and_ids_have_rows_in_several_partitions(ranked, scores):
+    """Row i is written into file i modulo `PARTITIONS`, which becomes a partition. Half of the
+    queries, and half of the ids, have rows in two partitions or more: no partition has all rows
+    that belong together.
+    """
     for rows, name in ((ranked, "query"), (scores, "id")):
-        assert (rows.index % PARTITIONS).to_series().groupby(
-            rows[name].to_numpy()
-        ).nunique().median() > 1
+        partition = pd.Series(rows.index % PARTITIONS)
+        partitions_by_name = partition.groupby(rows[name].to_numpy()).nunique()
+        assert partitions_by_name.median() > 1
 
 
 def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(found, ranked):
@@ -81,16 +90,22 @@ def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(foun
     assert_same(here, replace(found["ranked"], sources=here.sources, values=values))
 
 
-def test_four_executors_worth_of_partitions_give_two_systems_scores_the_same_numbers(
+def test_four_executors_give_two_systems_scores_the_numbers_of_one_process(
     found, folder, scores, tmp_path
 ):
-    here = classification.read(scores, **TWO)
-    units.write(tmp_path / "units.parquet", "classification", {"": here})
-    assert len(same_rows(tmp_path / "units.parquet", folder / "units.parquet")) > 60_000
-    np.testing.assert_allclose(found["estimates"]["value"], here.estimates["value"], rtol=1e-12)
+    """The study of the scores was computed on four executors, and is computed here in memory. The
+    values of units, in the files `units.parquet`, are the same to the last bit. Sums are the same
+    but for rounding, as Spark adds up in any order.
+    """
+    expected = classification.read(scores, **TWO)
+    units.write(tmp_path / "units.parquet", "classification", {"": expected})
+    equal_rows = same_rows(tmp_path / "units.parquet", folder / "units.parquet")
+    assert len(equal_rows) > 60_000
+    np.testing.assert_allclose(found["estimates"]["value"], expected.estimates["value"], rtol=1e-12)
     np.testing.assert_allclose(
-        found["comparisons"]["difference"], here.comparisons["difference"], rtol=1e-12
+        found["comparisons"]["difference"], expected.comparisons["difference"], rtol=1e-12
     )
-    pd.testing.assert_series_equal(found["by_segment"]["n"], here.by_segment["n"])
-    for system in here.systems:
-        np.testing.assert_allclose(found["tp"][system], here.table(system).tp, rtol=1e-12)
+    pd.testing.assert_series_equal(found["by_segment"]["n"], expected.by_segment["n"])
+    for system in expected.systems:
+        true_positives = expected.table(system).tp  # at each threshold
+        np.testing.assert_allclose(found["tp"][system], true_positives, rtol=1e-12)
