@@ -30,7 +30,7 @@ from evalkit.statistics.closed_forms import (
     WeightedEstimate,
     lift,
     lift_of_few,
-    mover_mean,
+    mover_sum,
     overlap,
     ranged_t,
 )
@@ -610,7 +610,7 @@ def difference_of_independent_shares_by_mover():
     minus_second = WeightedEstimate(
         weight=1.0, estimate=negated(wilson(48, 80)), influence=no_shared_units
     )
-    return mover_mean([first, minus_second], n=150, level=0.95)
+    return mover_sum([first, minus_second], n=150, level=0.95)
 
 
 def test_mover_gives_newcombes_published_interval_of_a_difference():
@@ -649,7 +649,7 @@ def test_mover_with_correlation_is_newcombes_interval_of_paired_shares():
     minus_second = WeightedEstimate(
         weight=1.0, estimate=negated(wilson(22, 50)), influence=-(hit_by_second - 22 / 50)
     )
-    difference = mover_mean([first, minus_second], n=50, level=0.95)
+    difference = mover_sum([first, minus_second], n=50, level=0.95)
     found = (difference.value, difference.low, difference.high)
     assert found == pytest.approx((0.2, 0.0618, 0.3242), abs=5e-5)
 
@@ -660,13 +660,13 @@ INFLUENCE = np.array([1.0, -2.0, 1.0])
 def test_the_mean_of_two_metrics_with_proportional_influence_has_their_interval():
     e = wilson(6, 10)
     parts = [WeightedEstimate(0.5, e, INFLUENCE), WeightedEstimate(0.5, e, 3 * INFLUENCE)]
-    assert limits(mover_mean(parts, n=10, level=0.95)) == pytest.approx(limits(e))
+    assert limits(mover_sum(parts, n=10, level=0.95)) == pytest.approx(limits(e))
 
 
 def test_the_mean_of_two_metrics_with_opposite_influence_has_no_width():
     e = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
     parts = [WeightedEstimate(0.5, e, INFLUENCE), WeightedEstimate(0.5, e, -INFLUENCE)]
-    assert limits(mover_mean(parts, n=10, level=0.95)) == pytest.approx((0.5, 0.5))
+    assert limits(mover_sum(parts, n=10, level=0.95)) == pytest.approx((0.5, 0.5))
 
 
 # times · hits / (times · hits + weight · missed + false): F1, F2, F0.5 and the Jaccard index

@@ -196,7 +196,7 @@ class WeightedEstimate:
     influence: Floats
 
 
-def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -> Estimate:
+def mover_sum(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -> Estimate:
     """Σ weight · value of metrics of the same units, with limits by MOVER (method of variance
     estimates recovery).
 
@@ -208,7 +208,7 @@ def mover_mean(estimates: Iterable[WeightedEstimate], *, n: int, level: float) -
 
     >>> first = WeightedEstimate(0.5, wilson(8, 10), np.array([1.0, -1.0, 0, 0]))
     >>> second = WeightedEstimate(0.5, wilson(6, 10), np.array([0, 0, 1, -1]))
-    >>> e = mover_mean([first, second], n=20, level=0.95)
+    >>> e = mover_sum([first, second], n=20, level=0.95)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.7, 0.4887, 0.8363)
     """

@@ -295,7 +295,7 @@ def _mean_interval(statistic: ScoreStatistic, options: Options) -> Estimate:
     if statistic.scarce:
         return _scarce_mean_interval(statistic.leave_one_out(), options)
     components = _weighted_components(statistic, options)
-    unbiased = closed_forms.mover_mean(components, n=statistic.n, level=options.level)
+    unbiased = closed_forms.mover_sum(components, n=statistic.n, level=options.level)
     return unbiased.extended_to(statistic.value)
 
 
@@ -318,7 +318,7 @@ def _weighted_components(statistic: ScoreStatistic, options: Options) -> Iterato
     influence = statistic.share_influence()
     if influence is not None:
         error = float(np.sqrt(influence @ influence))  # the variance is Σ influence²
-        # n and method of a component are not used: `mover_mean` takes value and limits
+        # n and method of a component are not used: `mover_sum` takes value and limits
         of_shares = t_interval(0.0, error, n=0, level=options.level, method="", freedom=np.inf)
         yield WeightedEstimate(1.0, of_shares, influence)
 
@@ -367,9 +367,9 @@ def _harmonic_interval(statistic: RowStatistic, options: Options) -> Estimate:
             high=kind.mean(limits.high, other_value),
         )
         means_at_limits.append(WeightedEstimate(1.0, mean_at_limits, component.influence))
-    # Both weights are 1, as each distance counts in full. `mover_mean` adds up the values too, so
+    # Both weights are 1, as each distance counts in full. `mover_sum` adds up the values too, so
     # that its value is twice the harmonic mean, and its limits are one mean too high.
-    doubled = closed_forms.mover_mean(means_at_limits, n=statistic.n, level=options.level)
+    doubled = closed_forms.mover_sum(means_at_limits, n=statistic.n, level=options.level)
     return replace(doubled, value=value, low=doubled.low - value, high=doubled.high - value)
 
 

@@ -568,7 +568,7 @@ def mean_of_shares(statistic: RowStatistic, options: Options) -> Estimate:
         estimate = wilson(replace(statistic, metric_at_k=MetricAtK(share)), options)
         parts.append(closed_forms.WeightedEstimate(weight, estimate, uncorrelated))
     n = int(statistic.tables.decision_counts.total)
-    return closed_forms.mover_mean(parts, n=n, level=options.level)
+    return closed_forms.mover_sum(parts, n=n, level=options.level)
 
 
 def gap(statistic: ScoreStatistic, options: Options, rows_per_weight: float = 1.0) -> Estimate:
