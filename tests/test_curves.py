@@ -230,7 +230,7 @@ def test_a_table_of_few_thresholds_is_thin_already():
 
 def drawn_points(curve):
     """The x and the y of the points that are drawn of a curve."""
-    keep = curves.drawn(curve.x, curve.y)
+    keep = curves.points_to_draw(curve.x, curve.y)
     return curve.x[keep], curve.y[keep]
 
 
@@ -287,11 +287,19 @@ def test_drawn_steps_of_precision_are_within_a_cell_of_the_exact_heights(simulat
 
 
 def test_all_points_of_a_curve_that_is_not_finite_are_drawn():
-    assert curves.drawn(np.array([np.inf, 2.0, 1.0, 0.5]), np.array([np.nan, 1.0, 1.0, 1.0])).all()
+    assert curves.points_to_draw(
+        np.array([np.inf, 2.0, 1.0, 0.5]), np.array([np.nan, 1.0, 1.0, 1.0])
+    ).all()
 
 
 def test_both_ends_of_a_curve_that_does_not_vary_are_drawn():
-    assert curves.drawn(np.zeros(5), np.zeros(5)).tolist() == [True, False, False, False, True]
+    assert curves.points_to_draw(np.zeros(5), np.zeros(5)).tolist() == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_the_area_below_the_steps_of_precision_is_average_precision():

@@ -147,7 +147,7 @@ def test_the_command_with_the_class_of_higher_scores_as_positive_is_printed_firs
 
 def test_each_of_two_labels_of_yes_and_no_is_tried_once():
     yes_or_no = np.where(LABEL, "yes", "no")
-    ways = ways_of(churned=yes_or_no, returned=yes_or_no[::-1], beta=SCORE)
+    ways = possible_readings(churned=yes_or_no, returned=yes_or_no[::-1], beta=SCORE)
     assert [way.choice.columns for way in ways] == [{"label": "churned"}]
 
 

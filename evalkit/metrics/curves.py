@@ -90,7 +90,7 @@ def precision_steps(c: Counts) -> Curve:
     )
 
 
-def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
+def points_to_draw(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     """A mask of the points of a line that a picture needs: the first and the last of each stretch
     within one cell of a grid.
 
@@ -99,7 +99,7 @@ def drawn(x: Floats, y: Floats, cells: int = CELLS) -> Bools:
     A point that is not finite is kept.
 
     >>> x = np.linspace(0, 1, 100_001)
-    >>> keep = drawn(x, x**2)
+    >>> keep = points_to_draw(x, x**2)
     >>> line_through_kept = np.interp(x, x[keep], x[keep] ** 2)
     >>> int(keep.sum()) < 4000, bool(np.abs(line_through_kept - x**2).max() < 1e-3)
     (True, True)

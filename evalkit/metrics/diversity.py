@@ -40,7 +40,7 @@ class Items(Listed):
         return self.place
 
     @cached_property
-    def known(self) -> Bools:
+    def in_catalogue(self) -> Bools:
         """True for each row with an item of the catalogue."""
         return self.item >= 0
 
@@ -108,7 +108,7 @@ def _check_lists(lists: Items, ids: np.ndarray) -> None:
             f"offset must end at the number of rows, got {lists.offset[-1]} for {len(lists.item)} "
             f"rows"
         )
-    known_rows = np.flatnonzero(lists.known)
+    known_rows = np.flatnonzero(lists.in_catalogue)
     # one whole number for each list and item; lists.size is the number of items of the catalogue
     key = lists.owner[known_rows] * lists.size + lists.item[known_rows]
     # equal keys are neighbours once sorted; the sort keeps the first row of them first
@@ -361,7 +361,7 @@ def exposure(lists: Items, k: int | None = None) -> Ints:
     array([2, 1, 0])
     """
     lists = top(lists, k)
-    return np.bincount(lists.item[lists.known], minlength=lists.size)
+    return np.bincount(lists.item[lists.in_catalogue], minlength=lists.size)
 
 
 def catalogue_coverage(lists: Items, k: int | None = None) -> float:
@@ -452,14 +452,14 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     lists = top(lists, k)
     exposed = exposure(lists)  # x: how many lists show each item
     items_below = np.searchsorted(np.sort(exposed), exposed)  # how many items have a smaller x
-    known_item = lists.item[lists.known]
-    known_owner = lists.owner[lists.known]
+    known_item = lists.item[lists.in_catalogue]
+    known_owner = lists.owner[lists.in_catalogue]
     # Gini is D / (n Σ x), where D is Σ |x_a - x_b| over the pairs of two of the n items. Without a
     # list the x of each of its items falls by 1.
     # If one item alone falls, its distance grows by 1 from each other item at or above it, and
     # shrinks by 1 from each item below it: D changes by n - 1 - 2 (items below).
     change_by_item = lists.size - 1 - 2 * items_below[known_item]
-    change = lists.total(lists.known, change_by_item.astype(float))
+    change = lists.total(lists.in_catalogue, change_by_item.astype(float))
     # These changes are added up over the items of a list, though two items that both fall keep
     # their distance. For unequal x this is right: the changes of their distance are + 1 (the lower
     # item falls) and - 1. For equal x they are + 1 and + 1, so that 2 are taken off.
@@ -468,7 +468,7 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     total = exposed.sum()  # Σ x
     gini_of_all = exposure_gini(lists)
     distances = gini_of_all * lists.size * total  # D
-    total_without_list = total - lists.total(lists.known)
+    total_without_list = total - lists.total(lists.in_catalogue)
     gini_without_list = ratio(distances + change, lists.size * total_without_list)
     return _pseudo_values(gini_of_all, gini_without_list)
 
@@ -492,9 +492,9 @@ def jackknife_by_unit(
     unit_of_list, names = codes(np.asarray(unit))  # units by number, and their names
     # the items that the lists of each unit show: the rows with known items are sorted by unit, and
     # cut where each unit but the first begins
-    unit_of_row = unit_of_list[lists.owner[lists.known]]
+    unit_of_row = unit_of_list[lists.owner[lists.in_catalogue]]
     order = np.argsort(unit_of_row, kind="stable")
-    sorted_item = lists.item[lists.known][order]
+    sorted_item = lists.item[lists.in_catalogue][order]
     starts_after_first = np.searchsorted(unit_of_row[order], np.arange(1, names.size))
     items_of_units = np.split(sorted_item, starts_after_first)
     without_unit = []

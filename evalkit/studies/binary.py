@@ -456,9 +456,9 @@ class BinaryStudy(row_study.RowStudy):
         threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
         """
         # `curves.drawn` marks the points of a line that a picture needs
-        is_needed = curves.drawn(metrics["predicted"], metrics["cost"])
+        is_needed = curves.points_to_draw(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
-            is_needed |= curves.drawn(threshold, metrics[metric])
+            is_needed |= curves.points_to_draw(threshold, metrics[metric])
         is_of_system = self.choices["system"] == name
         chosen = np.array([self.thresholds[name], *self.choices["threshold"][is_of_system]])
         chosen = chosen[~np.isnan(chosen)]

@@ -82,7 +82,7 @@ def _drawn_above(lowest: float, x: Floats, y: Floats, cells: int) -> pd.DataFram
     follows_below = is_below & np.append(False, is_below[:-1])
     x = x[~follows_below]
     y = np.where(is_below, np.nan, y)[~follows_below]
-    is_drawn = curves.drawn(x, y, cells)
+    is_drawn = curves.points_to_draw(x, y, cells)
     return pd.DataFrame({"x": x[is_drawn], "y": y[is_drawn]})
 
 

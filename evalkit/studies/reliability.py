@@ -141,7 +141,7 @@ def _drawn_points(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFram
     many cells per side.
     """
     x = frame["x"].to_numpy()
-    is_needed = [curves.drawn(x, frame[column].to_numpy(), cells) for column in columns]
+    is_needed = [curves.points_to_draw(x, frame[column].to_numpy(), cells) for column in columns]
     return frame[np.any(is_needed, axis=0)]
 
 
@@ -278,7 +278,9 @@ def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
     # and are clipped there, so that the grid of `curves.drawn` stays fine.
     lowest = 2 * axis.low - axis.high
     highest = 2 * axis.high - axis.low
-    is_needed = [curves.drawn(points, np.clip(line, lowest, highest)) for line in lines.values()]
+    is_needed = [
+        curves.points_to_draw(points, np.clip(line, lowest, highest)) for line in lines.values()
+    ]
     return pd.DataFrame({"x": points} | lines)[np.any(is_needed, axis=0)]
 
 

@@ -46,7 +46,7 @@ def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
     """The points of a curve that its figure needs: x, y, threshold, and the name as `system`.
     cells: the resolution of the figure, as in `curves.drawn`.
     """
-    keep = curves.drawn(curve.x, curve.y, cells)
+    keep = curves.points_to_draw(curve.x, curve.y, cells)
     columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
     return pd.DataFrame({"system": name} | columns)
 
@@ -189,7 +189,7 @@ def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.Data
     x = frame["x"].to_numpy()
     is_drawn: Bools = np.zeros(len(frame), dtype=bool)
     for class_column in ("positive", "negative"):
-        is_drawn |= curves.drawn(x, frame[class_column].to_numpy(), cells)
+        is_drawn |= curves.points_to_draw(x, frame[class_column].to_numpy(), cells)
     return frame[is_drawn]
 
 
