@@ -220,7 +220,7 @@ def test_a_file_with_fewer_samples_than_the_results_state_is_reported(tmp_path):
     assert "new on one: 5 of 20" in findings_by_code(study)["EK128"]
     row = significance.logged(study).set_index(["system", "task"]).loc[("new", "one")]
     assert row["why"] == "the rows are of 5 of 20 questions"
-    # the other 15 are answered by the old model alone
+    # the other 15 have no value of the new model, and are left out
     assert "15" in findings_by_code(study)["EK231"]
 
 
@@ -350,7 +350,7 @@ def test_the_test_split_is_read_wherever_it_stands(tmp_path):
 
 
 def test_a_statistic_of_no_answer_is_no_score(tmp_path):
-    """HELM writes a count of 0 and a mean of 0 where nothing was measured: no answer is wrong."""
+    """A statistic with a count of 0 has measured nothing, and its mean of 0 is no wrong answer."""
     made_logs.helm(tmp_path, TABLE[TABLE["task"] == "one"])
     for path in tmp_path.rglob("per_instance_stats.json"):
         first, *others = json.loads(path.read_text())
