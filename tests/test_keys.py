@@ -240,9 +240,10 @@ def test_no_rows():
     assert order.tolist() == tied.tolist() == []
 
 
-def test_lists_in_pieces_are_put_in_order_and_not_sorted():
-    of = np.array([2, 2, 0, 1, 1])
+def test_lists_that_come_in_one_piece_each_are_put_in_order():
+    """Items rank as their rows: of the tied rows 3 and 4 of list 1, row 4 comes first."""
+    list_of_row = np.array([2, 2, 0, 1, 1])
     score = np.array([2.0, 1.0, 5.0, 3.0, 3.0])
-    order, tied = ids.rank_order(of, score, lambda rows: rows)
+    order, tied = ids.rank_order(list_of_row, score, lambda rows: rows)
     assert order.tolist() == [2, 4, 3, 0, 1]
     assert tied.tolist() == [False, False, True, False, False]
