@@ -36,7 +36,7 @@ from evalkit.catalogue.tables import LABELS
 from evalkit.limits import Limits, Reading
 from evalkit.studies import units
 
-FILE = examples("blocks")
+FILE = examples("blocks")  # of cases, and which of them are tried at night or from files
 LISTS = FILE["lists"]
 ALL_LABELS = ",".join(metric.name for metric in LABELS.values())
 HEAVY = {"columns": "{weight: heavy}"}
@@ -357,14 +357,24 @@ APART: tuple[
 ELSEWHERE = {"inputs", "parameters", "versions", "missed"}  # missed: of single rows
 
 
-def apart(name, one):
-    """Whether the difference is one that the table has, or the name of a method of many rows."""
-    if one.place.endswith(".method") and one.new.startswith("influence sums"):
+def is_accepted(name, difference):
+    """True if a difference of a case is one that APART lists, is the name of a method of many rows,
+    or is at most 1e-9.
+    """
+    if difference.place.endswith(".method") and difference.new.startswith("influence sums"):
         return True
-    for cases, place, far in APART:
-        if re.match(cases, name) and re.fullmatch(place, one.path):
-            return far is None or (one.new is None if far == UNDEFINED else one.size <= far)
-    return one.size <= 1e-9
+    for cases, place, largest in APART:
+        if re.match(cases, name) and re.fullmatch(place, difference.path):
+            if largest is None:
+                return True
+            if largest == UNDEFINED:
+                return difference.new is None
+            return difference.size <= largest
+    return difference.size <= 1e-9
+
+
+def unaccepted(name, differences):
+    return [str(difference) for difference in differences if not is_accepted(name, difference)]
 
 
 # Both forms ---------------------------------------------------------------------------------------
@@ -386,7 +396,7 @@ def published(study, results=whole_pages.results):
 
 
 def by_day(names, night):
-    """The names, of which some are tried at night alone."""
+    """The names as parameters, of which those of `night` are marked as slow."""
     return [pytest.param(name, marks=[pytest.mark.slow] * (name in night)) for name in names]
 
 
@@ -425,20 +435,26 @@ def same_rows(first, second):
 
 @pytest.mark.parametrize("name", by_day(CASES, FILE["night"]))
 def test_blocks_give_what_memory_gives(name, tmp_path):
+    """The study of a case publishes the same results, and writes the same file of values per unit,
+    whether its rows are held in memory or read by blocks of a few hundred.
+    """
     case = CASES[name]
-    (held, expected), study = in_memory(name), read(case, case.table(), of.SHARDS)
-    differences = compare.differences(expected, published(study))
-    assert [str(one) for one in differences if not apart(name, one)] == []
-    for path, some in (("memory", held), ("blocks", study)):
-        units.write(tmp_path / path, "made", {"": getattr(some, case.parameter, some)})
+    study_in_memory, results_in_memory = in_memory(name)
+    study_by_blocks = read(case, case.table(), of.SHARDS)
+    differences = compare.differences(results_in_memory, published(study_by_blocks))
+    assert unaccepted(name, differences) == []
+    for path, study in (("memory", study_in_memory), ("blocks", study_by_blocks)):
+        # the interleaving report has a study of users or of a log; others are the study
+        study_of_table = getattr(study, case.parameter, study)
+        units.write(tmp_path / path, "made", {"": study_of_table})
     assert len(same_rows(tmp_path / "memory", tmp_path / "blocks")) > 0
-    if (
-        name.startswith("decided") or name in FILE["night"]
-    ):  # test_frozen.py does so with the other kinds
-        units_again.follows(tmp_path / "memory", expected.get(case.parameter) or expected)
+    # estimates computed again from the file of units; test_frozen.py does so with the other kinds
+    if name.startswith("decided") or name in FILE["night"]:
+        results_of_table = results_in_memory.get(case.parameter) or results_in_memory
+        units_again.follows(tmp_path / "memory", results_of_table)
 
 
-# The forms of input differ in nothing but how many rows there are at once.
+# Some cases are enough: files differ from frames in nothing but how many rows come at once.
 IN_FILES = [
     name
     for name in CASES
@@ -448,14 +464,17 @@ IN_FILES = [
 
 @pytest.mark.parametrize("name", by_day(IN_FILES, set(IN_FILES) - set(FILE["files"])))
 def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
-    """Two files, a third of the rows and the rest, tiny shards, and more units than are kept side
-    by side.
+    """Two files hold a third of the rows and the rest. They are read in shards of 300 rows, with
+    more units than the 10 that are kept side by side.
     """
     table = CASES[name].table()
-    paths = [tmp_path / "one.parquet", tmp_path / "two.csv"]
-    table[: len(table) // 3].to_parquet(paths[0], index=False)
-    table[len(table) // 3 :].to_csv(paths[1], index=False)
-    reading = Reading(rows=100, shard=300, row=20_000, units=10)
-    study = read(CASES[name], [str(path) for path in paths], reading, memory="250MB", threads=2)
-    differences = compare.differences(in_memory(name)[1], published(study))
-    assert [str(one) for one in differences if not apart(name, one)] == []
+    third = len(table) // 3
+    parquet, csv = tmp_path / "one.parquet", tmp_path / "two.csv"
+    table[:third].to_parquet(parquet, index=False)
+    table[third:].to_csv(csv, index=False)
+    little = Reading(rows=100, shard=300, row=20_000, units=10)
+    files = [str(parquet), str(csv)]
+    study_of_files = read(CASES[name], files, little, memory="250MB", threads=2)
+    _, results_in_memory = in_memory(name)
+    differences = compare.differences(results_in_memory, published(study_of_files))
+    assert unaccepted(name, differences) == []

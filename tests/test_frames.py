@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def table():
+    """20,000 rows of ranked lists, of 300 queries."""
     rng = np.random.default_rng(3)
     n = 20_000
     query = pa.array(rng.integers(0, 300, n)).cast(pa.string())
@@ -41,7 +42,7 @@ def table():
     return pa.table(columns | {"grade": rng.integers(0, 3, n).astype(float)})
 
 
-def same(a, b):
+def assert_same_rankings(a, b):
     assert np.array_equal(a.query, b.query)
     assert np.array_equal(a.rankings["score"].retrieved.grade, b.rankings["score"].retrieved.grade)
 
@@ -49,34 +50,39 @@ def same(a, b):
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     whole = runs.read(table)
-    same(whole, runs.read(iter(table.to_batches(max_chunksize=1_000))))
-    same(whole, runs.read(table.to_reader(max_chunksize=1_000)))
+    assert_same_rankings(whole, runs.read(iter(table.to_batches(max_chunksize=1_000))))
+    assert_same_rankings(whole, runs.read(table.to_reader(max_chunksize=1_000)))
     gc.collect()
     assert not list(tmp_path.iterdir())
 
 
-def test_batches_of_any_size_are_measured_shard_by_shard(table):
-    found = sharded.read(
-        RankingInput.from_data(table.to_reader()),
-        [LastRank()],
-        backends.budget(200 * 10**6, reading=Reading(lists=0)),
-    )
-    assert found.measure("score", LastRank()).numerator.sum() == len(table)
-    assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == (
-        "record batches",
-        20_000,
-        "",
-    )
+def read_by_shards(data):
+    """The last rank of each query's list, read shard by shard: `lists` is the number of rows up to
+    which rankings are held in memory.
+    """
+    limits = backends.budget(200 * 10**6, reading=Reading(lists=0))
+    return sharded.read(RankingInput.from_data(data), [LastRank()], limits)
 
 
-def test_the_ranking_study_takes_them(table):
+def test_record_batches_are_measured_shard_by_shard(table):
+    """The last rank of a list is its length, and all lists together have all rows."""
+    last_rank_of_query = read_by_shards(table.to_reader()).measure("score", LastRank()).numerator
+    assert last_rank_of_query.sum() == len(table)
+
+
+def test_record_batches_are_a_source_with_rows_and_without_a_checksum(table):
+    (source,) = read_by_shards(table.to_reader()).sources
+    assert (source.name, source.rows, source.sha256) == ("record batches", 20_000, "")
+
+
+def test_the_ranking_study_reads_batches_once(table):
     a = ranking.read(table)
     b = ranking.read(iter(table.to_batches()))
     assert a.estimates.equals(b.estimates)
 
 
-def sample(path):
-    """A bundled table, and its record batches, which can be read once."""
+def table_and_batches(path):
+    """A bundled table, and an iterator of its record batches, which can be read once."""
     file = ROOT / "data" / path
     frame = pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -91,9 +97,9 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("rows", [2**20, 100], ids=["kept", "reduced"])
-def test_the_classification_study_takes_them(rows):
+def test_the_classification_study_reads_batches_once(rows):
     limits = Limits(reading=Reading(rows=rows))
-    table, batches = sample("german_credit/predictions.csv")
+    table, batches = table_and_batches("german_credit/predictions.csv")
     assert_same(
         *(classified(data, limits, segments="housing", positive="1") for data in (table, batches))
     )
@@ -113,37 +119,44 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("case", STUDIES)
-def test_every_study_reads_them_once(case):
+def test_every_study_reads_batches_once(case):
     study, path, given = STUDIES[case]
-    assert_same(*(study.read(data, **given) for data in sample(path)))
+    assert_same(*(study.read(data, **given) for data in table_and_batches(path)))
 
 
-def test_significance_of_ranked_lists_takes_them(table):
+def test_significance_of_ranked_lists_reads_batches_once(table):
     long = pa.concat_tables(
         [table.append_column("system", pa.array([name] * len(table))) for name in "ab"]
     )
     assert_same(significance.read(long), significance.read(iter(long.to_batches())))
 
 
-def test_the_interleaving_study_takes_them():
-    users = {
+def test_the_interleaving_study_reads_batches_of_a_log_once():
+    table, batches = table_and_batches("interleaving/sessions.parquet")
+    options = {"neutral": "both", "segments": "device", "simulated_users": 1000}
+    of_table = interleaving.read(log=table, **options).studies[0]
+    of_batches = interleaving.read(log=batches, **options).studies[0]
+    assert_same(of_table, of_batches)
+
+
+def test_the_interleaving_study_reads_batches_of_users_once():
+    table, batches = table_and_batches("interleaving/health_plans.parquet")
+    options = {
         "columns": "{user: block, arm: plan}",
         "metrics": "visits_per_year",
         "segments": "health",
+        "simulated_users": 1000,
     }
-    for role, path, given in (
-        ("log", "interleaving/sessions.parquet", {"neutral": "both", "segments": "device"}),
-        ("users", "interleaving/health_plans.parquet", users),
-    ):
-        a, b = (
-            interleaving.read(**{role: data}, simulated_users=1000, **given).studies[0]
-            for data in sample(path)
-        )
-        assert_same(a, b)
+    of_table = interleaving.read(users=table, **options).studies[0]
+    of_batches = interleaving.read(users=batches, **options).studies[0]
+    assert_same(of_table, of_batches)
 
 
-def test_the_validation_study_takes_them():
-    a, b = (validation.read(data).estimates for data in sample("german_credit/predictions.csv"))
+def test_the_validation_study_reads_batches_once():
+    a, b = (
+        validation.read(data).estimates
+        for data in table_and_batches("german_credit/predictions.csv")
+    )
     assert a.equals(b)
 
 
@@ -187,7 +200,8 @@ def test_bins_of_pandas_are_segments():
     assert set(study.by_segment["slice"]) == {"(-1, 9]", "(9, 40]"}
 
 
-def test_a_database_that_failed_is_opened_anew():
+def test_a_database_that_failed_is_opened_again():
+    """DuckDB fails for good at a column of nested values; the next table is read nevertheless."""
     nested = pa.DictionaryArray.from_arrays(
         pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}])
     )
@@ -246,9 +260,8 @@ def test_a_clean_frame_needs_no_query(monkeypatch):
     assert outcomes.read(frame).actual.tolist() == [0, 1]
 
 
-NUMBERS = [0.0, -0.0, 1e-7, np.nan, np.inf, 1e16, 5e-324, 0.1, 3.0, 123456789.25]
-CELLS = {
-    "double": NUMBERS,
+COLUMNS_OF_EACH_TYPE = {
+    "double": [0.0, -0.0, 1e-7, np.nan, np.inf, 1e16, 5e-324, 0.1, 3.0, 123456789.25],
     "whole": range(10),
     "truth": [True, False] * 5,
     "text": ["a", "", None, "é", "1.0"] * 2,
@@ -256,11 +269,14 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize("kind", CELLS)
-def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(kind):
-    part = frames.part_of(pd.DataFrame({kind: CELLS[kind]}))
+@pytest.mark.parametrize("name", COLUMNS_OF_EACH_TYPE)
+def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(name):
+    """The head of a frame holds its first cells as text, without a query. A query of DuckDB casts
+    the same column to text.
+    """
+    part = frames.part_of(pd.DataFrame({name: COLUMNS_OF_EACH_TYPE[name]}))
     types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
-    cell = duck.DUCKDB.text(kind, types["column_type"][0].as_py())
-    query = f"SELECT {cell} AS written FROM frame"
-    written = duck.sql(query, part.name, frame=part.table)["written"].to_pylist()
-    assert part.head[kind] == written
+    as_text = duck.DUCKDB.text(name, types["column_type"][0].as_py())
+    query = f"SELECT {as_text} AS written FROM frame"
+    written_by_duckdb = duck.sql(query, part.name, frame=part.table)["written"].to_pylist()
+    assert part.head[name] == written_by_duckdb

@@ -48,23 +48,26 @@ QUICK = [
 
 
 def changes(change) -> list[compare.Difference]:
-    """What the comparison says of the tree after a change."""
+    """The differences that the comparison finds between TREE and a copy after `change` of it."""
     new = copy.deepcopy(TREE)
     change(new)
     return list(compare.differences(TREE, new))
 
 
 def put(row: int, **values):
+    """A change of values in a row of the estimates of TREE."""
     return lambda tree: tree["estimates"][row].update(values)
 
 
 @pytest.fixture(scope="module")
 def frozen():
+    """The committed results of each case, by its name."""
     return freeze.load(freeze.FOLDERS[False])
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
+    """A folder with the generated tables that some cases read."""
     folder = tmp_path_factory.mktemp("made")
     needs.tables(folder)
     return folder
@@ -74,18 +77,22 @@ def made(tmp_path_factory):
 def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
     case, frozen, made, tmp_path, monkeypatch
 ):
+    """Where a run writes a file of values per unit, its estimates are computed again from that file
+    alone.
+    """
     monkeypatch.setenv(kernels.UNITS, str(tmp_path / "units"))
     results = freeze.run(case, made)
-    found = compare.differences(frozen[case.name], results)
-    assert [str(one) for one in found if not one.by_processor] == []
-    if (tmp_path / "units").exists():
-        parts = {name: results[name] for name in ("log", "users") if results.get(name)} or {
-            "": results
-        }
-        for table, part in parts.items():
-            units_again.follows(tmp_path / "units", part, table)
-    else:
-        assert needs.LIMITS in case.needs or case.report == "diff"  # which reads files of units
+    differences = compare.differences(frozen[case.name], results)
+    assert [str(one) for one in differences if not one.by_processor] == []
+    file_of_units = tmp_path / "units"
+    if not file_of_units.exists():
+        # none is written of rows that are read by blocks, and by a diff, which reads such files
+        assert needs.LIMITS in case.needs or case.report == "diff"
+        return
+    # the interleaving report has results of a log, of users or of both; others have one table
+    tables = {name: results[name] for name in ("log", "users") if results.get(name)}
+    for table, results_of_table in (tables or {"": results}).items():
+        units_again.follows(file_of_units, results_of_table, table)
 
 
 def test_the_same_tree_has_no_difference():
@@ -94,6 +101,7 @@ def test_the_same_tree_has_no_difference():
 
 @pytest.mark.parametrize("row, value", [(0, 0.5), (2, 250.0)])
 def test_a_number_may_move_by_1e_13_and_not_by_1e_11(row, value):
+    """Of max(1, the number): row 0 of TREE holds 0.5, row 2 holds 250."""
     assert changes(put(row, value=value + 1e-13 * max(1, value))) == []
     (change,) = changes(put(row, value=value + 1e-11 * max(1, value)))
     assert (change.kind, change.old) == ("number", value)
@@ -105,15 +113,18 @@ def test_a_changed_number_is_named_by_its_record():
     ]
 
 
-def test_what_another_processor_moves_is_known_by_its_path():
-    paths = {
-        "calibration[a, uncertainty].low": True,
-        "calibration[a, ece_10].low": False,
-        "estimates[a].low": False,
-    }
-    assert {
-        path: compare.Difference(path, "number", 1.0, 2.0).by_processor for path in paths
-    } == paths
+@pytest.mark.parametrize(
+    ("path", "by_processor"),
+    [
+        ("calibration[a, uncertainty].low", True),
+        ("calibration[a, ece_10].low", False),
+        ("estimates[a].low", False),
+    ],
+)
+def test_a_number_that_another_processor_may_change_is_known_by_its_path(path, by_processor):
+    """The bootstrap limits of the uncertainty of calibration are such numbers, and few others."""
+    difference = compare.Difference(path, "number", old=1.0, new=2.0)
+    assert difference.by_processor == by_processor
 
 
 @pytest.mark.parametrize("values", [{"n": 11}, {"n": 10.0000001}, {"low": 0.0}, {"value": None}])
@@ -129,13 +140,15 @@ def test_words_are_told_apart_from_numbers():
     )
 
 
-def test_a_missing_and_an_added_record_are_found():
-    (gone,) = changes(lambda tree: tree["estimates"].pop(1))
-    (added,) = changes(
-        lambda tree: tree["estimates"].append({"system": "c", "metric": "f1", "value": 1.0})
-    )
-    assert (gone.kind, gone.path, gone.new) == ("record", "estimates[a, mcc]", compare.ABSENT)
-    assert (added.kind, added.path, added.old) == ("record", "estimates[c, f1]", compare.ABSENT)
+def test_a_missing_record_is_named_by_its_system_and_metric():
+    (change,) = changes(lambda tree: tree["estimates"].pop(1))
+    assert (change.kind, change.path, change.new) == ("record", "estimates[a, mcc]", compare.ABSENT)
+
+
+def test_an_added_record_is_named_by_its_system_and_metric():
+    record = {"system": "c", "metric": "f1", "value": 1.0}
+    (change,) = changes(lambda tree: tree["estimates"].append(record))
+    assert (change.kind, change.path, change.old) == ("record", "estimates[c, f1]", compare.ABSENT)
 
 
 def test_a_missing_and_an_added_member_are_found():
@@ -159,30 +172,34 @@ def test_columns_are_read_as_records():
     assert str(change) == "differences[q2].values: -0.5 -> -0.25"
 
 
-def test_packed_columns_are_read_as_lists(monkeypatch):
-    values = np.where(np.arange(1200) % 7, np.arange(1200) / 8, np.nan)
-    names = [f"q{i:04d}" for i in range(1200)]
-    frame = pd.DataFrame({"first": names, "value": values, "n": np.arange(1200), "unit": "row"})
-    packed = as_json.columns(frame)
+def frame_of_1200_rows():
+    """More rows than the 1,000 up to which columns are written as lists in JSON."""
+    number = np.arange(1200)
+    value = np.where(number % 7, number / 8, np.nan)
+    names = [f"q{i:04d}" for i in number]
+    return pd.DataFrame({"first": names, "value": value, "n": number, "unit": "row"})
+
+
+def test_packed_columns_equal_the_same_columns_as_lists(monkeypatch):
+    packed = as_json.columns(frame_of_1200_rows())
     assert compare.is_packed(packed["value"])
     assert compare.is_packed(packed["first"]["at"])
-    with monkeypatch.context() as longer:
-        longer.setattr(numbers, "LISTED_UP_TO", 10_000)
-        written = as_json.columns(frame)
-    assert isinstance(written["value"], list)
-    written["value"] = [
-        None if np.isnan(value) else value for value in written["value"]
-    ]  # as JSON has it
-    assert compare.numbers(packed) == compare.numbers(written) == 3 * 1200
-    assert (
-        list(compare.differences(packed, written))
-        == list(compare.differences(written, packed))
-        == []
-    )
-    moved = as_json.columns(
-        frame.assign(value=values + 1e-11 * np.maximum(values, 1) * (frame["n"] == 9))
-    )
-    (change,) = compare.differences(packed, moved)
+    monkeypatch.setattr(numbers, "LISTED_UP_TO", 10_000)
+    listed = as_json.columns(frame_of_1200_rows())
+    assert isinstance(listed["value"], list)
+    as_json_has_it = [None if np.isnan(value) else value for value in listed["value"]]
+    listed["value"] = as_json_has_it
+    # of value, n, and the code of each text of "first"
+    assert compare.numbers(packed) == compare.numbers(listed) == 3 * 1200
+    assert list(compare.differences(packed, listed)) == []
+    assert list(compare.differences(listed, packed)) == []
+
+
+def test_a_changed_number_in_a_packed_column_is_named_by_its_row():
+    frame = frame_of_1200_rows()
+    old = as_json.columns(frame)
+    frame.loc[9, "value"] += 1e-11 * frame.loc[9, "value"]  # beyond the tolerance of 1e-12
+    (change,) = compare.differences(old, as_json.columns(frame))
     assert (change.path, change.kind, change.old) == ("[q0009].value", "number", 9 / 8)
 
 
@@ -203,15 +220,16 @@ def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(f
     assert set(frozen) == {case.name for case in CASES if not case.local}
 
 
-def test_what_could_not_be_run_is_named(tmp_path, capsys):
+def test_cases_that_cannot_be_run_are_named_and_stay_as_they_were_frozen(tmp_path, capsys):
+    """Cases "old", which was frozen before, and "new" need a folder that does not exist."""
     cases = [replace(QUICK[0], name=name, needs=("no/such/folder",)) for name in ("old", "new")]
     freeze.save({"old": TREE}, cases, tmp_path)
     assert freeze.write(cases, cases, tmp_path) == 0
-    said = capsys.readouterr().out
-    assert "old: not run, needs no/such/folder" in said
+    printed = capsys.readouterr().out
+    assert "old: not run, needs no/such/folder" in printed
     assert (
         "2 cases could not be run here and are as they were frozen before:\n  old\n  new (never "
-        "frozen)" in said
+        "frozen)" in printed
     )
     assert freeze.load(tmp_path) == {"old": TREE}
 

@@ -25,8 +25,10 @@ from evalkit.statistics.proportions import miettinen_nurminen
 from evalkit.studies import classification
 
 ROOT = Path(__file__).parents[1]
-EXPECTED = json.loads((ROOT / "tests/oracles/fairlearn.json").read_text(encoding="utf-8"))
-METRICS = {
+# of the German credit predictions at a threshold of 0.5: by_group from MetricFrame(...).by_group,
+# difference and ratio from its .difference() and .ratio(), and the two named fairness metrics
+FAIRLEARN = json.loads((ROOT / "tests/oracles/fairlearn.json").read_text(encoding="utf-8"))
+METRIC_OF_FAIRLEARN = {
     "selection_rate": "predicted_rate",
     "tpr": "recall",
     "fpr": "false_positive_rate",
@@ -34,8 +36,9 @@ METRICS = {
     "accuracy": "accuracy",
     "roc_auc": "roc_auc",
 }
-COLUMNS = ("sex", "age_band")
-CELLS = [(system, column) for system in EXPECTED["models"] for column in COLUMNS]
+SYSTEMS_AND_COLUMNS = [
+    (system, column) for system in FAIRLEARN["models"] for column in ("sex", "age_band")
+]
 
 
 def credit() -> pd.DataFrame:
@@ -50,7 +53,7 @@ def credit_study() -> Any:
     return ek.classification(credit(), groups="sex,age_band", metrics="roc_auc,accuracy")
 
 
-def table(**columns: Any) -> pd.DataFrame:
+def table_of_400_rows(**columns: Any) -> pd.DataFrame:
     """400 rows of one system, half of them positive, with these further columns."""
     rng = np.random.default_rng(3)
     y_true = np.tile([0, 1], 200)
@@ -60,7 +63,7 @@ def table(**columns: Any) -> pd.DataFrame:
 
 def gaps_of(groups: Any, **parameters: Any) -> pd.DataFrame:
     """The gaps of a column `group` with these values."""
-    study = ek.classification(table(group=groups), groups="group", **parameters)
+    study = ek.classification(table_of_400_rows(group=groups), groups="group", **parameters)
     return study.gaps("group")
 
 
@@ -70,48 +73,54 @@ def row_of(frame: pd.DataFrame, metric: str, group: str) -> pd.Series:
     return pd.Series(row)
 
 
-@pytest.mark.parametrize(("system", "column"), CELLS)
+@pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
     frame = credit_study().gaps(column)
     frame = frame[frame["system"] == system]
-    for group, expected in EXPECTED["models"][system][column]["by_group"].items():
-        for name, metric in METRICS.items():
+    for group, values in FAIRLEARN["models"][system][column]["by_group"].items():
+        for fairlearns_name, metric in METRIC_OF_FAIRLEARN.items():
             value = row_of(frame, metric, group)["value"]
-            assert value == pytest.approx(expected[name], abs=1e-12)
+            assert value == pytest.approx(values[fairlearns_name], abs=1e-12)
 
 
-@pytest.mark.parametrize(("system", "column"), CELLS)
+@pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_largest_gaps_and_ratios_equal_fairlearn(system: str, column: str) -> None:
-    rows = largest_gaps(system, column)
-    expected = EXPECTED["models"][system][column]
-    for name, metric in METRICS.items():
-        assert rows.loc[metric, "gap"] == pytest.approx(expected["difference"][name], abs=1e-12)
-        assert rows.loc[metric, "ratio"] == pytest.approx(expected["ratio"][name], abs=1e-12)
+    rows = largest_gap_by_metric(system, column)
+    expected = FAIRLEARN["models"][system][column]
+    for fairlearns_name, metric in METRIC_OF_FAIRLEARN.items():
+        difference = expected["difference"][fairlearns_name]
+        ratio = expected["ratio"][fairlearns_name]
+        assert rows.loc[metric, "gap"] == pytest.approx(difference, abs=1e-12)
+        assert rows.loc[metric, "ratio"] == pytest.approx(ratio, abs=1e-12)
 
 
-@pytest.mark.parametrize(("system", "column"), CELLS)
+@pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_fairlearns_parity_and_odds_are_gaps_of_rates(system: str, column: str) -> None:
-    """Demographic parity of the predicted rate, equalised odds the larger of recall and FPR."""
-    gap = largest_gaps(system, column)["gap"]
-    expected = EXPECTED["models"][system][column]
+    """The demographic parity difference is the gap of the predicted rate, and the equalized odds
+    difference is the larger one of the gaps of recall and of the false positive rate.
+    """
+    gap = largest_gap_by_metric(system, column)["gap"]
+    expected = FAIRLEARN["models"][system][column]
     parity = expected["demographic_parity_difference"]
     assert gap["predicted_rate"] == pytest.approx(parity, abs=1e-12)
-    odds = gap[["recall", "false_positive_rate"]].max()
-    assert odds == pytest.approx(expected["equalized_odds_difference"], abs=1e-12)
+    larger_gap = gap[["recall", "false_positive_rate"]].max()
+    assert larger_gap == pytest.approx(expected["equalized_odds_difference"], abs=1e-12)
 
 
-def largest_gaps(system: str, column: str) -> pd.DataFrame:
+def largest_gap_by_metric(system: str, column: str) -> pd.DataFrame:
+    """The largest gap between groups of a column for each metric, which is the index."""
     rows = credit_study().largest_gaps(column)
     return rows[rows["system"] == system].set_index("metric")
 
 
-@pytest.mark.parametrize("system", EXPECTED["models"])
+@pytest.mark.parametrize("system", FAIRLEARN["models"])
 def test_limits_between_two_groups_are_those_of_miettinen_and_nurminen(system: str) -> None:
     frame = credit_study().gaps("sex")
     frame = frame[frame["system"] == system]
-    expected = EXPECTED["models"][system]["sex"]["gaps"]["female | male"]
-    for name, pair in expected.items():
-        row = row_of(frame, METRICS[name], "female")
+    # "diff" and "limits" of female - male, by bisection of the likelihood; male is the reference
+    by_metric = FAIRLEARN["models"][system]["sex"]["gaps"]["female | male"]
+    for fairlearns_name, pair in by_metric.items():
+        row = row_of(frame, METRIC_OF_FAIRLEARN[fairlearns_name], "female")
         assert row["gap"] == pytest.approx(pair["diff"], abs=1e-12)
         assert [row["gap_low"], row["gap_high"]] == pytest.approx(pair["limits"], abs=1e-9)
 
@@ -133,22 +142,26 @@ CLASS_METRICS = "mcc,kappa,macro_f1,weighted_f1,balanced_accuracy"
 
 
 def test_a_group_without_an_error_is_not_known_exactly() -> None:
-    """All 20 rows of b are right, and 30 % of the others wrong."""
+    """All 20 rows of group b are predicted right, so that each metric of b is 1 without any spread.
+    20 right rows do not show that the next ones will be: the interval of b must still have a width.
+    """
     rng = np.random.default_rng(1)
     actual = rng.choice([*"xyz"], 200)
     group = np.repeat(["a", "b"], [180, 20])
-    is_wrong = (rng.random(200) < 0.3) & (group == "a")
-    predicted = np.where(is_wrong, "x", actual)
+    is_guessed = (rng.random(200) < 0.3) & (group == "a")
+    predicted = np.where(is_guessed, "x", actual)
     frame = pd.DataFrame({"y_true": actual, "y_pred": predicted, "group": group})
     gaps = ek.classification(frame, groups="group", metrics=CLASS_METRICS).gaps("group")
     assert (gaps.query("group == 'b'")["value"] == 1).all()
+    # Wilson's interval of 20 right rows of 20 is [0.84, 1]; an interval by the spread has no width
     assert (gaps["high"] - gaps["low"] > 0.1).all()
 
 
 @pytest.mark.parametrize(("factor", "excludes_0"), [(0.97, False), (1.03, True)])
 def test_equal_groups_are_told_apart_as_by_tukey_and_kramer(factor, excludes_0) -> None:
-    """From a largest gap on of the 95 % quantile of the studentised range of five; it is drawn, to
-    within 3 %.
+    """Five groups, each with a standard error of 1, are shown to differ once their largest gap is
+    above the 95 % quantile of the studentised range of five. The distribution is drawn: the gap at
+    which that happens is within 3 % of the quantile.
     """
     quantile = studentized_range.ppf(0.95, 5, np.inf)
     groups = normal_groups(factor * quantile * np.array([0.0, 0.1, 0.2, 0.3, 1.0]))
@@ -156,21 +169,25 @@ def test_equal_groups_are_told_apart_as_by_tukey_and_kramer(factor, excludes_0) 
 
 
 def normal_groups(value: Any) -> NormalGroups:
-    """Groups with independent errors of 1."""
+    """Groups with these values, each with an independent standard error of 1."""
     count = len(value)
     rng = np.random.default_rng(1)
     return NormalGroups.from_errors(np.asarray(value), np.ones(count), np.eye(count), rng)
 
 
 def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
-    """The two low and the two high ones move by as much: to 2 and 8, a gap of 6."""
+    """Of all values with a largest gap of 6, those at the least squared distance: the low ones are
+    moved up to 2 and the high ones down to 8.
+    """
     groups = normal_groups([0.0, 1.0, 9.0, 10.0])
     assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
 
 
-def test_values_that_are_nearly_the_highest_are_taken_as_tied() -> None:
+def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
     groups = normal_groups([0.0, 4.0, 9.3, 12.0])
+    # a gap of 10 moves the ends to 1 and 11, from which 9.3 is 1.7 errors away
     assert groups.closest(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
+    # a gap of 8 moves them to 2 and 10, from which 9.3 is 0.7 errors away
     assert groups.closest(8.0).tolist() == pytest.approx([2, 4, 10, 10])
 
 
@@ -180,8 +197,12 @@ def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
 
 
 def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent() -> None:
-    """In 200 samples, with a standard error of 1.5 points."""
+    """The true values of the four groups are 0, 3, 5 and 8, each observed with a standard error of
+    1. So the true largest gap is 8, and the groups with it are never in doubt. In 200 samples, a
+    coverage of 0.95 has a standard error of √(0.95 · 0.05 / 200) = 0.015; 0.03 are two of them.
+    """
     rng = np.random.default_rng(2)
+    true_gap = 8
     covered = 0
     for _ in range(200):
         values = rng.normal((0, 3, 5, 8), 1)
@@ -190,12 +211,12 @@ def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent()
         )
         gap = largest_gap(groups, 0.95, rng=np.random.default_rng(1))
         assert gap is not None
-        covered += gap.estimate.low <= 8 <= gap.estimate.high
+        covered += gap.estimate.low <= true_gap <= gap.estimate.high
     assert covered / 200 == pytest.approx(0.95, abs=0.03)
 
 
 def normal_estimate(value: float, level: float) -> Estimate:
-    """An estimate with an error of 1."""
+    """An estimate with normal limits and a standard error of 1."""
     z = normal_quantile(level)
     return Estimate(value, value - z, value + z, level, 100, "")
 
@@ -203,34 +224,43 @@ def normal_estimate(value: float, level: float) -> Estimate:
 def test_two_groups_have_the_limits_of_their_pair() -> None:
     shares = GroupShares(np.array([48.0, 28.0]), np.array([70.0, 80.0]))
     gap = largest_gap(shares, 0.95, rng=np.random.default_rng(1))
-    pair = shares.differences(0.95)
+    pair = shares.differences(0.95)  # low[i, j] and high[i, j] are of group i - group j
     assert gap is not None
     assert gap.estimate.low == pytest.approx(pair.low[0, 1])
     assert gap.estimate.high == pytest.approx(pair.high[0, 1])
 
 
 def test_the_limits_of_a_group_beside_itself_do_not_count() -> None:
-    """Both have a share of a half; the smaller group beside itself would have the widest limits."""
-    shares = GroupShares(np.array([500.0, 505.0]), np.array([1000.0, 1010.0]))
+    """Both groups have a share of a half, so that either may be the higher one: the upper limit of
+    the gap is that of the difference of the two groups. The smaller group minus itself would have
+    wider limits; it is no pair of groups and must not be taken.
+    """
+    smaller, larger = 0, 1
+    shares = GroupShares(hits=np.array([500.0, 505.0]), rows=np.array([1000.0, 1010.0]))
     gap = largest_gap(shares, 0.95, rng=np.random.default_rng(1))
-    pair = shares.differences(0.95)
+    high = shares.differences(0.95).high  # high[i, j] is of group i - group j
     assert gap is not None
-    assert gap.estimate.high == pytest.approx(max(pair.high[0, 1], pair.high[1, 0]))
-    assert gap.estimate.high < pair.high[0, 0]
+    expected = max(high[smaller, larger], high[larger, smaller])
+    assert gap.estimate.high == pytest.approx(expected)
+    assert gap.estimate.high < high[smaller, smaller]
 
 
 def test_gaps_to_a_reference_hold_together() -> None:
-    """Each of two at a higher level, and so with wider limits than alone."""
+    """Of three groups, two are compared with the first: each comparison has a higher level, and so
+    wider limits than one alone.
+    """
     shares = GroupShares(np.array([10.0, 20.0, 30.0]), np.full(3, 50.0))
     alone = shares.differences(0.95)
     together = shares.differences(level_of_each(0.95, 2))
     assert (together.low[1:, 0] < alone.low[1:, 0]).all()
 
 
-def test_the_largest_gap_of_equal_groups_reaches_from_0() -> None:
-    gap = largest_gap(
-        GroupShares(np.full(4, 15.0), np.full(4, 30.0)), 0.95, rng=np.random.default_rng(1)
-    )
+def test_the_interval_of_the_largest_gap_of_equal_groups_begins_at_0() -> None:
+    """Each of four groups has 15 hits in 30 rows. The difference of one pair has a standard error
+    of √(2 · 0.25 / 30) = 0.13 and so an upper limit of 0.25; that of the gap cannot be far below.
+    """
+    equal = GroupShares(hits=np.full(4, 15.0), rows=np.full(4, 30.0))
+    gap = largest_gap(equal, 0.95, rng=np.random.default_rng(1))
     assert gap is not None
     assert gap.estimate.value == gap.estimate.low == 0
     assert gap.estimate.high > 0.2
@@ -242,10 +272,12 @@ def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
 
 
 def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
-    estimates = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0])]
+    """The third group has the highest value and no limits: how large the gap may be is unknown."""
     unknown = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
-    values = GroupEstimates(lambda group, level: [*estimates, unknown][group], np.eye(3))
-    gap = largest_gap(values, 0.95, rng=np.random.default_rng(1))
+    by_group = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0]), unknown]
+    uncorrelated = np.eye(3)
+    groups = GroupEstimates(lambda group, level: by_group[group], uncorrelated)
+    gap = largest_gap(groups, 0.95, rng=np.random.default_rng(1))
     assert gap is not None
     assert np.isnan(gap.estimate.high)
 
@@ -255,16 +287,23 @@ def test_the_ratio_of_estimates_is_fiellers_for_normal_limits() -> None:
         value = [4.0, 2.0][group]
         return Estimate(value, value - 0.5, value + 0.5, level, 50, "")
 
-    quotient = GroupEstimates(estimate, np.eye(2)).ratio(0, 1, 0.95)
-    for limit in (quotient.low, quotient.high):  # (4 − 2 r)² = 0.5² (1 + r²)
+    uncorrelated = np.eye(2)
+    quotient = GroupEstimates(estimate, uncorrelated).ratio(0, 1, 0.95)
+    # Fieller's limits r of the ratio 4 / 2 solve (4 − 2 r)² = 0.5² (1 + r²), where 0.5 is half the
+    # width of the normal interval of either estimate
+    for limit in (quotient.low, quotient.high):
         assert (4 - 2 * limit) ** 2 == pytest.approx(0.25 * (1 + limit**2))
 
 
 def test_units_in_several_groups_make_their_errors_correlated() -> None:
-    """Both rows of a user, by phone and desk, are right or both wrong: the gap has no error."""
+    """A user has a row by phone and one by desk; they are both right or both wrong. So both devices
+    have the same accuracy in every sample of users, and the interval of the gap has no width. With
+    independent errors of the devices it would be about 0.2 wide.
+    """
     user = np.repeat(np.arange(200), 2)
     label = user % 2
-    is_right = np.random.default_rng(1).integers(0, 2, 200)[user] == 1
+    is_right_user = np.random.default_rng(1).integers(0, 2, 200) == 1
+    is_right = is_right_user[user]
     frame = pd.DataFrame({"user": user, "device": np.tile(["phone", "desk"], 200)})
     frame = frame.assign(y_true=label, y_score=np.where(is_right, label, 1 - label).astype(float))
     shared = ek.classification(frame, groups="device", unit="user", metrics="accuracy")
@@ -282,8 +321,10 @@ def test_base_rates_that_differ_are_said() -> None:
     "options, verdict", [({}, "equivalent"), ({"gap_margin": 0.001}, "cannot tell")]
 )
 def test_a_gap_of_equal_groups_is_equivalent_within_a_wide_margin(options, verdict) -> None:
-    """Half of the rows of both groups are positive, of 8,000."""
-    frame = table(group=np.tile(["a", "a", "b", "b"], 100))
+    """Half of the 4,000 rows of either group are positive: the base rates differ by 0 ± 0.02, which
+    is within the margin of 0.05 by default and not within one of 0.001.
+    """
+    frame = table_of_400_rows(group=np.tile(["a", "a", "b", "b"], 100))
     many = pd.concat([frame] * 20, ignore_index=True)
     study = ek.classification(many, groups="group", metrics="roc_auc", **options)
     assert row_of(study.gaps("group"), "base_rate", "b")["verdict"] == verdict
@@ -293,16 +334,21 @@ def test_a_gap_of_equal_groups_is_equivalent_within_a_wide_margin(options, verdi
 
 
 def test_a_group_of_one_row_stays_and_is_named() -> None:
-    study = ek.classification(table(group=["only", *["rest"] * 399]), groups="group")
+    study = ek.classification(table_of_400_rows(group=["only", *["rest"] * 399]), groups="group")
     assert set(study.gaps("group")["group"]) == {"only", "rest"}
     (finding,) = [f for f in classification_page.every_finding(study) if f.kind.code == "EK227"]
     assert "only (" in finding.message
 
 
 def test_a_group_with_one_class_has_no_recall_and_no_gap() -> None:
-    """Every eighth row is negative, as all even rows are."""
-    groups = np.where(np.arange(400) % 8 == 0, "negative", "rest")
-    row = row_of(gaps_of(groups), "recall", "negative")
+    """Rows at even places have the label 0. The group takes every eighth row, and so has no
+    positive row.
+    """
+    labels_of_two_rows = [0, 1]
+    frame = pd.DataFrame({"y_true": labels_of_two_rows * 200, "y_score": np.linspace(0, 1, 400)})
+    frame["group"] = np.where(np.arange(400) % 8 == 0, "negative", "rest")
+    gaps = ek.classification(frame, groups="group").gaps("group")
+    row = row_of(gaps, "recall", "negative")
     assert np.isnan(row["value"])
     assert np.isnan(row["gap"])
     assert row["cases"] == 0
@@ -323,13 +369,15 @@ def test_many_texts_keep_the_rest_in_one_group() -> None:
 
 
 def test_a_single_group_has_no_gap() -> None:
-    study = ek.classification(table(group="all"), groups="group")
+    study = ek.classification(table_of_400_rows(group="all"), groups="group")
     assert set(study.largest_gaps("group")["verdict"]) == {"cannot tell"}
     assert "no metric is shown to differ" in classification_page.group_gaps(study).text
 
 
 def test_names_are_escaped_on_the_page() -> None:
-    study = ek.classification(table(**{"a <b> c": ["x <i>", "y\x1b[31m"] * 200}), groups="a <b> c")
+    study = ek.classification(
+        table_of_400_rows(**{"a <b> c": ["x <i>", "y\x1b[31m"] * 200}), groups="a <b> c"
+    )
     html = classification_page.group_gaps(study).html
     assert "<i>" not in html
     assert "\x1b" not in html  # HTML allows no control characters
@@ -346,7 +394,7 @@ def test_a_reference_of_another_column_is_refused() -> None:
 
 
 def test_a_slice_without_the_reference_takes_its_largest_group() -> None:
-    frame = table(group=np.tile(["a", "b", "b", "a"], 100))
+    frame = table_of_400_rows(group=np.tile(["a", "b", "b", "a"], 100))
     study = ek.classification(frame, groups="group", segments="group", reference={"group": "a"})
     assert set(study.segment("group=b").gaps("group")["reference"]) == {"b"}
 
@@ -357,7 +405,7 @@ def test_a_column_that_was_not_read_is_refused() -> None:
 
 
 def test_the_label_can_be_a_group() -> None:
-    frame = table().assign(actual=lambda f: f["y_true"])
+    frame = table_of_400_rows().assign(actual=lambda f: f["y_true"])
     rows = ek.classification(frame, groups="actual", columns={"label": "y_true"}).gaps("actual")
     assert row_of(rows, "base_rate", "1")["value"] == 1
 
@@ -368,7 +416,7 @@ def test_a_segment_is_a_group_too() -> None:
 
 
 def test_groups_in_arrays() -> None:
-    frame = table(group=np.tile(["a", "a", "b", "b"], 100))
+    frame = table_of_400_rows(group=np.tile(["a", "a", "b", "b"], 100))
     groups: Any = {"group": frame["group"]}
     study = ek.classification(y_true=frame["y_true"], y_score=frame["y_score"], groups=groups)
     of_table = ek.classification(frame, groups="group")
@@ -385,7 +433,9 @@ def test_forecasts_have_gaps_of_their_segments() -> None:
 
 
 def test_a_table_that_is_read_by_blocks_is_refused() -> None:
-    p = ClassificationParameters.from_raw({"preds": table(group="a"), "groups": "group"})
+    p = ClassificationParameters.from_raw(
+        {"preds": table_of_400_rows(group="a"), "groups": "group"}
+    )
     limits = Limits(reading=Reading(rows=100, shard=100, largest=100))
     with pytest.raises(ek.ParameterError, match="groups: need all rows in memory, at most 100"):
         classification.study_of(p, limits)
@@ -408,12 +458,15 @@ def test_a_rule_bounds_the_largest_gap(rule: str, failed: list[str]) -> None:
 
 
 def test_a_rule_shares_its_level_with_the_others(tmp_path: Path) -> None:
+    """Two rules are checked at a joint level of 95 %. So the limit that decides about one of them
+    (rule_high) lies farther out than that of the 95 % interval of the gap (high).
+    """
     rules = tmp_path / "rules.toml"
     text = '[[rule]]\nthat = "gap recall.high <= 0.3 between sex of forest"\n'
     rules.write_text(text + '[[rule]]\nthat = "roc_auc.low >= 0.5 of forest"\n')
     study = ek.classification(credit(), groups="sex", metrics="roc_auc", gate=str(rules))
-    (row,) = study.gate.statements.query("segment == 'sex'").to_dict("records")
-    assert row["rule_high"] > row["high"]
+    (rule_of_the_gap,) = study.gate.statements.query("segment == 'sex'").to_dict("records")
+    assert rule_of_the_gap["rule_high"] > rule_of_the_gap["high"]
 
 
 def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
@@ -424,7 +477,9 @@ def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
 def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table(sex=np.tile(["a", "a", "b", "b"], 100)).to_csv(tmp_path / "rows.csv", index=False)
+    table_of_400_rows(sex=np.tile(["a", "a", "b", "b"], 100)).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
     asked = ["-p", "preds", str(tmp_path / "rows.csv"), "-p", "groups", "sex", "--name", "credit"]
     assert command.main(["report", "classification", "-o", str(tmp_path), *asked]) == 0
     rule = "gap recall.high <= 0.1 between sex"
@@ -438,31 +493,33 @@ def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
 @pytest.mark.parametrize("parameters", [{}, {"segments": "group"}])
 def test_an_unknown_column_of_groups_is_refused_as_one_of_groups(parameters: Any) -> None:
     with pytest.raises(ek.ParameterError, match="groups: data frame has no column 'grop'"):
-        ek.classification(table(group="a"), groups="grop", **parameters)
+        ek.classification(table_of_400_rows(group="a"), groups="grop", **parameters)
 
 
 def test_scores_as_groups_are_refused_as_groups() -> None:
     with pytest.raises(ek.ParameterError, match="groups: 'y_score' is the score of data frame"):
-        ek.classification(table(), groups="y_score")
+        ek.classification(table_of_400_rows(), groups="y_score")
 
 
 def test_a_margin_in_points_is_refused() -> None:
     with pytest.raises(ek.ParameterError, match="gap_margin must be a number between 0 and 1"):
-        ek.classification(table(group="a"), groups="group", gap_margin=5)
+        ek.classification(table_of_400_rows(group="a"), groups="group", gap_margin=5)
 
 
 # What tables say
 
 
 def test_of_equal_groups_none_stands_above_another() -> None:
-    study = ek.classification(table(group=np.tile(["a", "a", "b", "b"], 100)), groups="group")
+    study = ek.classification(
+        table_of_400_rows(group=np.tile(["a", "a", "b", "b"], 100)), groups="group"
+    )
     base_rate = study.largest_gaps("group").set_index("metric").loc["base_rate"]
     assert base_rate["gap"] == 0
     assert "a above a" not in classification_page.group_gaps(study).text
 
 
 def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
-    frame = table()
+    frame = table_of_400_rows()
     decided = (frame["y_score"] > 0.5).astype(int)
     groups: Any = {"group": np.tile(["a", "a", "b", "b"], 100)}
     study = ek.classification(y_true=frame["y_true"], y_pred=decided, groups=groups)
@@ -473,7 +530,10 @@ def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_that_share_a_single_unit_are_not_shown_to_differ(seed: int) -> None:
-    frame = table(user=1, group=np.tile(["a", "b", "b", "a"], 100))
+    """All 400 rows are of one user, so that the unit has no spread to estimate an error from. The
+    limits of the gap must stay wide; 0.5 either way is half of the range of the KS statistic.
+    """
+    frame = table_of_400_rows(user=1, group=np.tile(["a", "b", "b", "a"], 100))
     noise = np.random.default_rng(seed).uniform(0, 0.7, 400)
     study = ek.classification(
         frame.assign(y_score=0.3 * frame["y_true"] + noise),

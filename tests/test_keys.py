@@ -25,12 +25,15 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @ANY_TIME
 @given(st.lists(finite, min_size=2, max_size=30))
 def test_keys_rank_as_scores(values):
+    """The last bit of a key is the label, and the bits above it are in the order of the scores."""
     score = np.array(values)
     label = np.arange(len(values)) % 2
     key = counts.with_label(score, label, counts.exponent(score))
-    if key is not None:
-        np.testing.assert_array_equal(key & 1, label)
-        np.testing.assert_array_equal((key >> 1)[:, None] < key >> 1, score[:, None] < score)
+    if key is None:  # scores that cannot be scaled without loss have no keys
+        return
+    np.testing.assert_array_equal(key & 1, label)
+    without_label = key >> 1
+    np.testing.assert_array_equal(without_label[:, None] < without_label, score[:, None] < score)
 
 
 @ANY_TIME
@@ -50,19 +53,24 @@ def test_largest_double_comes_back():
     )
 
 
-def test_labels_are_checked():
-    assert counts.zero_one("label", [True, False]).tolist() == [1, 0]
-    assert counts.zero_one("label", [1.0, 0.0]).tolist() == [1, 0]
-    for wrong, message in (
+@pytest.mark.parametrize("label", [[True, False], [1.0, 0.0]], ids=["booleans", "doubles"])
+def test_labels_of_any_type_become_0_and_1(label):
+    assert counts.zero_one("label", label).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
         ([0, -1], "got -1"),
         ([0.5], "got 0.5"),
         ([np.nan], "got nan"),
         (["1"], "got 1"),
-    ):
-        with pytest.raises(InputError, match=message):
-            counts.zero_one("label", wrong)
-    with pytest.raises(InputError, match="one dimension"):
-        counts.zero_one("label", [[1]])
+        ([[1]], "one dimension"),
+    ],
+)
+def test_labels_other_than_0_and_1_in_one_dimension_are_refused(label, message):
+    with pytest.raises(InputError, match=message):
+        counts.zero_one("label", label)
 
 
 KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 40)), max_size=50)
@@ -70,17 +78,18 @@ KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 
 
 @settings(deadline=None)
 @given(KEYS)
-def test_sorted_rows(keys):
-    """Keys that differ only in the bits that give way to the row's number are told apart as
-    well.
+def test_rows_are_sorted_by_their_keys_of_64_bits(keys):
+    """Sorting packs the number of a row into the last bits of its key. Keys that differ in these
+    bits alone must be told apart as well; some of the drawn ones do.
     """
     key = np.array(keys, np.uint64)
-    found = ids.SortedKeys.sort(key)
-    assert key.tolist() == keys
-    assert key[found.order].tolist() == sorted(keys)
-    assert sorted(found.order.tolist()) == list(range(len(keys)))
-    assert found.equals_previous.tolist() == [
-        i > 0 and one == sorted(keys)[i - 1] for i, one in enumerate(sorted(keys))
+    result = ids.SortedKeys.sort(key)
+    assert key.tolist() == keys  # the argument is left as it was
+    in_order = sorted(keys)
+    assert key[result.order].tolist() == in_order
+    assert sorted(result.order.tolist()) == list(range(len(keys)))
+    assert result.equals_previous.tolist() == [
+        i > 0 and in_order[i] == in_order[i - 1] for i in range(len(keys))
     ]
 
 
@@ -94,31 +103,45 @@ def test_rows_found_by_their_keys(keys, others):
     assert found == {number: keys.index(key) for number, key in enumerate(wanted) if key in keys}
 
 
-def test_rows_of_several_blocks():
-    rng = np.random.default_rng(0)
-    key = rng.integers(0, 2**64, 400_000, dtype=np.uint64)
+def distinct_keys_of_several_blocks():
+    """400,000 random keys, more than the 32,768 of a block; no two of them are equal."""
+    return np.random.default_rng(0).integers(0, 2**64, 400_000, dtype=np.uint64)
+
+
+def test_distinct_keys_of_several_blocks_have_no_equal_neighbour():
+    key = distinct_keys_of_several_blocks()
     assert not ids.SortedKeys.sort(key).equals_previous.any()
+
+
+def test_equal_keys_of_several_blocks_are_found():
+    key = distinct_keys_of_several_blocks()
     key[[5, 70_000, 399_999]] = key[200_000]
     ordered = ids.SortedKeys.sort(key)
-    again = ordered.order[ids.equal_to_neighbour(ordered.equals_previous)]
-    assert sorted(again.tolist()) == [5, 70_000, 200_000, 399_999]
-    wanted = np.append(np.unique(key)[::2], np.uint64(3))
-    numbers, rows = ordered.find(wanted)
-    assert numbers.tolist() == list(range(len(wanted) - 1))
-    assert np.array_equal(key[rows], wanted[:-1])
+    equal_rows = ordered.order[ids.equal_to_neighbour(ordered.equals_previous)]
+    assert sorted(equal_rows.tolist()) == [5, 70_000, 200_000, 399_999]
+
+
+def test_rows_of_several_blocks_are_found_by_their_keys():
+    key = distinct_keys_of_several_blocks()
+    key[[5, 70_000, 399_999]] = key[200_000]
+    present = np.unique(key)[::2]
+    absent = np.uint64(3)
+    numbers, rows = ids.SortedKeys.sort(key).find(np.append(present, absent))
+    assert numbers.tolist() == list(range(len(present)))
+    assert np.array_equal(key[rows], present)
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=40), st.integers(0, 3), st.booleans())
-def test_hashes_tell_texts_apart_and_nothing_else(texts, skipped, wide):
-    array = pa.array([*["before"] * skipped, *texts], pa.large_string() if wide else pa.string())[
-        skipped:
-    ]
-    found = text_hashes(array)
-    by_text = dict(zip(texts, found.tolist(), strict=True))
-    assert found.tolist() == [by_text[text] for text in texts]
-    assert len(set(by_text.values())) == len(by_text)
-    assert found.tolist() == text_hashes(pa.array(texts, pa.string())).tolist()
+def test_texts_have_equal_hashes_exactly_if_they_are_equal(texts, skipped, wide):
+    """Whatever the type of an Arrow array, and where its buffer begins with other texts."""
+    text_type = pa.large_string() if wide else pa.string()
+    longer = pa.array([*["before"] * skipped, *texts], text_type)
+    hashes = text_hashes(longer[skipped:]).tolist()
+    hash_of_text = dict(zip(texts, hashes, strict=True))
+    assert hashes == [hash_of_text[text] for text in texts]
+    assert len(set(hash_of_text.values())) == len(hash_of_text)
+    assert hashes == text_hashes(pa.array(texts, pa.string())).tolist()
 
 
 def test_hashes_of_several_blocks_are_those_of_the_texts():
@@ -141,56 +164,74 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 
 
 def test_dictionaries_count_only_the_texts_in_use():
-    encoded = pa.DictionaryArray.from_arrays(
+    c_a_c = pa.DictionaryArray.from_arrays(
         pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"])
     )
-    names, (code, plain) = ids.sorted_codes([encoded], [pa.array(["c"]).dictionary_encode()])
+    only_c = pa.array(["c"]).dictionary_encode()
+    names, (codes_of_c_a_c, codes_of_only_c) = ids.sorted_codes([c_a_c], [only_c])
     assert names.tolist() == ["a", "c"]
-    assert (code.tolist(), plain.tolist()) == ([1, 0, 1], [1])
-    empty = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a"]))
-    names, (code, text) = ids.sorted_codes([empty], [pa.array(["a"])])
-    assert (names.tolist(), code.tolist(), text.tolist()) == (["a", None], [0, 1], [0])
-    assert ids.sorted_codes([], [])[0].tolist() == []
+    assert codes_of_c_a_c.tolist() == [1, 0, 1]
+    assert codes_of_only_c.tolist() == [1]
 
 
-ROWS = 5_000
+def test_an_empty_cell_of_a_dictionary_has_the_last_code():
+    with_empty = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a"]))
+    names, (codes, codes_of_texts) = ids.sorted_codes([with_empty], [pa.array(["a"])])
+    assert names.tolist() == ["a", None]
+    assert codes.tolist() == [0, 1]
+    assert codes_of_texts.tolist() == [0]
 
 
-def columns():
-    """A column of three texts, and one of a text a row but for every hundredth, which is empty."""
-    number = np.arange(ROWS)
-    many = np.where(number % 100 == 99, NONE, np.char.add("user ", number.astype(str)))
-    return pa.table({"few": np.array(["b", "c", "a"])[number % 3], "many": many})
+def test_no_column_has_no_names():
+    names, _ = ids.sorted_codes([], [])
+    assert names.tolist() == []
 
 
-def test_texts_of_a_column():
+def distinct_texts(texts, max_texts):
+    """The distinct texts of a column by a query of DuckDB."""
     with opened(backends.budget(10**9, 1)) as engine:
-        query = Query("SELECT * FROM rows", "rows", {"rows": columns()})
-        few, many = (
-            blocks.distinct(engine, query, name, most) for name, most in (("few", 10), ("many", 40))
-        )
-    assert dict(zip(few.values, few.rows, strict=True)) == {"a": 1_666, "b": 1_667, "c": 1_667}
-    assert few.values.tolist() == ["a", "b", "c"]
-    assert len(many.values) == 41
-    assert (few.empty, many.empty) == (0, ROWS // 100)
+        query = Query("SELECT * FROM rows", "rows", {"rows": pa.table({"name": texts})})
+        return blocks.distinct(engine, query, "name", max_texts)
 
 
-SCORES = st.one_of(
+def test_distinct_texts_of_a_column_are_sorted_and_their_rows_are_counted():
+    texts = np.resize(["b", "c", "a"], 5_000)
+    distinct = distinct_texts(texts, max_texts=10)
+    assert distinct.values.tolist() == ["a", "b", "c"]
+    assert distinct.rows.tolist() == [1_666, 1_667, 1_667]
+    assert distinct.empty == 0
+
+
+def test_more_distinct_texts_than_asked_for_are_cut_after_one_more():
+    """One more tells that there are more. Empty cells are counted whatever is cut."""
+    number = np.arange(5_000)
+    is_empty = number % 100 == 99
+    texts = np.where(is_empty, NONE, np.char.add("user ", number.astype(str)))
+    distinct = distinct_texts(texts, max_texts=40)
+    assert len(distinct.values) == 41
+    assert distinct.empty == 50
+
+
+NEAR_AND_EXTREME_SCORES = st.one_of(
     st.sampled_from([0.0, 1.0, 1.0 + 2**-52, -1.0, 5e-324, 1e308]), st.floats(-2, 2, width=32)
 )
-LISTED = st.lists(st.tuples(st.integers(0, 5), SCORES), max_size=60)
+ROWS_OF_LISTS = st.lists(st.tuples(st.integers(0, 5), NEAR_AND_EXTREME_SCORES), max_size=60)
 
 
 @settings(deadline=None)
-@given(LISTED, st.booleans())
-def test_by_rank_is_the_exact_sort(rows, in_order):
-    rows = sorted(rows, key=lambda row: (row[0], -row[1])) if in_order else rows
-    of = np.array([row[0] for row in rows], np.int64)
+@given(ROWS_OF_LISTS, st.booleans())
+def test_rank_order_is_by_list_then_score_and_item_descending(rows, in_order):
+    """Rows are pairs of list and score, which may come in order. A row is tied if it has the list
+    and the score of the row before it.
+    """
+    if in_order:
+        rows = sorted(rows, key=lambda row: (row[0], -row[1]))
+    list_of_row = np.array([row[0] for row in rows], np.int64)
     score = np.array([row[1] for row in rows], float)
     item = np.random.default_rng(0).permutation(len(rows))
-    order, tied = ids.rank_order(of, score, lambda some: item[some])
-    assert order.tolist() == np.lexsort((-item, -score, of)).tolist()
-    pairs = list(zip(of[order].tolist(), score[order].tolist(), strict=True))
+    order, tied = ids.rank_order(list_of_row, score, lambda some_rows: item[some_rows])
+    assert order.tolist() == np.lexsort((-item, -score, list_of_row)).tolist()
+    pairs = list(zip(list_of_row[order].tolist(), score[order].tolist(), strict=True))
     assert tied.tolist() == [i > 0 and pairs[i] == pairs[i - 1] for i in range(len(pairs))]
 
 
@@ -199,9 +240,10 @@ def test_no_rows():
     assert order.tolist() == tied.tolist() == []
 
 
-def test_lists_in_pieces_are_put_in_order_and_not_sorted():
-    of = np.array([2, 2, 0, 1, 1])
+def test_lists_that_come_in_one_piece_each_are_put_in_order():
+    """Items rank as their rows: of the tied rows 3 and 4 of list 1, row 4 comes first."""
+    list_of_row = np.array([2, 2, 0, 1, 1])
     score = np.array([2.0, 1.0, 5.0, 3.0, 3.0])
-    order, tied = ids.rank_order(of, score, lambda rows: rows)
+    order, tied = ids.rank_order(list_of_row, score, lambda rows: rows)
     assert order.tolist() == [2, 4, 3, 0, 1]
     assert tied.tolist() == [False, False, True, False, False]

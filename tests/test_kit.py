@@ -17,16 +17,13 @@ from evalkit.arrays import InputError
 REPORTS = ("classification", "interleaving", "ranking", "rating", "significance", "validation")
 RNG = np.random.default_rng(7)
 N = 80
-Y = RNG.integers(0, 2, N)
+Y = RNG.integers(0, 2, N)  # labels 0 and 1
 SCORE = {"new": np.round(Y + RNG.normal(size=N), 3), "old": np.round(RNG.normal(size=N), 3)}
-CLASSES = RNG.integers(0, 3, N)
-P = RNG.dirichlet([1, 1, 1], N)
+CLASSES = RNG.integers(0, 3, N)  # classes 0, 1 and 2
+P = RNG.dirichlet([1, 1, 1], N)  # their probabilities, a column each
 LISTS = pd.DataFrame({"query": np.repeat(np.arange(12), 6), "item": np.tile(np.arange(6), 12)})
 LISTS = LISTS.assign(score=RNG.normal(size=72).round(3), grade=RNG.integers(0, 2, 72))
 OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
-
-
-# The most likely tasks ----------------------------------------------------------------------------
 
 
 # Data from anywhere -------------------------------------------------------------------------------
@@ -34,7 +31,7 @@ OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
 WIDE = pd.DataFrame({"y_true": Y, "score_new": SCORE["new"], "score_old": SCORE["old"]})
 
 
-def same(first, *others):
+def assert_same(first, *others):
     """The estimates and comparisons of studies are equal to the last bit."""
     for other in others:
         pd.testing.assert_frame_equal(first.estimates, other.estimates, check_exact=True)
@@ -45,34 +42,23 @@ def test_arrays_frames_and_files_give_the_same_numbers(tmp_path):
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
     WIDE.to_parquet(tmp_path / "wide.parquet")
     columns = {name: WIDE[name].to_numpy() for name in WIDE}
-    sources = [
-        WIDE,
-        pa.Table.from_pandas(WIDE),
-        columns,
-        tmp_path / "wide.csv",
-        str(tmp_path / "wide.parquet"),
-    ]
-    lists = {
-        "y_true": Y.tolist(),
-        "y_score": {name: score.tolist() for name, score in SCORE.items()},
-    }
-    series = {
-        "y_true": WIDE["y_true"],
-        "y_score": {"new": WIDE["score_new"], "old": pa.array(WIDE["score_old"])},
-    }
-    arrays = [
+    lists = {name: score.tolist() for name, score in SCORE.items()}
+    series = {"new": WIDE["score_new"], "old": pa.array(WIDE["score_old"])}
+    assert_same(
         ek.classification(y_true=Y, y_score=SCORE),
-        ek.classification(**lists),
-        ek.classification(**series),
-    ]
-    same(*arrays, *map(ek.classification, sources))
+        ek.classification(y_true=Y.tolist(), y_score=lists),
+        ek.classification(y_true=WIDE["y_true"], y_score=series),
+        ek.classification(WIDE),
+        ek.classification(pa.Table.from_pandas(WIDE)),
+        ek.classification(columns),
+        ek.classification(tmp_path / "wide.csv"),
+        ek.classification(str(tmp_path / "wide.parquet")),
+    )
 
 
-class Polars:
-    """What evalkit asks of a column or a frame of polars: the PyCapsule interface of Arrow, in
-    several chunks.
-
-    `tests/try_wheel.py` asks polars itself.
+class ArrowStream:
+    """A column or a table that offers the PyCapsule interface of Arrow and nothing else. It stands
+    for those of polars; `tests/try_wheel.py` reads polars itself.
     """
 
     def __init__(self, data):
@@ -85,15 +71,14 @@ class Polars:
         return self.data.__arrow_c_stream__(requested_schema)
 
 
-def test_what_offers_arrow_gives_the_same_numbers():
-    table = pa.concat_tables(
-        [pa.Table.from_pandas(part, preserve_index=False) for part in (WIDE[:30], WIDE[30:])]
-    )
-    column = {name: Polars(table[name]) for name in table.column_names}
+def test_frames_and_columns_that_offer_arrow_streams_give_the_same_numbers():
+    parts = [pa.Table.from_pandas(part, preserve_index=False) for part in (WIDE[:30], WIDE[30:])]
+    table = pa.concat_tables(parts)  # in two chunks, as frames of polars may be
+    column = {name: ArrowStream(table[name]) for name in table.column_names}
     scores = {"new": column["score_new"], "old": column["score_old"]}
-    same(
+    assert_same(
         ek.classification(WIDE),
-        ek.classification(Polars(table)),
+        ek.classification(ArrowStream(table)),
         ek.classification(column),
         ek.classification(y_true=column["y_true"], y_score=scores),
     )
@@ -101,11 +86,10 @@ def test_what_offers_arrow_gives_the_same_numbers():
 
 def test_a_dict_of_systems_is_a_column_of_systems(tmp_path):
     long = pd.concat([LISTS.assign(system="new"), OTHER.assign(system="old")])
-    files = {}
-    for name, frame in (("new", LISTS), ("old", OTHER)):
-        files[name] = tmp_path / f"{len(name)}{name[::-1]}.csv"
-        frame.to_csv(files[name], index=False)
-    same(ek.ranking(long), ek.ranking({"new": LISTS, "old": OTHER}), ek.ranking(files))
+    files = {"new": tmp_path / "a.csv", "old": tmp_path / "b.csv"}  # which do not name the system
+    LISTS.to_csv(files["new"], index=False)
+    OTHER.to_csv(files["old"], index=False)
+    assert_same(ek.ranking(long), ek.ranking({"new": LISTS, "old": OTHER}), ek.ranking(files))
 
 
 def test_a_run_of_trec_is_called_what_the_dict_says(tmp_path):
@@ -119,38 +103,54 @@ def test_a_run_of_trec_is_called_what_the_dict_says(tmp_path):
     assert study.estimates["value"].tolist() == ek.ranking(frames).estimates["value"].tolist()
 
 
-def test_matrices_are_classes_or_labels():
+def test_a_matrix_of_scores_has_a_column_of_each_class():
     classes = np.array(["x", "y", "z"])[CLASSES]
     frame = pd.DataFrame(P, columns=["p_x", "p_y", "p_z"]).assign(label=classes)
-    same(ek.classification(frame), ek.classification(y_true=classes, y_score=P))
-    labels = RNG.integers(0, 2, (N, 3))
+    assert_same(ek.classification(frame), ek.classification(y_true=classes, y_score=P))
+
+
+def test_matrices_of_labels_and_scores_have_a_column_of_each_label():
+    labels = np.random.default_rng(8).integers(0, 2, (N, 3))
     columns = {f"y_{i}": labels[:, i] for i in range(3)} | {f"p_{i}": P[:, i] for i in range(3)}
-    same(ek.classification(columns), ek.classification(y_true=labels, y_score=P))
+    assert_same(ek.classification(columns), ek.classification(y_true=labels, y_score=P))
+
+
+def test_two_columns_of_labels_are_labels_and_no_classes():
+    """Each row has one of the two, and yet the first metric is one of several labels."""
+    one_hot = np.eye(2)[Y]
+    study = ek.classification(y_true=one_hot, y_score=P[:, :2])
+    assert study.estimates["metric"][0] == "micro_f1"
+
+
+def test_the_score_of_the_labels_0_and_1_is_the_second_of_two_columns():
     both = np.column_stack([1 - P[:, 0], P[:, 0]])
-    same(ek.classification(y_true=Y, y_score=P[:, 0]), ek.classification(y_true=Y, y_score=both))
+    assert_same(
+        ek.classification(y_true=Y, y_score=P[:, 0]), ek.classification(y_true=Y, y_score=both)
+    )
 
 
-def test_a_matrix_of_two_classes_has_the_score_of_the_positive_one():
+@pytest.mark.parametrize("positive", ["yes", "no"])
+def test_the_score_of_two_classes_is_the_column_of_the_positive_one(positive):
+    """A frame names its columns; those of an array are in the order of the classes."""
     labels = np.array(["no", "yes"])[Y]
     both = pd.DataFrame({"yes": P[:, 0], "no": 1 - P[:, 0]})
-    for positive, score in (("yes", P[:, 0]), ("no", 1 - P[:, 0])):
-        alone = ek.classification(y_true=labels, y_score=score, positive=positive)
-        matrix = ek.classification(
-            y_true=labels, y_score=both[["no", "yes"]].to_numpy(), positive=positive
-        )
-        same(alone, matrix, ek.classification(y_true=labels, y_score=both, positive=positive))
-    assert (
-        ek.classification(y_true=np.eye(2)[Y], y_score=P[:, :2]).estimates["metric"][0]
-        == "micro_f1"
+    by_name = both[["no", "yes"]].to_numpy()
+    assert_same(
+        ek.classification(y_true=labels, y_score=both[positive].to_numpy(), positive=positive),
+        ek.classification(y_true=labels, y_score=by_name, positive=positive),
+        ek.classification(y_true=labels, y_score=both, positive=positive),
     )
 
 
 def test_a_number_of_numpy_names_the_positive_label():
     plain = ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=2)
-    same(plain, ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=np.int64(2)))
+    assert_same(plain, ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=np.int64(2)))
 
 
 def test_several_systems_of_classes_are_paired_by_row():
+    """System b has the columns of system a in another order. A row is right where the column of
+    its class is the largest.
+    """
     both = {"a": P, "b": P[:, [1, 2, 0]]}
     study = ek.classification(y_true=CLASSES, y_score=both, metrics="accuracy")
     found = dict(zip(study.estimates["system"], study.estimates["value"], strict=True))
@@ -159,13 +159,12 @@ def test_several_systems_of_classes_are_paired_by_row():
     }
 
 
-def test_weights_and_forecasts():
-    weight = RNG.integers(1, 4, N)
+def test_forecasts_in_arrays_have_the_weighted_mean_of_their_errors():
+    weight = np.random.default_rng(8).integers(1, 4, N)
     error = np.abs(Y - SCORE["new"])
     study = ek.rating(y_true=Y, y_pred=SCORE["new"], sample_weight=weight, metrics="mae")
-    assert study.estimates["value"].item() == pytest.approx(
-        (weight * error).sum() / weight.sum(), rel=1e-12
-    )
+    weighted_mean = (weight * error).sum() / weight.sum()
+    assert study.estimates["value"].item() == pytest.approx(weighted_mean, rel=1e-12)
 
 
 MASKED = np.ma.masked_array(P[:, 0], np.arange(N) == 5)

@@ -9,16 +9,19 @@ from evalkit.pages import diff_page
 
 
 def forecasts(rows=60, **errors):
-    """Rows with an actual value and a forecast of each system, with such a spread of errors."""
+    """Rows with an actual value and a forecast of each system. errors: the standard deviation of
+    the errors of each system.
+    """
     rng = np.random.default_rng(7)
     actual = rng.normal(0, 1, rows)
     table = pd.DataFrame({"id": range(rows), "actual": actual})
-    for name, size in errors.items():
-        table[f"forecast_{name}"] = actual + rng.normal(0, size, rows)
+    for name, deviation in errors.items():
+        table[f"forecast_{name}"] = actual + rng.normal(0, deviation, rows)
     return table
 
 
-def diff(folder, old, new, metrics="mae", **parameters):
+def diff_of_forecasts(folder, old, new, metrics="mae", **parameters):
+    """The diff of two reports of forecasts. old, new: the spread of the errors of each system."""
     for day, errors in (("old", old), ("new", new)):
         study = ek.rating(forecasts(**errors), metrics=metrics)
         study.save(folder / day / "rating.units.parquet")
@@ -31,14 +34,15 @@ def first_sentence(study):
 
 def test_the_largest_loss_of_several_systems_comes_first(tmp_path):
     old = {"a": 1.0, "b": 1.0, "c": 1.0}
-    study = diff(tmp_path, old, {"a": 0.1, "b": 1.9, "c": 3.0})
+    study = diff_of_forecasts(tmp_path, old, {"a": 0.1, "b": 1.9, "c": 3.0})
     assert first_sentence(study).startswith("The new c is worse than the old c by MAE.")
     assert study.headline["first"].iloc[0] == "new c"
 
 
-def test_the_answer_does_not_name_that_loss_again(tmp_path):
+def test_the_answer_after_the_largest_loss_does_not_repeat_that_loss(tmp_path):
+    """System a has become better and system c worse: c is the loss, and the answer is about a."""
     old = {"a": 1.0, "b": 1.0, "c": 1.0}
-    study = diff(tmp_path, old, {"a": 0.1, "b": 1.0, "c": 3.0})
+    study = diff_of_forecasts(tmp_path, old, {"a": 0.1, "b": 1.0, "c": 3.0})
     loss, answer = diff_page.verdict(study).text.split("\n")[:2]
     assert "new c" in loss
     assert "new c" not in answer
@@ -112,17 +116,17 @@ def test_a_diff_of_complete_runs_says_nothing_of_missing_queries(tmp_path):
 
 
 def test_a_model_is_called_by_its_name(tmp_path):
-    study = diff(tmp_path, {"v1": 1.0}, {"v2": 3.0})
+    study = diff_of_forecasts(tmp_path, {"v1": 1.0}, {"v2": 3.0})
     assert first_sentence(study).startswith("v2 is worse than v1: MAE is ")
 
 
 def test_a_model_of_one_name_is_called_new_and_old(tmp_path):
-    study = diff(tmp_path, {"spam": 1.0}, {"spam": 3.0})
+    study = diff_of_forecasts(tmp_path, {"spam": 1.0}, {"spam": 3.0})
     assert first_sentence(study).startswith("The new spam is worse than the old spam: MAE is ")
 
 
 def test_a_model_without_a_name_is_no_system(tmp_path):
-    study = diff(tmp_path, {"system": 1.0}, {"system": 3.0})
+    study = diff_of_forecasts(tmp_path, {"system": 1.0}, {"system": 3.0})
     assert first_sentence(study).startswith("The new model is worse than the old model: MAE is ")
 
 
@@ -131,5 +135,5 @@ def test_the_bundled_loss_by_f1_comes_first():
 
 
 def test_without_a_loss_the_answer_comes_first(tmp_path):
-    study = diff(tmp_path, {"m": 3.0}, {"m": 1.0})
+    study = diff_of_forecasts(tmp_path, {"m": 3.0}, {"m": 1.0})
     assert first_sentence(study).startswith("The new m is better than the old m: MAE is ")

@@ -20,7 +20,7 @@ from evalkit.pages import classification_page, pieces
 from evalkit.parameters.reports import NOTEBOOKS as PARAMETERS, REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
-each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 LOOPS = (ast.For, ast.While, ast.If, ast.IfExp)
 LOGIC = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, *LOOPS)
 
@@ -37,7 +37,7 @@ def tags(cell: dict) -> list[str]:
     return cell["metadata"].get("tags", [])
 
 
-@each
+@each_notebook
 def test_cells_hold_calls_and_no_logic(path):
     for cell in code(path):
         source = "".join(cell["source"])
@@ -47,7 +47,7 @@ def test_cells_hold_calls_and_no_logic(path):
         assert not found, f"{cell['id']} holds {found}"
 
 
-@each
+@each_notebook
 def test_one_parameters_cell_with_a_comment_on_every_line(path):
     tagged = [cell for cell in code(path) if "parameters" in tags(cell)]
     assert len(tagged) == 1
@@ -61,14 +61,14 @@ def not_a_comment(line: str) -> bool:
     return bool(line) and not line.startswith("#")
 
 
-@each
+@each_notebook
 def test_papermill_finds_every_parameter(path):
     from papermill.inspection import inspect_notebook
 
     assert {*inspect_notebook(path)} == {*PARAMETERS[path.stem].options()}
 
 
-@each
+@each_notebook
 def test_the_five_parameters_that_matter_stand_first(path):
     (cell,) = [cell for cell in code(path) if "parameters" in tags(cell)]
     first = "".join(cell["source"]).split("\n\n")[0]
@@ -83,7 +83,7 @@ def prose(path: Path) -> dict[str, str]:
     return {cell["id"]: "".join(cell["source"]) for cell in markdown}
 
 
-@each
+@each_notebook
 def test_the_first_cell_has_a_title_and_asks_a_question(path):
     first = cells(path)[0]
     heading = "".join(first["source"]).splitlines()[0]
@@ -91,7 +91,7 @@ def test_the_first_cell_has_a_title_and_asks_a_question(path):
     assert re.fullmatch(r"# .*\?", heading)
 
 
-@each
+@each_notebook
 def test_the_last_cell_says_what_to_do_with_each_verdict(path):
     last = "".join(cells(path)[-1]["source"])
     words = VALIDITY if path.stem == "validation" else page_verdicts()
@@ -106,7 +106,7 @@ def page_verdicts() -> list[str]:
     return ["better", "worse", "higher", "lower", "equivalent", "cannot tell"]
 
 
-@each
+@each_notebook
 def test_each_section_asks_something(path):
     """Between a heading and the next a cell says what is asked and what to doubt."""
     texts = prose(path)
@@ -116,7 +116,7 @@ def test_each_section_asks_something(path):
     assert all("?" in text and len(re.findall(r"[.?:;] ", text)) >= 1 for text in abouts)
 
 
-@each
+@each_notebook
 def test_a_question_stands_directly_below_each_heading(path):
     for cell, following in itertools.pairwise(cells(path)):
         if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("## "):
@@ -126,13 +126,13 @@ def test_a_question_stands_directly_below_each_heading(path):
 LONGEST = 136  # characters of a line of code that JupyterLab shows at 1280 pixels
 
 
-@each
+@each_notebook
 def test_no_line_of_code_is_cut(path):
     lines = [line for cell in code(path) for line in "".join(cell["source"]).splitlines()]
     assert not [line for line in lines if len(line) > LONGEST]
 
 
-@each
+@each_notebook
 def test_a_cell_that_explains_stands_before_its_code(path):
     every = cells(path)
     for cell, following in itertools.pairwise(every):
@@ -140,23 +140,24 @@ def test_a_cell_that_explains_stands_before_its_code(path):
             assert following["id"] == cell["id"].removeprefix("about-")
 
 
-@each
+@each_notebook
 def test_what_only_explains_the_notebook_is_not_on_the_page(path, sample_reports):
     page = (sample_reports / f"{path.stem}.html").read_text(encoding="utf-8")
     texts = [text for name, text in prose(path).items() if name.startswith(("about-", "verdicts"))]
     assert not [text for text in texts if text.split("?")[0] in page]
 
 
-@each
+@each_notebook
 def test_cells_have_no_metadata_but_tags_and_folded_code(path):
     notebook = nbformat.read(path, as_version=4)
     before = nbformat.writes(notebook)
     assert nbformat.writes(stored_form(notebook)) == before, "run make outputs"
 
 
-@each
+@each_notebook
 def test_every_cell_was_run_in_order_without_error_or_warning(path):
-    assert [cell["execution_count"] for cell in code(path)] == list(range(1, len(code(path)) + 1))
+    counts = [cell["execution_count"] for cell in code(path)]
+    assert counts == list(range(1, len(counts) + 1))
     outputs = [output for cell in code(path) for output in cell["outputs"]]
     assert not [
         output
@@ -165,7 +166,7 @@ def test_every_cell_was_run_in_order_without_error_or_warning(path):
     ]
 
 
-@each
+@each_notebook
 def test_ids_are_words_and_the_kernel_is_python3(path):
     ids = [cell["id"] for cell in cells(path)]
     assert len(set(ids)) == len(ids)
@@ -175,7 +176,7 @@ def test_ids_are_words_and_the_kernel_is_python3(path):
     )
 
 
-@each
+@each_notebook
 def test_small_and_without_this_machine(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.encode()) < 1_000_000
@@ -192,14 +193,14 @@ def bundles(cell: dict) -> list[dict]:
     return [{kind: "".join(text) for kind, text in data.items()} for data in outputs]
 
 
-@each
+@each_notebook
 def test_no_html_of_an_output_holds_what_viewers_strip(path):
     html = [data.get("text/html", "") for cell in code(path) for data in bundles(cell)]
     assert any(html)
     assert not [text for text in html if re.search("<svg|<input|<select|<script", text)]
 
 
-@each
+@each_notebook
 def test_each_figure_of_the_page_has_a_picture_without_html_beside_it(path):
     for cell in code(path):
         figures = "".join(data.get(PAGE, "") for data in bundles(cell)).count("<figure>")
@@ -208,8 +209,10 @@ def test_each_figure_of_the_page_has_a_picture_without_html_beside_it(path):
         assert not [data for data in pictures if "text/html" in data], cell["id"]
 
 
-def named(path: Path) -> set[tuple[str, str]]:
-    """The modules of pages and their pieces that the cells of a notebook name."""
+def pieces_named_in(path: Path) -> set[tuple[str, str]]:
+    """The pieces of a page that the cells of a notebook name, as (module, piece):
+    ("ranking_page", "verdict") of `ranking_page.verdict(study)`.
+    """
     tree = ast.parse("\n".join("".join(cell["source"]) for cell in code(path)))
     imports = [
         node
@@ -223,18 +226,17 @@ def named(path: Path) -> set[tuple[str, str]]:
     }
 
 
-@each
+@each_notebook
 def test_every_piece_that_a_cell_names_exists(path):
-    assert named(path)
-    for module, piece in named(path):
-        assert piece in pieces.names(importlib.import_module(f"evalkit.pages.{module}")), (
-            module,
-            piece,
-        )
+    named = pieces_named_in(path)
+    assert named
+    for module, piece in named:
+        existing = pieces.names(importlib.import_module(f"evalkit.pages.{module}"))
+        assert piece in existing, (module, piece)
 
 
 @pytest.mark.parametrize(
-    "module", sorted({module for path in NOTEBOOKS for module, _ in named(path)})
+    "module", sorted({module for path in NOTEBOOKS for module, _ in pieces_named_in(path)})
 )
 def test_an_unknown_piece_is_answered_with_the_list(module):
     own = importlib.import_module(f"evalkit.pages.{module}")
@@ -244,7 +246,7 @@ def test_an_unknown_piece_is_answered_with_the_list(module):
         own.estimtes  # noqa: B018 - the attribute itself is what is tested
 
 
-OF_TWO = {
+OF_TWO_CLASSES = {
     "base_rate_plot",
     "base_rate",
     "cost_plot",
@@ -252,26 +254,27 @@ OF_TWO = {
     "moving_threshold_table",
     "decision_difference",
 }
-LACKS = {
+PIECES_OF_OTHERS = {  # pieces of the classification page that a kind of study does not have
     "BinaryStudy": {"class_calibration_plot", "other_curves"},
-    "ClassesStudy": OF_TWO | {"threshold_plot"},
+    "ClassesStudy": OF_TWO_CLASSES | {"threshold_plot"},
+    "LabelsStudy": OF_TWO_CLASSES | {"thresholds", "calibration_plot", "confusion_plot"},
 }
-LACKS |= {"LabelsStudy": OF_TWO | {"thresholds", "calibration_plot", "confusion_plot"}}
 
 
 @pytest.mark.parametrize("kind", classification_page.PAGES, ids=lambda kind: kind.__name__)
-def test_each_kind_of_classification_has_every_piece_but_these(kind):
-    own = {
+def test_each_kind_of_classification_has_every_piece_but_those_of_other_kinds(kind):
+    """Studies of two classes, several classes and several labels have modules of their own, to
+    which a piece of the page leads. `roc` and `precision_recall` are in none: they are the panels
+    of `curve_plot`, whatever the kind.
+    """
+    names = {
         piece.__name__
         for piece in classification_page.PIECES
         if piece.__module__ == classification_page.__name__
     }
-    there = {
-        name
-        for name in own
-        if any(hasattr(module, name) for module in classification_page.PAGES[kind])
-    }
-    assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}
+    modules_of_kind = classification_page.PAGES[kind]
+    of_kind = {name for name in names if any(hasattr(module, name) for module in modules_of_kind)}
+    assert names - of_kind == PIECES_OF_OTHERS[kind.__name__] | {"roc", "precision_recall"}
 
 
 VARIES = re.compile(
@@ -288,23 +291,23 @@ def test_the_sample_page_is_that_of_today(sample_reports):
     assert stored == made, "run make outputs"
 
 
-LARGEST = 300_000  # bytes of a page
-ELSEWHERE = re.compile(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""")
-of_each = pytest.mark.parametrize("name", sorted(REPORTS))
+MAX_PAGE = 300_000  # bytes
+REMOTE_ADDRESS = re.compile(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""")
+each_report = pytest.mark.parametrize("name", sorted(REPORTS))
 
 
-@of_each
+@each_report
 def test_the_page_is_small_and_loads_nothing(name, sample_reports):
     text = (sample_reports / f"{name}.html").read_text(encoding="utf-8")
-    assert len(text.encode()) < LARGEST
-    assert not ELSEWHERE.search(text)
+    assert len(text.encode()) < MAX_PAGE
+    assert not REMOTE_ADDRESS.search(text)
     assert str(ROOT) not in text
-    assert text.count("<details>") >= 3
+    assert text.count("<details>") >= 3  # folded parts
     assert text.count('<style type="text/css">') == 1  # of all figures
 
 
-@of_each
-def test_the_json_is_what_the_schema_says(name, sample_reports):
+@each_report
+def test_the_json_follows_the_schema_which_demands_estimates(name, sample_reports):
     text = (sample_reports / f"{name}.json").read_text(encoding="utf-8")
     results = json.loads(text)
     assert "NaN" not in text
@@ -313,12 +316,13 @@ def test_the_json_is_what_the_schema_says(name, sample_reports):
         json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     )
     schema.validate(results)
-    of = results if "estimates" in results else results["log"]
-    del of["estimates"]
+    # the interleaving report has those of its log
+    results_with_estimates = results if "estimates" in results else results["log"]
+    del results_with_estimates["estimates"]
     assert not schema.is_valid(results)
 
 
-@each
+@each_notebook
 def test_the_stored_outputs_are_those_of_the_report(path, sample_reports):
     """Each output of each cell, figures too; at night the notebooks also run in a kernel without
     evalkit's engine.

@@ -14,7 +14,7 @@ from evalkit.reading.tables import sources
 from evalkit.studies import inspection, rating
 
 RNG = np.random.default_rng(3)
-N = 40
+N = 40  # forecasts of each system
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 DATES = pd.date_range("2026-01-01", periods=N).strftime("%Y-%m-%d")
 METRICS = "wis,coverage@90,mae"
@@ -161,16 +161,29 @@ def _study(table) -> rating.Rating:
     return rating.study_of(RatingParameters.from_raw({"preds": table}))
 
 
-def test_files_are_read_inspected_and_named_with_their_rows(tmp_path):
+@pytest.fixture
+def path_of_long(tmp_path):
+    """A file with a row per quantile, of 40 forecasts of each of the systems A and B."""
     path = tmp_path / "long.csv"
     LONG.to_csv(path, index=False)
-    found = inspection.inspect(RatingParameters.from_raw({"preds": [str(path)]}))
+    return path
+
+
+def test_the_size_of_a_file_of_quantiles_is_the_number_of_forecasts(path_of_long):
+    found = inspection.inspect(RatingParameters.from_raw({"preds": [str(path_of_long)]}))
     assert found.size == f"{N} rows"
     assert [*found.systems] == ["A", "B"]
-    source = _study(str(path)).data.rows.sources[0]
-    assert (source.path, source.rows) == (path, 2 * N)
-    part = sources.parts(str(path))[0]
-    assert invocation(part, ways(part)[0]).startswith("evalkit report rating")
+
+
+def test_a_file_of_quantiles_is_named_with_the_forecasts_of_both_systems(path_of_long):
+    source = _study(str(path_of_long)).data.rows.sources[0]
+    assert (source.path, source.rows) == (path_of_long, 2 * N)
+
+
+def test_the_command_proposed_for_a_file_of_quantiles_is_the_rating_report(path_of_long):
+    (part,) = sources.parts(str(path_of_long))
+    first_proposal = ways(part)[0]
+    assert invocation(part, first_proposal).startswith("evalkit report rating")
 
 
 def test_the_page_says_of_how_many_rows_the_forecasts_are():
@@ -210,6 +223,7 @@ def test_numbers_of_samples_whose_rows_differ_are_no_draws():
 
 
 def test_a_row_per_interval_gives_the_numbers_of_a_row_per_forecast():
+    """The bounds of the intervals at 50 % and 90 % are quantiles; the forecast is the median."""
     points = WIDE[["model", "date", "actual"]].assign(forecast=WIDE["q0.5"])
     frames = [
         points.assign(level=level, lower=WIDE[f"q{low}"], upper=WIDE[f"q{high}"])

@@ -54,25 +54,35 @@ def test_the_docs_are_those_of_the_code(name):
     assert text == (make(text) if name == "performance" else make()), "run make outputs"
 
 
-def test_the_schema_is_that_of_the_results_and_each_word_is_of_a_part():
-    text = results_schema.text()
-    assert tables.SCHEMA.read_text(encoding="utf-8") == text, "run make outputs"
+def test_the_stored_schema_is_that_of_the_results():
+    assert tables.SCHEMA.read_text(encoding="utf-8") == results_schema.text(), "run make outputs"
+
+
+def test_each_description_of_the_schema_is_of_a_part_of_the_results():
+    results_schema.text()  # notes in USED which descriptions the schema takes
     assert set(results_schema.WORDS) - results_schema.USED == set()
-    valid = Draft202012Validator(json.loads(text)).is_valid
-    for results in freeze.load(freeze.FOLDERS[False]).values():
-        whole = results | {"versions": {}, "inputs": []}
-        assert valid(whole) == ("error" not in results)
-        assert not valid(whole | {"findings": [{"code": "EK101"}]})
-        assert not valid(whole | {"report": "ranking", "order": "a"})
 
 
-def named(page):
-    """The name of a page below the top of the repository."""
+def test_the_schema_accepts_the_results_of_each_report_and_refuses_wrong_ones():
+    is_valid = Draft202012Validator(json.loads(results_schema.text())).is_valid
+    for frozen_results in freeze.load(freeze.FOLDERS[False]).values():
+        # two entries that frozen results are stored without
+        results = frozen_results | {"versions": {}, "inputs": []}
+        has_no_results = "error" in results  # of a case that is refused
+        assert is_valid(results) == (not has_no_results)
+        finding_without_message = {"code": "EK101"}
+        assert not is_valid(results | {"findings": [finding_without_message]})
+        text_in_place_of_a_list = {"report": "ranking", "order": "a"}
+        assert not is_valid(results | text_in_place_of_a_list)
+
+
+def path_from_root(page):
+    """The path of a page from the root of the repository, as "docs/python.md"."""
     return page.relative_to(README.parent).as_posix()
 
 
 def links_of(page):
-    """The file and the anchor, "" without one, of each link that stays in the repository."""
+    """Pairs of the file and the anchor, "" without one, of each link within the repository."""
     for file, anchor in LINK.findall(page.read_text("utf-8")):
         if "://" not in file and not file.startswith(MADE_BY_THE_SITE):
             yield (page.parent / file).resolve() if file else page, anchor
@@ -84,7 +94,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
+@pytest.mark.parametrize("page", ALL_PAGES, ids=path_from_root)
 def test_every_file_and_heading_that_is_linked_exists(page):
     links = list(links_of(page))
     assert not [str(file) for file, _ in links if not file.exists()]
@@ -120,10 +130,9 @@ def test_every_test_that_the_code_names_exists():
     assert not [name for name in named if not (README.parent / name).exists()]
 
 
-OF_THE_SITE = {"docs/index.md", "docs/api.md"}
-
-
 def test_links_lead_from_the_readme_to_every_page_of_the_docs():
+    """Two pages are reached on the site alone, whose build writes the links to them."""
+    on_the_site_alone = {"docs/index.md", "docs/api.md"}
     reached = set()
     waiting = [README]
     while waiting:
@@ -131,7 +140,8 @@ def test_links_lead_from_the_readme_to_every_page_of_the_docs():
         if page not in reached:
             reached.add(page)
             waiting += [file for file, _ in links_of(page) if file in ALL_PAGES]
-    assert {named(page) for page in set(ALL_PAGES) - reached} <= OF_THE_SITE
+    not_reached = {path_from_root(page) for page in set(ALL_PAGES) - reached}
+    assert not_reached <= on_the_site_alone
 
 
 def test_readme_is_short_enough_to_read():
@@ -268,9 +278,9 @@ def named_tables():
     }
 
 
-def files():
-    """Those tables as files in the working directory, and the files that the commands of the docs
-    read beside them.
+def write_files_of_the_docs():
+    """Write the files that commands and examples of the docs read into the working directory: the
+    named tables, runs, judgements, settings and notebooks.
     """
     for folder in ("data", "runs", "paper"):
         Path(folder).mkdir()
@@ -300,25 +310,27 @@ WITH_COMMANDS = [
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    files()
+    write_files_of_the_docs()
     text = page.read_text("utf-8")
+    # a block of code whose first line is a comment with the name of a file is that file
     for name, code in re.findall(r"```(?:python|toml)\n# (\w+\.\w+)\n(.*?)```", text, re.DOTALL):
         Path(name).write_text(code)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     commands = "\n".join(re.findall(COMMAND, text, re.MULTILINE))
-    said = subprocess.run(
+    printed = subprocess.run(
         ["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True
     ).stdout
     if page.stem == "releases":
-        a_regression_is_named(said, re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
+        workflow = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
+        assert_a_regression_is_named(printed, workflow)
 
 
-def a_regression_is_named(said, workflow):
+def assert_a_regression_is_named(printed, workflow):
     """The policy and the gate of the diff fail; both name the country, and so does the workflow's
     summary.
     """
-    assert said.count("exit status 3") == 2
-    before, after = said.split("## ")[1:]
+    assert printed.count("exit status 3") == 2
+    before, after = printed.split("## ")[1:]
     assert before.startswith("before/classification: policy.toml: 3 rules: kept")
     rules = "roc_auc.low >= 0.65, roc_auc.low >= 0.70 in every country"
     failed = f"after/classification: gate failed: policy.toml: 3 rules: not met by {rules}"
@@ -351,10 +363,10 @@ def a_regression_is_named(said, workflow):
 
 
 def test_the_policy_of_the_docs_is_read(tmp_path):
+    """The page shows a policy as an indented block, which begins with its level."""
     text = (README.parent / "docs" / "pipeline.md").read_text("utf-8")
-    (tmp_path / "policy.toml").write_text(
-        dedent(re.search(r"(?m)^    level = .*\n(?:    .*\n|\n)*", text)[0])
-    )
+    block = re.search(r"(?m)^    level = .*\n(?:    .*\n|\n)*", text)[0]
+    (tmp_path / "policy.toml").write_text(dedent(block))
     rules = policy.read(tmp_path / "policy.toml").rules
     assert len(rules) == text.count("[[rule]]") > 1
 
@@ -367,24 +379,22 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
 
     pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
-    files()
+    write_files_of_the_docs()
     shutil.copytree(sample_reports, "reports", dirs_exist_ok=True)
     for week in ("last_week", "this_week"):
         Path(week).mkdir(exist_ok=True)
         shutil.copy(sample_reports / "classification.units.parquet", week)
     shutil.copy(bundled_notebooks() / "classification.ipynb", "mine.ipynb")
-    variables = {"ek": ek, "pd": pd, "plt": pyplot}
-    for example in (
-        (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]
-    ):
-        exec(re.sub("table.to_excel.*", "", example.split("```")[0]), variables)
+    variables = {"ek": ek, "pd": pd, "plt": pyplot}  # an example also uses those of earlier ones
+    text = (README.parent / "docs" / f"{page}.md").read_text("utf-8")
+    for example in text.split("```python\n")[1:]:
+        code = example.split("```")[0]
+        without_excel = re.sub("table.to_excel.*", "", code)  # which would need a further package
+        exec(without_excel, variables)
     pyplot.close("all")
-    assert page != "python" or {
-        "roc.pdf",
-        "estimates.tex",
-        "calibration-de.pdf",
-        "mine.html",
-    } <= set(os.listdir())
+    if page == "python":
+        written = {"roc.pdf", "estimates.tex", "calibration-de.pdf", "mine.html"}
+        assert written <= set(os.listdir())
 
 
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
@@ -404,7 +414,9 @@ SPEED = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [*ALL_PAGES, README.parent / "CONTRIBUTING.md"], ids=named)
+@pytest.mark.parametrize(
+    "page", [*ALL_PAGES, README.parent / "CONTRIBUTING.md"], ids=path_from_root
+)
 def test_no_speed_is_stated_but_what_was_measured(page):
     text = page.read_text(encoding="utf-8")
     before, _, made = text.partition(tables.SPEED[0])

@@ -149,13 +149,16 @@ def test_customers_who_come_once_a_year_with_other_labels_are_no_repeats():
 
 @pytest.mark.parametrize("named", NAMINGS)
 def test_repeats_named_in_the_column_of_folds_are_those_of_a_column_of_repeats(named):
+    """named: how a name is written of its fold and its repeat, as "Fold{fold}.Rep{repeat}"."""
+    study_of_names = validation.read(repeated(named))
     table = repeated("{repeat} {fold}")
-    parts = table["fold"].str.split(" ", expand=True)
-    named_study = validation.read(repeated(named))
-    columns = validation.read(table.assign(repeat=parts[0], fold=parts[1]))
-    assert named_study.examples.repeats == 5
-    kept = ["value", "low", "high", "n"]
-    pd.testing.assert_frame_equal(named_study.intervals[kept], columns.intervals[kept])
+    table[["repeat", "fold"]] = table["fold"].str.split(" ", expand=True)
+    study_of_columns = validation.read(table)
+    assert study_of_names.examples.repeats == 5
+    compared = ["value", "low", "high", "n"]
+    pd.testing.assert_frame_equal(
+        study_of_names.intervals[compared], study_of_columns.intervals[compared]
+    )
 
 
 def test_a_missing_fold_and_a_short_repeat_leave_the_repeats_readable():
@@ -221,14 +224,23 @@ def test_a_repeat_without_one_of_its_sets_is_named(gone):
 
 
 def test_training_rows_of_holdouts_do_not_change_the_estimates():
-    both = validation.read(with_training_rows())
-    tested = validation.read(holdouts())
-    kept = ["value", "low", "high"]
-    uncorrected = [0, 2, 3]  # the correction counts the training rows, which only one file names
+    """But for the interval of Nadeau and Bengio, whose correction takes the number of training
+    rows, which only one of the two files names.
+    """
+    with_training = validation.read(with_training_rows())
+    tested_rows = validation.read(holdouts())
+    assert_same_uncorrected_intervals(with_training, tested_rows)
+    by_fold = tested_rows.fold_values("score")
+    assert with_training.fold_values("score") == pytest.approx(by_fold)
+
+
+def assert_same_uncorrected_intervals(study, other):
+    is_corrected = study.intervals["what"].str.contains("Nadeau–Bengio")
+    assert is_corrected.sum() == 1
+    compared = ["value", "low", "high"]
     pd.testing.assert_frame_equal(
-        both.intervals[kept].iloc[uncorrected], tested.intervals[kept].iloc[uncorrected]
+        study.intervals.loc[~is_corrected, compared], other.intervals.loc[~is_corrected, compared]
     )
-    assert both.fold_values("score") == pytest.approx(tested.fold_values("score"))
 
 
 def test_a_test_row_among_the_training_rows_of_its_holdout_is_severe():
@@ -320,12 +332,17 @@ def test_training_rows_from_the_future_are_severe():
 
 
 def test_copies_of_one_row_in_a_hundred_are_severe():
+    """Ten of 1,000 rows have a copy at the end of the table. Where row and copy are in different
+    folds, which four of five pairs are in the mean, both are test rows with a copy in training.
+    """
     frame = noise(1000)
     copied = pd.concat([frame, frame.iloc[:10]], ignore_index=True)
     folds = splits.k_fold(len(copied), seed=0, k=5)
-    found = leakage.duplicates(folds, copied.drop(columns="label"), copied["label"])
-    assert found is not None
-    assert (found.severity, found.count > 10) == ("severe", True)
+    features = copied.drop(columns="label")
+    finding = leakage.duplicates(folds, features, copied["label"])
+    assert finding is not None
+    assert finding.severity == "severe"
+    assert finding.count > 10
 
 
 def test_an_id_twice_in_one_fold_is_refused_whatever_the_design():
@@ -338,7 +355,7 @@ def test_an_id_twice_in_one_fold_is_refused_whatever_the_design():
 
 
 def scores(name: str, splits: Iterable[object]) -> pd.DataFrame:
-    """Scores of two models on 100 splits, with the column that names the split."""
+    """Scores of two models on 100 splits, and a column called `name` with the names `splits`."""
     rng = np.random.default_rng(36)
     base = 0.8 + rng.normal(0, 0.03, 100)
     frame = pd.DataFrame({"svm": base + rng.normal(0.012, 0.03, 100), "logreg": base})
@@ -364,21 +381,24 @@ def test_scores_of_splits_are_said_to_be_dependent(name, form):
     assert "share training rows are not independent. [EK410]" in told(significance.read(frame))
 
 
-NAMED = {
+TEN_REPEATS_OF_TEN_FOLDS = {  # a column of names by its usual name
     "Resample": CARET,
     "id": [f"rep{repeat}_fold{fold}" for repeat in range(10) for fold in range(10)],
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", TEN_REPEATS_OF_TEN_FOLDS)
 @pytest.mark.parametrize("form", ["wide", "long"])
 def test_scores_of_all_folds_of_named_repeats_are_corrected(name, form):
-    frame = scores(name, NAMED[name])
-    asked = significance.read(scores("split", range(100)), test_to_train=1 / 9)
+    """With ten folds, a test fold is a ninth of its training rows: the names alone give the p-value
+    of the same scores with test_to_train = 1 / 9.
+    """
+    frame = scores(name, TEN_REPEATS_OF_TEN_FOLDS[name])
     if form == "long":
         frame = frame.melt(name, var_name="model", value_name="score")
     study = significance.read(frame)
-    p, expected = (abs(each.comparisons["p"].item()) for each in (study, asked))
+    stated = significance.read(scores("split", range(100)), test_to_train=1 / 9)
+    p, expected = study.comparisons["p"].item(), stated.comparisons["p"].item()
     assert p == pytest.approx(expected, rel=1e-10)
     assert "named as 10 repeats of 10 folds" in told(study)
 

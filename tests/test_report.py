@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -24,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    """One notebook run twice with the same arguments, at a path with a blank, braces and letters
-    beyond ASCII.
+def two_runs(tmp_path_factory):
+    """How one notebook ended that was run twice with preds 1e3 and ks [1,5], which it publishes. It
+    is at a path with a blank, braces and letters beyond ASCII.
     """
     home = tmp_path_factory.mktemp("home")
     path = notebook(home / "dör {x} y" / "näme {run}.ipynb", CHECK, PUBLISH)
@@ -34,26 +33,34 @@ def good(tmp_path_factory):
     return [evalkit(*arguments, folder=home / folder) for folder in ("new/ü {1}", "second")]
 
 
-def test_done_writes_three_files(good):
-    first = good[0]
-    assert (first.status, first.err) == (0, "")
-    assert first.out == f"{first.folder / 'näme {run}.html'}\n"
-    assert sorted(path.suffix for path in first.folder.iterdir()) == [".html", ".ipynb", ".json"]
-    text = (first.folder / "näme {run}.json").read_text(encoding="utf-8")
-    assert (json.loads(text)["ks"], json.loads(text)["preds"]) == ([1, 5], "1e3")
-    assert '\n "é": 0.30000000000000004,\n' in text
+def test_a_good_run_writes_three_files_and_prints_the_path_of_the_page(two_runs):
+    run = two_runs[0]
+    assert (run.status, run.err) == (0, "")
+    assert run.out == f"{run.folder / 'näme {run}.html'}\n"
+    assert sorted(path.suffix for path in run.folder.iterdir()) == [".html", ".ipynb", ".json"]
 
 
-def test_two_runs_give_identical_bytes(good):
-    for path in good[0].folder.iterdir():
-        assert path.read_bytes() == (good[1].folder / path.name).read_bytes(), path.name
+def test_the_results_hold_what_the_notebook_published(two_runs):
+    """Values with all their digits and text as it is, one entry a line."""
+    text = (two_runs[0].folder / "näme {run}.json").read_text(encoding="utf-8")
+    results = json.loads(text)
+    assert results["ks"] == [1, 5]
+    assert results["preds"] == "1e3"  # a text by default, and so not read as 1000.0
+    assert '\n "é": 0.30000000000000004,\n' in text  # the notebook publishes 0.1 + 0.2
 
 
-def test_the_stored_notebook_tells_no_times_and_no_output_paths(good):
-    text = (good[0].folder / "näme {run}.ipynb").read_text(encoding="utf-8")
-    assert "papermill" not in text
+def test_two_runs_give_identical_bytes(two_runs):
+    first, second = two_runs
+    for path in first.folder.iterdir():
+        assert path.read_bytes() == (second.folder / path.name).read_bytes(), path.name
+
+
+def test_the_stored_notebook_tells_no_times_and_no_output_paths(two_runs):
+    folder = two_runs[0].folder
+    text = (folder / "näme {run}.ipynb").read_text(encoding="utf-8")
+    assert "papermill" not in text  # which would store the times of each cell
     assert "start_time" not in text
-    assert str(good[0].folder.parent) not in text
+    assert str(folder.parent) not in text
     stored = nbformat.reads(text, as_version=4)
     nbformat.validate(stored)
     assert [c.id for c in stored.cells] == [
@@ -69,14 +76,14 @@ REFUSED = (
     "from evalkit.arrays import InputError\nraise InputError('a.csv: score must be finite,\\n got "
     "nan (row 7)')"
 )
-LIKE = (
+NO_RESULTS = (
     "evalkit: run failed: ResultsError: the notebook published no results "
     "(application/vnd.evalkit+json); see "
 )
 
 
 @pytest.mark.parametrize(
-    "source, status, said, files",
+    ("source", "status", "message", "number_of_files"),
     [
         (
             PUBLISH.replace("passed': good", "passed': False"),
@@ -85,15 +92,16 @@ LIKE = (
             3,
         ),
         (REFUSED, 2, "evalkit: a.csv: score must be finite, got nan (row 7)\n", 0),
-        ("1", 1, LIKE, 2),
+        ("1", 1, NO_RESULTS, 2),
         ("import os\nos._exit(1)", 1, "evalkit: run failed: DeadKernelError: Kernel died; see ", 2),
     ],
+    ids=["gate failed", "input refused", "no results", "kernel died"],
 )
-def test_how_a_run_ends(tmp_path, source, status, said, files):
+def test_how_a_run_ends(tmp_path, source, status, message, number_of_files):
     ended = evalkit("report", notebook(tmp_path / "n.ipynb", source), folder=tmp_path / "out")
     assert (ended.status, ended.err.count("\n")) == (status, 1)
-    assert ended.err.startswith(said)
-    assert len(list(tmp_path.glob("out/*"))) == files
+    assert ended.err.startswith(message)
+    assert len(list(tmp_path.glob("out/*"))) == number_of_files
 
 
 def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
@@ -107,7 +115,7 @@ def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
     page = (folder / "n.failed.html").read_text(encoding="utf-8")
     assert "RUN FAILED" in page
     assert "<strong>KeyError:</strong> &#x27;x&#x27;" in page
-    assert len(list(folder.iterdir())) == 5
+    assert len(list(folder.iterdir())) == 5  # the three old files, and n.failed.html and .ipynb
 
 
 # Parts --------------------------------------------------------------------------------------------
@@ -128,14 +136,12 @@ def test_all_files_are_replaced_or_none(tmp_path):
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    assert (
-        requests.finish(
-            report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n"
-        ).status
-        == 1
-    )
+    failure = report.Failure("KeyError", "x", 0)
+    failed_run = report.Run(cells, results=None, failure=failure)
+    assert requests.finish(failed_run, tmp_path, "n").status == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.failed.html", "n.failed.ipynb"]
-    assert requests.finish(report.Run(cells, {"a": 1}, None), tmp_path, "n").status == 0
+    good_run = report.Run(cells, results={"a": 1}, failure=None)
+    assert requests.finish(good_run, tmp_path, "n").status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.html", "n.ipynb", "n.json"]
 
 
@@ -146,20 +152,29 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
     assert [cell.id for cell in report.read(tmp_path / "old.ipynb").cells] == ["cell-0", "cell-1"]
 
 
-def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
+def manager_of(options):
+    """The settings of the kernel manager in the options of a run."""
+    return options["config"].KernelManager
+
+
+def test_each_run_has_a_folder_of_sockets_of_its_own_that_is_removed_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with kernels.kernel_options() as first, kernels.kernel_options() as second:
-        files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
-        assert files[0].parent != files[1].parent
-        assert files[0].parent.is_dir()
-        assert first["config"].KernelManager.transport == "ipc"
-    assert not files[0].parent.exists()
-    assert not list(tmp_path.iterdir())
-    deep = tmp_path / ("d" * 120)
-    deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with kernels.kernel_options() as calm:
-        assert calm["config"].KernelManager.transport == "tcp"
+        folder = Path(manager_of(first).connection_file).parent
+        assert folder != Path(manager_of(second).connection_file).parent
+        assert folder.is_dir()
+        assert manager_of(first).transport == "ipc"
+    assert not folder.exists()
+    assert not list(tmp_path.iterdir())  # nothing is left in the working directory
+
+
+def test_a_run_below_a_path_too_long_for_sockets_uses_tcp(monkeypatch, tmp_path):
+    """The path of a Unix socket may have about 100 bytes: 103 on macOS, 107 on Linux."""
+    long_path = tmp_path / ("d" * 120)
+    long_path.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long_path))
+    with kernels.kernel_options() as options:
+        assert manager_of(options).transport == "tcp"
 
 
 # papermill's own command --------------------------------------------------------------------------
@@ -167,19 +182,19 @@ def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def engine():
+    """Arguments of papermill that have it run a notebook by evalkit."""
     papermill_engines.register("evalkit", report.EvalkitEngine)
     return {"engine_name": "evalkit", "progress_bar": False}
 
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
+    """Of a few cells, for speed; test_notebooks.py runs all of them."""
+    # the kernel takes the instructions of the processor that this process takes
     monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [
-        *code[:4],
-        code[7],
-        code[-2],
-    ]  # tables, a figure, the results; all cells: test_notebooks.py
+    few = {"parameters", "read", "verdict", "actual-plot", "comparisons", "results"}
+    notebook.cells = [cell for cell in code if cell.id in few]
     given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (
         running.execute(notebook, **given, in_process=in_process) for in_process in (True, False)
@@ -189,50 +204,46 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
     assert here.results["settings"] == "june.toml, SHA-256 0"
 
 
-def test_a_cell_that_fails_in_this_process_says_what_a_kernel_would():
+def test_a_cell_that_fails_in_this_process_has_the_outputs_it_has_in_a_kernel():
+    """The first cell prints and has a value, the second fails, the third is not run."""
     sources = ["import sys\nprint('a')\nsys.stderr.write('b')\n1", "1 / 0", "2"]
     book = new_notebook(
         cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
     )
-    here, kernel = (
-        running.execute(book, {}, in_process=in_process) for in_process in (True, False)
-    )
-    assert (
-        here.failure == kernel.failure == report.Failure("ZeroDivisionError", "division by zero", 1)
-    )
-    assert here.notebook.cells[0] == kernel.notebook.cells[0]
+    here = running.execute(book, {}, in_process=True)
+    in_kernel = running.execute(book, {}, in_process=False)
+    failure_of_cell_1 = report.Failure("ZeroDivisionError", "division by zero", 1)
+    assert here.failure == in_kernel.failure == failure_of_cell_1
+    assert here.notebook.cells[0] == in_kernel.notebook.cells[0]
     assert [cell.get("execution_count") for cell in here.notebook.cells] == [1, 2, None]
     lines = here.notebook.cells[1].outputs[0].traceback
     assert lines[1:3] == ['  File "<cell 2>", line 1, in <module>', "    1 / 0"]
     assert lines[-1] == "ZeroDivisionError: division by zero"
 
 
-@pytest.mark.parametrize(
-    "given, there",
-    [
-        ({"ks": [7, 8]}, ["<title>A report</title>", "<pre>[7, 8]</pre>"]),
-        (
-            {"pred": "x"},
-            ["RUN FAILED", "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good"],
-        ),
-    ],
-)
-def test_the_engine_writes_the_page_beside(tmp_path, engine, given, there):
-    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
-    expected = (
-        pytest.raises(papermill.PapermillExecutionError) if "pred" in given else nullcontext()
-    )
-    with expected:
-        papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters=given, **engine)
+def test_the_engine_writes_the_page_beside_the_notebook(tmp_path, engine):
+    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")  # the last cell shows ks
+    papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **engine)
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert [text for text in there if text not in page] == []
+    assert "<title>A report</title>" in page
+    assert "<pre>[7, 8]</pre>" in page
+
+
+def test_the_engine_writes_a_page_of_a_run_that_failed(tmp_path, engine):
+    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
+    unknown = {"pred": "x"}
+    with pytest.raises(papermill.PapermillExecutionError):
+        papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters=unknown, **engine)
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "RUN FAILED" in page
+    assert "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good" in page
 
 
 # Where a run works --------------------------------------------------------------------------------
 
 
-def ended(*arguments, cwd, **environment):
-    """How the command ends in a process of its own."""
+def run_evalkit(*arguments, cwd, **environment):
+    """Run the command in a process of its own and return how it ended."""
     command_line = [sys.executable, "-m", "evalkit", *map(str, arguments)]
     surroundings = {**os.environ, **{name: str(value) for name, value in environment.items()}}
     return subprocess.run(
@@ -240,7 +251,8 @@ def ended(*arguments, cwd, **environment):
     )
 
 
-def one_line(run, status):
+def stderr_of(run, status):
+    """What a run has written to stderr: nothing if it ended well, one line if not."""
     assert run.returncode == status, run.stderr
     assert run.stderr.count("\n") == (status > 0), run.stderr
     return run.stderr
@@ -254,24 +266,29 @@ def test_a_file_named_like_a_package_beside_the_data_is_not_imported(tmp_path):
     (tmp_path / "a.csv").write_text("7")
     source = "import pandas, numpy\nfrom pathlib import Path\npreds = Path('a.csv').read_text()"
     path = notebook(tmp_path / "n.ipynb", source, PUBLISH)
-    run = ended("report", path, "-o", "out", cwd=tmp_path, PYTHONPATH=ROOT)
-    assert one_line(run, 0) == ""
+    run = run_evalkit("report", path, "-o", "out", cwd=tmp_path, PYTHONPATH=ROOT)
+    assert stderr_of(run, 0) == ""
     assert json.loads((tmp_path / "out" / "n.json").read_text(encoding="utf-8"))["preds"] == "7"
 
 
-def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp_path):
-    """A file in the place of a folder cannot be written, not even by root."""
-    (tmp_path / "file").write_text("")
+def test_a_folder_of_ipython_that_cannot_be_written_is_not_needed(tmp_path):
+    nowhere = tmp_path / "file"  # a file in the place of a folder: not even root can write there
+    nowhere.write_text("")
     path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
-    nowhere = tmp_path / "file"
-    for i, places in enumerate(
-        ({"IPYTHONDIR": nowhere}, {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"})
-    ):
-        run = ended("report", path, "-o", f"out {i}", cwd=tmp_path, **places)
-        assert one_line(run, 0) == ""
-    page = (tmp_path / "out 1" / "n.html").read_text(encoding="utf-8")
-    assert "writable" not in page
-    assert "stderr" not in (tmp_path / "out 1" / "n.ipynb").read_text(encoding="utf-8")
+    run = run_evalkit("report", path, "-o", "out", cwd=tmp_path, IPYTHONDIR=nowhere)
+    assert stderr_of(run, 0) == ""
+
+
+def test_a_home_that_cannot_be_written_is_not_needed(tmp_path):
+    """Matplotlib would warn that its folder is not writable, in an output of the notebook."""
+    nowhere = tmp_path / "file"  # a file in the place of a folder: not even root can write there
+    nowhere.write_text("")
+    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
+    home = {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"}
+    run = run_evalkit("report", path, "-o", "out", cwd=tmp_path, **home)
+    assert stderr_of(run, 0) == ""
+    assert "writable" not in (tmp_path / "out" / "n.html").read_text(encoding="utf-8")
+    assert "stderr" not in (tmp_path / "out" / "n.ipynb").read_text(encoding="utf-8")
 
 
 def test_a_run_leaves_the_environment_as_it_was():
@@ -282,20 +299,22 @@ def test_a_run_leaves_the_environment_as_it_was():
 
 
 def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
+    """A draft has the id of its process in its name: .NAME.html.ID.part. The process of the first
+    draft has ended, that of the second one still runs, and the third file is no draft.
+    """
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    left = tmp_path / f".other {{x}}.html.{process.pid}.part"
-    ours = tmp_path / f".other.html.{os.getppid()}.part"
-    for draft in (left, ours, tmp_path / "mine.part"):
-        draft.write_text("half")
+    of_ended_process = tmp_path / f".other {{x}}.html.{process.pid}.part"
+    of_running_process = tmp_path / f".other.html.{os.getppid()}.part"
+    no_draft = tmp_path / "mine.part"
+    for path in (of_ended_process, of_running_process, no_draft):
+        path.write_text("half")
     report.write(tmp_path, "n", {".html": "a"})
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [ours.name, "mine.part", "n.html"]
-    )
+    assert {*tmp_path.iterdir()} == {of_running_process, no_draft, tmp_path / "n.html"}
 
 
-def finished(folder, name, *inputs):
-    """What is said at the end of a good run of the inputs."""
+def messages_of_a_good_run(folder, name, *inputs):
+    """What the command prints at the end of a good run of the inputs."""
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
     outcome = requests.finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
     assert outcome.status == 0
@@ -304,13 +323,13 @@ def finished(folder, name, *inputs):
 
 def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
     first, second = ({"name": "a.csv", "rows": 3, "sha256": sha} for sha in ("1", "2"))
-    assert finished(tmp_path, "n", first) == ""
-    assert finished(tmp_path, "n", first) == ""
+    assert messages_of_a_good_run(tmp_path, "n", first) == ""
+    assert messages_of_a_good_run(tmp_path, "n", first) == ""
     note = "note: this replaced a report of other data (a.csv); --name NAME keeps both"
-    assert finished(tmp_path, "n", second) == note
-    assert finished(tmp_path, "other", first) == ""
+    assert messages_of_a_good_run(tmp_path, "n", second) == note
+    assert messages_of_a_good_run(tmp_path, "other", first) == ""
     (tmp_path / "n.json").write_text("no JSON")
-    assert "(inputs unknown)" in finished(tmp_path, "n", second)
+    assert "(inputs unknown)" in messages_of_a_good_run(tmp_path, "n", second)
 
 
 def test_two_reports_in_one_folder_have_names(tmp_path):

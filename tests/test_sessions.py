@@ -31,8 +31,8 @@ LOG = {
 }
 
 
-def read(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
-    """What is kept of the rows of a log, which come as columns."""
+def sessions_of(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
+    """The sessions of a log, which is given by its columns."""
     texts = np.where(pd.isna(team), "", np.asarray(team, dtype=object)).astype(str).tolist()
     log = sessions.Log(
         *codes(session),
@@ -48,7 +48,7 @@ def read(session, position, team, outcome, unit, arms=("a", "b"), neutral=None):
 
 
 def log_with(**change):
-    return read(**{"neutral": "-"} | LOG | change)
+    return sessions_of(**{"neutral": "-"} | LOG | change)
 
 
 def checks(kept):
@@ -80,7 +80,7 @@ def test_sessions_with_more_items_of_one_team_are_counted_but_for_neutral_ones()
     assert checks(even_and_uneven)["sessions with uneven teams"] == [1, 2]
 
 
-def heavy_outcomes(rng, rows):
+def heavy_tailed_outcomes(rng, rows):
     return rng.gamma(0.3, 50, rows)
 
 
@@ -89,24 +89,29 @@ def equal_outcomes(rng, rows):
 
 
 @pytest.mark.parametrize("users", [1, 2, 3, 200])
-@pytest.mark.parametrize("draw_outcome", [heavy_outcomes, equal_outcomes])
+@pytest.mark.parametrize("draw_outcome", [heavy_tailed_outcomes, equal_outcomes])
 @pytest.mark.parametrize("position", [2, 3, 4])
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_outcome, position):
-    """No item is at position 4. Users are added up in two parts, of which one may be empty."""
+    """About 60 items a user are at positions 2 and 3, and none at position 4, whose outcome per
+    item is undefined. Sums over two halves of the users, one of which may be empty, are added up.
+    """
     rng = np.random.default_rng(users)
     user = rng.integers(0, users, 60 * users)
-    place = rng.integers(2, 4, 60 * users)
+    position_of_item = rng.integers(2, 4, 60 * users)
     outcome = draw_outcome(rng, user.size)
     halves = [rows for rows in (user < users / 2, user >= users / 2) if rows.any()]
     parts = [
-        sessions.SessionOutcomes.from_rows(place[half], user[half], outcome[half], users=users)
+        sessions.SessionOutcomes.from_rows(
+            position_of_item[half], user[half], outcome[half], users=users
+        )
         for half in halves
     ]
     found = sessions.SessionOutcomes.add_up(parts).per_item(position, np.inf, 0.95)
-    is_here = place == position
+    is_here = position_of_item == position
     items = np.bincount(user[is_here], minlength=users)
     total = np.bincount(user[is_here], outcome[is_here], users)
-    ratio = independent.ratio_of(Sums(total[items > 0], items[items > 0]))
+    has_items = items > 0
+    ratio = independent.ratio_of(Sums(total[has_items], items[has_items]))
     expected = interval_methods.arm_within(ratio, 0.0, np.inf, level=0.95)
     assert [found.value, found.low, found.high, found.n] == pytest.approx(
         [expected.value, expected.low, expected.high, expected.n], rel=1e-9, nan_ok=True
@@ -119,35 +124,35 @@ def test_a_unit_without_credit_has_no_share():
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="must not be committed, and is not beside")
-def test_the_real_rankings_with_simulated_clicks():
+def test_the_numbers_of_real_rankings_with_simulated_clicks_are_the_published_ones():
     rows = pd.read_csv(REAL / "sessions.csv")
     expected = json.loads((REAL / "expected" / "interleaving.json").read_text())
     for name, numbers in expected.items():
         log = rows[rows["experiment"] == name]
-        kept = read(
+        kept = sessions_of(
             *(log[column] for column in ("session_id", "position", "team", "click", "query_id")),
             arms=("A", "B"),
         )
-        first, second = kept.credit.T
-        wins = int((first > second).sum())
-        losses = int((first < second).sum())
-        ties = int((first == second).sum())
-        silent = int((first + second == 0).sum())
+        clicks_a, clicks_b = kept.credit.T  # of each session
+        wins = int((clicks_a > clicks_b).sum())
+        losses = int((clicks_a < clicks_b).sum())
+        ties = int((clicks_a == clicks_b).sum())
+        without_click = int((clicks_a + clicks_b == 0).sum())
         found = {
-            "clicks_A": first.sum(),
-            "clicks_B": second.sum(),
+            "clicks_A": clicks_a.sum(),
+            "clicks_B": clicks_b.sum(),
             "delta_AB_chapelle": session_wins(kept.arms_by_user[0]).value - 0.5,
             "outcome_wins_over_wins_plus_losses": wins / (wins + losses),
-            "sessions": len(first),
-            "sessions_with_click": len(first) - silent,
+            "sessions": len(clicks_a),
+            "sessions_with_click": len(clicks_a) - without_click,
             "sign_test_p": binomtest(wins, wins + losses).pvalue,
             "ties": ties,
-            "ties_with_clicks": ties - silent,
+            "ties_with_clicks": ties - without_click,
             "wins_A": wins,
             "wins_B": losses,
         }
         assert found == pytest.approx(numbers, rel=1e-9)
-        assert len(kept.users) == 30
+        assert len(kept.users) == 30  # the queries, which are the units
 
 
 PAIR = np.array([[[1, 2, 3]], [[2, 3, 1]]])  # how two teams rank three items for one user
@@ -161,12 +166,18 @@ def all_team_drafts(rankings, k):
 
 
 def test_two_coins_make_four_team_drafts():
+    """Three places take two rounds, each of which begins with a coin: which team picks first. The
+    teams rank items 1, 2, 3 and 2, 3, 1.
+    """
     shown = all_team_drafts(PAIR, 3)
-    drafts = {
-        (*items, *teams)
-        for items, teams in zip(shown.item.tolist(), shown.team.tolist(), strict=True)
-    }
-    assert len(drafts) == 4
+    drafts = np.hstack([shown.item, shown.team])
+    # items of the three places, then their teams: 1 is of team 0, 2 of team 1, and 3 of either
+    assert sorted(drafts.tolist()) == [
+        [1, 2, 3, 0, 1, 0],
+        [1, 2, 3, 0, 1, 1],
+        [2, 1, 3, 1, 0, 0],
+        [2, 1, 3, 1, 0, 1],
+    ]
 
 
 @pytest.mark.parametrize(("item", "share"), [(1, 1), (2, 0), (3, 0.5)])
@@ -181,9 +192,11 @@ def test_random_clicks_on_team_drafts_prefer_neither_team():
 
 
 @st.composite
-def stacks(draw, most=4):
-    """Rankings of one length or of several, filled up with −1."""
-    teams = draw(st.integers(2, most))
+def stacks_of_rankings(draw, max_teams=4):
+    """Rankings of items by teams for users, (teams, users, depth): of one length, or of several
+    and filled up with −1.
+    """
+    teams = draw(st.integers(2, max_teams))
     users = draw(st.integers(1, 4))
     depth = draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -193,20 +206,20 @@ def stacks(draw, most=4):
 
 
 @settings(max_examples=150, deadline=None)
-@given(stacks(), st.integers(1, 12), st.sampled_from(DRAFTS), st.integers(0, 2**32))
+@given(stacks_of_rankings(), st.integers(1, 12), st.sampled_from(DRAFTS), st.integers(0, 2**32))
 def test_a_draft_shows_no_item_twice_and_fills_what_it_can(rankings, k, draft, seed):
     shown = draft(rankings, k, rng=np.random.default_rng(seed))
     assert shown.item.shape == shown.team.shape == (rankings.shape[1], k)
     for user, row in enumerate(shown.item):
-        items = row[row >= 0].tolist()
-        offered = {item for item in rankings[:, user, :].ravel().tolist() if item >= 0}
-        assert len(items) == len(set(items)) == min(k, len(offered))
-        assert set(items) <= offered
+        items = row[row >= 0].tolist()  # −1 stands for a place without an item
+        ranked = {item for item in rankings[:, user, :].ravel().tolist() if item >= 0}
+        assert len(items) == len(set(items)) == min(k, len(ranked))
+        assert set(items) <= ranked
         assert (row[len(items) :] == -1).all()
 
 
 @settings(max_examples=150, deadline=None)
-@given(stacks(), st.integers(1, 12), st.sampled_from(DRAFTS), st.integers(0, 2**32))
+@given(stacks_of_rankings(), st.integers(1, 12), st.sampled_from(DRAFTS), st.integers(0, 2**32))
 def test_a_team_has_only_items_that_it_ranks(rankings, k, draft, seed):
     shown = draft(rankings, k, rng=np.random.default_rng(seed))
     for (user, place), team in np.ndenumerate(shown.team):
@@ -237,8 +250,9 @@ def test_what_is_no_stack_of_rankings_is_refused(draft, rankings, message):
 
 
 @settings(max_examples=150, deadline=None)
-@given(stacks(), st.integers(1, 8), st.integers(0, 2**32))
-def test_teams_are_equal_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
+@given(stacks_of_rankings(), st.integers(1, 8), st.integers(0, 2**32))
+def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
+    """In a round each team picks one item; within a round some teams have one more than others."""
     teams = len(rankings)
     shown = interleaving.team_draft(rankings, k, rng=np.random.default_rng(seed))
     for user, team in enumerate(shown.team):
@@ -246,13 +260,13 @@ def test_teams_are_equal_after_every_round_while_no_list_is_exhausted(rankings, 
         for place in range(k):
             taken = {-1, *shown.item[user, : place + 1].tolist()}
             if any(set(ranking[user].tolist()) <= taken for ranking in rankings):
-                break
+                break  # the list of a team is exhausted
             is_round_over = (place + 1) % teams == 0
             assert np.ptp(items_of_team[place]) <= (0 if is_round_over else 1)
 
 
 @settings(max_examples=60, deadline=None)
-@given(stacks(most=2), st.integers(1, 8), st.integers(0, 2**32))
+@given(stacks_of_rankings(max_teams=2), st.integers(1, 8), st.integers(0, 2**32))
 def test_the_draft_equals_a_plain_loop(rankings, k, seed):
     turns = np.random.default_rng(seed).integers(0, 2, (rankings.shape[1], k))
     shown = interleaving.draft(rankings, turns)
@@ -272,16 +286,17 @@ def test_the_draft_equals_a_plain_loop(rankings, k, seed):
 
 
 def test_the_first_item_of_a_probabilistic_draft_follows_the_softmax():
-    """A team picks its r-th item with a probability of r⁻³ / Σ r⁻³ (Hofmann et al. 2011); each team
-    is first as often. 40,000 draws have a standard error of 0.0025.
+    """A team picks the item at its rank r with a probability of r⁻³ / Σ r⁻³ (Hofmann et al. 2011).
+    One team ranks items 1, 2, 3 and the other one 2, 3, 1; either picks first in a half of the
+    drafts. 40,000 drafts have a standard error of 0.0025.
     """
     shown = interleaving.probabilistic(
         np.repeat(PAIR, 40_000, axis=1), 3, rng=np.random.default_rng(4)
     )
     cubes = np.arange(1, 4) ** -3.0
-    first, second, third = cubes / cubes.sum()
-    expected = {1: (first + third) / 2, 2: (second + first) / 2, 3: (third + second) / 2}
-    for item, p in expected.items():
+    rank_1, rank_2, rank_3 = cubes / cubes.sum()
+    p_of_item = {1: (rank_1 + rank_3) / 2, 2: (rank_2 + rank_1) / 2, 3: (rank_3 + rank_2) / 2}
+    for item, p in p_of_item.items():
         assert (shown.item[:, 0] == item).mean() == pytest.approx(p, abs=0.01)
 
 
@@ -296,25 +311,30 @@ EACH = ("sessions", "p_play", "hours", "other_hours", "wrapping", "kind_shares")
     ids=["plain", "bait and kinds"],
 )
 def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
-    """Their means lie within 4 standard errors."""
+    """The mean over 60,000 users of drawn less expected plays, hours and the like is 0 to within 4
+    standard errors. leave: the probability that a play ends the session.
+    """
+    users = 60_000
     world = simulation.World(spread=0.5, leave=leave, **traits)
     rng = np.random.default_rng(5)
-    people = simulation.people(world, 60_000, rng=rng)
-    shown = rank(world, people, 1.6, rng=rng)
-    drawn = simulation.observed(world, people, shown, rng=rng)
-    for name, expected in simulation.expected(world, people, shown).items():
+    people = simulation.people(world, users, rng=rng)
+    lists = rank(world, people, noise=1.6, rng=rng)
+    drawn = simulation.observed(world, people, lists, rng=rng)
+    for name, expected in simulation.expected(world, people, lists).items():
         difference = drawn[name] - expected
-        assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(60_000)
+        assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(users)
 
 
-def test_kinds_in_turns_begin_with_the_favourite_and_show_each_once():
+def test_a_diverse_ranker_begins_with_the_favourite_kind_and_shows_each_kind_once_in_a_turn():
+    """There are kinds 0, 1 and 2, so that the first three items of a list are one of each."""
     world = simulation.World(spread=0.5, bait=0.5, kinds=3)
     rng = np.random.default_rng(5)
     people = simulation.people(world, 60_000, rng=rng)
-    shown = simulation.in_turns(world, people, 1.6, rng=rng)
-    kinds = people.kind[shown[:, :3]]
-    assert (np.sort(kinds, axis=1) == [0, 1, 2]).all()
-    assert (people.kind[shown[:, 0]] == people.kind_shares.argmax(axis=1)).all()
+    lists = simulation.in_turns(world, people, noise=1.6, rng=rng)
+    kinds_of_first_three = people.kind[lists[:, :3]]
+    assert (np.sort(kinds_of_first_three, axis=1) == [0, 1, 2]).all()
+    favourite = people.kind_shares.argmax(axis=1)
+    assert (kinds_of_first_three[:, 0] == favourite).all()
 
 
 class Cascades(NamedTuple):
@@ -389,6 +409,7 @@ def test_without_heavy_users_interleaving_needs_more_than_a_fifteenth_of_the_use
 
 
 def small_duel():
+    """A duel of interleaving and A/B tests on 500 users."""
     return simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9))
 
 

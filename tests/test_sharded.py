@@ -2,7 +2,6 @@
 its refusals.
 """
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,27 +24,36 @@ from evalkit.reading.reductions.sharded import (
 from evalkit.studies import ranking
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-EVERY = [
+EVERY = [  # metric of ranked lists
     lookup.find_metric(name if row.cut != "must" else f"{name}@5", "rankings")
     for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
-ASKS = [PerQuery(chosen, 1.0, ties) for chosen in EVERY for ties in (None, *ranking.TIES)]
+# what is computed of each query: each metric for each way to treat ties, and three more
+ASKS = [PerQuery(metric, 1.0, ties) for metric in EVERY for ties in (None, *ranking.TIES)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), LastRank()]
 
 
-@pytest.fixture(params=[10**9, 250 * 10**6])
-def limits(request):
-    """Shards so small that there are many of them."""
+@pytest.fixture(params=[10**9, 250 * 10**6], ids=["1 GB", "250 MB"])
+def small_shards(request):
+    """Limits with this much memory, by which a table is read in shards of about 1,000 rows."""
     return engine.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
 
 
-def measured(limits, *args, asks=ASKS, **options):
-    with engine.opened(limits) as e:
-        return sharded.measured(e, RankingInput.from_data(*args, **options), asks)
+def measured_by_shards(limits, *data, **options):
+    """All measures of an input, read shard by shard within these limits."""
+    with engine.opened(limits) as opened_engine:
+        return sharded.measured(opened_engine, RankingInput.from_data(*data, **options), ASKS)
 
 
-def assert_same(a: runs.Runs, b: runs.Runs, asks=ASKS) -> None:
+def assert_same_by_shards_and_in_memory(limits, *data, **options):
+    """`data` and `options` are the arguments of `runs.read`, which reads all rows into memory."""
+    in_memory = runs.read(*data, **options)
+    assert_same(in_memory, measured_by_shards(limits, *data, **options))
+
+
+def assert_same(a: runs.Runs, b: runs.Runs) -> None:
+    """Two readings agree in what they say of the input, and in all values to the last bit."""
     for name in (
         "systems",
         "accounts",
@@ -59,15 +67,18 @@ def assert_same(a: runs.Runs, b: runs.Runs, asks=ASKS) -> None:
     assert np.array_equal(a.query, b.query)
     assert all(np.array_equal(a.attributes[name], b.attributes[name]) for name in a.attributes)
     for system in a.systems:
-        for ask in asks:
-            x = a.measure(system, ask)
-            y = b.measure(system, ask)
+        for measure in ASKS:
+            x = a.measure(system, measure)
+            y = b.measure(system, measure)
             for one, other in ((x.numerator, y.numerator), (x.size, y.size)):
-                assert np.array_equal(one, other, equal_nan=True), (system, ask)
+                assert np.array_equal(one, other, equal_nan=True), (system, measure)
 
 
 def table(n: int = 100_000) -> pd.DataFrame:
-    """Two systems, text ids, ties, unjudged rows, queries that one system misses, and a segment."""
+    """Ranked lists by the systems "été" and "b's", with columns query, item, score, grade and
+    language: text ids, ties, unjudged rows, and queries that one system misses. n: the rows that
+    are drawn, of which duplicates are dropped.
+    """
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
         {
@@ -95,102 +106,93 @@ def table(n: int = 100_000) -> pd.DataFrame:
     return frame
 
 
-def test_a_long_table_of_many_shards(limits, tmp_path):
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_a_file_of_a_long_table_of_many_shards(small_shards, tmp_path, format_name):
     frame = table(40_000)
-    assert len(frame) > 30_000
-    for name, write in (("t.parquet", frame.to_parquet), ("t.csv", partial(frame.to_csv))):
-        write(tmp_path / name, index=False)
-        options = {"segments": ["language"]}
-        assert_same(
-            runs.read(tmp_path / name, **options), measured(limits, tmp_path / name, **options)
-        )
+    assert len(frame) > 30_000  # more than 30 shards
+    path = tmp_path / f"long.{format_name}"
+    write = {"parquet": frame.to_parquet, "csv": frame.to_csv}[format_name]
+    write(path, index=False)
+    assert_same_by_shards_and_in_memory(small_shards, path, segments=["language"])
 
 
-def test_a_frame_and_a_choice_of_systems(limits):
-    frame = table(20_000)
-    assert_same(runs.read(frame, systems=["b's"]), measured(limits, frame, systems=["b's"]))
+def test_a_frame_and_a_choice_of_systems(small_shards):
+    assert_same_by_shards_and_in_memory(small_shards, table(20_000), systems=["b's"])
 
 
-def test_trec_runs_with_judgements_and_a_table_of_queries(limits):
+def test_trec_runs_with_judgements_and_a_table_of_queries(small_shards):
     here = DATA / "digits_retrieval"
-    given = here / "runs", here / "qrels.txt"
     options = {"queries": here / "queries.csv", "segments": ["digit"]}
-    assert_same(runs.read(*given, **options), measured(limits, *given, **options))
+    assert_same_by_shards_and_in_memory(small_shards, here / "runs", here / "qrels.txt", **options)
 
 
-def test_wide_tables_and_ranks(limits, tmp_path):
+def test_a_wide_table_with_a_column_of_scores_for_each_system(small_shards):
     frame = table(30_000)
-    wide = (
-        frame[frame["system"] == "été"]
-        .drop(columns=["system", "language"])
-        .rename(columns={"score": "score_a"})
-    )
+    wide = frame[frame["system"] == "été"].rename(columns={"score": "score_a"})
     wide["score_b"] = -wide["score_a"]
-    assert_same(runs.read(wide), measured(limits, wide))
-    ranked = (
-        wide.drop(columns=["score_b"]).sort_values("score_a").rename(columns={"score_a": "rank"})
-    )
-    ranked["rank"] = ranked.groupby("query").cumcount() + 1
-    ranked.to_json(tmp_path / "one.jsonl", orient="records", lines=True)
-    judged = frame[["query", "item", "grade"]].dropna().drop_duplicates().iloc[::3]
-    other = ranked.assign(
-        rank=ranked.groupby("query")["rank"].transform("max") + 1 - ranked["rank"]
-    )
-    other.to_csv(tmp_path / "two.csv", index=False)
-    given = [tmp_path / "one.jsonl", tmp_path / "two.csv"], judged
-    assert_same(runs.read(*given), measured(limits, *given))
+    wide = wide.drop(columns=["system", "language"])
+    assert_same_by_shards_and_in_memory(small_shards, wide)
 
 
-def test_the_study_gives_the_same_page_numbers(tmp_path):
-    path = tmp_path / "t.parquet"
-    table(60_000).to_parquet(path)
-    given = {
-        "segments": "language",
-        "metrics": "ndcg@5,map,hit_ratio@3,success@1",
-        "unit": "language",
-        "gate": None,
-    }
-    given = {**given, "unit": None}
-    a = ranking.read(str(path), **given)
-    b = ranking.study_of(
-        RankingParameters.from_raw({"preds": str(path), **given}), Limits(reading=Reading(lists=0))
-    )
-    assert a.runs.rankings
-    assert not b.runs.rankings
-    for frame in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
-        pd.testing.assert_frame_equal(getattr(a, frame), getattr(b, frame), check_exact=True)
-    assert a.unjudged_share("été") == b.unjudged_share("été")
-
-
-GOOD = {
-    "query": ["a", "a", "b"],
-    "item": ["x", "y", "x"],
-    "score": [3.0, 2.0, 1.0],
-    "grade": [1.0, 0.0, 2.0],
-}
-
-
-def test_the_kind_of_reading_follows_the_rows():
-    frame = pd.DataFrame(GOOD)
-    ask = PerQuery(lookup.find_metric("map", "rankings"), 1.0)
-    assert sharded.read(RankingInput.from_data(frame), [ask], engine.budget(200 * 10**6)).rankings
-    found = sharded.read(
-        RankingInput.from_data(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2))
-    )
-    assert not found.rankings
-    assert found.measure("score", ask).per_unit.tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10])
-def test_a_shard_may_hold_judged_queries_that_no_run_has(limits, system):
-    """The last shard is the query of the largest hash, alone: here that, or another one, is judged
-    and in no run.
+def test_files_of_ranks_and_judgements_of_a_part_of_the_items(small_shards, tmp_path):
+    """Two files in two formats, of two systems: the second has the ranks of the first in opposite
+    order.
     """
-    every = [f"q{i}" for i in range(40)]
-    judged = pd.DataFrame({"query": every, "item": "x", "grade": 1.0})
-    for have in (every[20:], every[:20], every[10:30]):
-        run = pd.DataFrame({"system": system, "query": have, "item": "x", "score": 1.0})
-        found = measured(limits, run, judged)
-        kept = runs.read(run, judged)
-        for name in kept.systems:
-            assert found.accounts[name] == kept.accounts[name]
+    frame = table(30_000)
+    first = frame[frame["system"] == "été"].sort_values("score")
+    first["rank"] = first.groupby("query").cumcount() + 1
+    first = first.drop(columns=["system", "language", "score"])
+    last_rank = first.groupby("query")["rank"].transform("max")
+    second = first.assign(rank=last_rank + 1 - first["rank"])
+    first.to_json(tmp_path / "one.jsonl", orient="records", lines=True)
+    second.to_csv(tmp_path / "two.csv", index=False)
+    files = [tmp_path / "one.jsonl", tmp_path / "two.csv"]
+    a_third = frame[["query", "item", "grade"]].dropna().drop_duplicates().iloc[::3]
+    assert_same_by_shards_and_in_memory(small_shards, files, a_third)
+
+
+def test_the_study_of_shards_has_the_numbers_of_the_study_in_memory(tmp_path):
+    """`lists` is the number of rows up to which rankings are held in memory."""
+    path = str(tmp_path / "long.parquet")
+    table(60_000).to_parquet(path)
+    given = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1"}
+    in_memory = ranking.read(path, **given)
+    parameters = RankingParameters.from_raw({"preds": path, **given})
+    by_shards = ranking.study_of(parameters, Limits(reading=Reading(lists=0)))
+    assert in_memory.runs.rankings
+    assert not by_shards.runs.rankings
+    for name in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
+        frames = getattr(in_memory, name), getattr(by_shards, name)
+        pd.testing.assert_frame_equal(*frames, check_exact=True)
+    assert in_memory.unjudged_share("été") == by_shards.unjudged_share("été")
+
+
+@pytest.mark.parametrize(("rows_in_memory", "are_held"), [(3, True), (2, False)])
+def test_rankings_are_held_in_memory_up_to_a_number_of_rows(rows_in_memory, are_held):
+    """The three rows are of two queries, each with its only relevant item first: MAP is 1."""
+    rows = {
+        "query": ["a", "a", "b"],
+        "item": ["x", "y", "x"],
+        "score": [3.0, 2.0, 1.0],
+        "grade": [1.0, 0.0, 2.0],
+    }
+    average_precision = PerQuery(lookup.find_metric("map", "rankings"), 1.0)
+    limits = engine.budget(200 * 10**6, reading=Reading(lists=rows_in_memory))
+    read = sharded.read(RankingInput.from_data(pd.DataFrame(rows)), [average_precision], limits)
+    assert bool(read.rankings) == are_held
+    assert read.measure("score", average_precision).per_unit.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10], ids=["one system", "two systems"])
+def test_a_shard_may_hold_judged_queries_that_no_run_has(small_shards, system):
+    """40 queries are judged, of which the runs have 20. The last shard is the query of the largest
+    hash, alone: whichever it is, at least one choice of 20 queries is without it.
+    """
+    queries = [f"q{i}" for i in range(40)]
+    judged = pd.DataFrame({"query": queries, "item": "x", "grade": 1.0})
+    for queries_of_runs in (queries[20:], queries[:20], queries[10:30]):
+        run = pd.DataFrame({"system": system, "query": queries_of_runs, "item": "x", "score": 1.0})
+        by_shards = measured_by_shards(small_shards, run, judged)
+        in_memory = runs.read(run, judged)
+        for name in in_memory.systems:
+            assert by_shards.accounts[name] == in_memory.accounts[name]

@@ -25,6 +25,7 @@ from evalkit.studies.paired import RESAMPLES
 
 @pytest.fixture(scope="module")
 def sample():
+    """The study of the bundled sample: five systems, three metrics, 100 queries."""
     return significance.read()
 
 
@@ -147,9 +148,9 @@ UNITS = 1_200  # above those whose bootstrap draws Poisson counts first
 
 
 @pytest.fixture(scope="module")
-def normal():
-    """Systems a and b, c whose pairs have other units, and d and e, whose difference has three
-    values.
+def five_systems():
+    """Normal values of a, b and c on 1,200 rows, of which c lacks ten: its pairs have fewer units.
+    Systems d and e have values 0 and 1, so that their difference has three values.
     """
     values = pd.DataFrame(rng(4).normal(size=(UNITS, 3)), columns=list("abc"))
     d = (values["a"] > 0) * 1.0
@@ -159,11 +160,16 @@ def normal():
 
 
 @pytest.mark.parametrize("unit", [None, "user"])
-def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(normal, unit, monkeypatch):
-    monkeypatch.setattr("evalkit.studies.paired.DIFFERENCES", 4 * UNITS)  # some pairs at a time
-    study = significance.read(normal, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
+def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(
+    five_systems, unit, monkeypatch
+):
+    """All pairs are resampled by the same draws of units, four pairs at a time. `alone` resamples
+    one pair by the generator that a study uses for its bootstrap, rng(5).
+    """
+    monkeypatch.setattr("evalkit.studies.paired.DIFFERENCES", 4 * UNITS)
+    study = significance.read(five_systems, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
     shared = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
-    assert len(shared) == 10
+    assert len(shared) == 10  # pairs of five systems
     for pair in study.pairs:
         differences = study.unit_differences(pair, study.primary)
         rows = differences.rows if unit else None
@@ -214,19 +220,21 @@ def test_the_picture_of_power_has_a_line_for_each_number_of_units(sample):
 
 
 def test_the_coloured_bars_of_the_null_distribution_are_p(sample):
-    """Of 16,384 random signs, and to within the bar in which the observed difference lies."""
-    row = sample.headline.iloc[0]
+    """The heights of the bars beyond the observed difference add up to p. They are of 16,384 random
+    signs, and the bar in which the difference lies is coloured as a whole: hence within 0.03.
+    """
+    headline = sample.headline.iloc[0]
     ax = axes(
         plots.null_distribution,
         sample.null_draws(),
-        observed=0.0086,
+        observed=headline["difference"],
         alternative=Alternative.TWO_SIDED,
         xlabel="x",
         ylabel="y",
     )
     inside, as_extreme = (sum(bar.get_height() for bar in bars) for bars in ax.containers)
     assert inside + as_extreme == pytest.approx(1)
-    assert as_extreme == pytest.approx(row["p"], abs=0.03)
+    assert as_extreme == pytest.approx(headline["p"], abs=0.03)
 
 
 def test_the_histogram_of_differences_has_every_query(sample):
@@ -249,37 +257,42 @@ def test_differences_that_are_better_are_green(direction, units):
 
 
 @pytest.fixture(scope="module")
-def earlier(sample_reports):
+def stored_results(sample_reports):
+    """The results of the bundled sample as an earlier report has stored them."""
     return json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def again(sample_reports):
-    """The earlier report read as a table of values, with a margin."""
+def study_of_stored(sample_reports):
+    """The study of the file of an earlier report, whose stored differences of the first pair are
+    tested again, with a margin of 0.06.
+    """
     return significance.read(str(sample_reports / "significance.json"), margin=0.06)
 
 
-def test_an_earlier_report_is_tested_anew(earlier, again):
-    before = earlier["headline"][0]
-    (row,) = again.headline.to_dict("records")
+def test_an_earlier_report_is_tested_again(stored_results, study_of_stored):
+    before = stored_results["headline"][0]
+    (row,) = study_of_stored.headline.to_dict("records")
     assert (row["first"], row["second"]) == (before["first"], before["second"])
-    assert row["verdict"] == "equivalent"  # within the margin
-    assert row["p"] == pytest.approx(before["p"], abs=0.01)  # by other draws
+    assert row["verdict"] == "equivalent"  # the interval lies within ±0.06
+    assert row["p"] == pytest.approx(before["p"], abs=0.01)  # by other draws of signs
     assert (row["difference"], row["n"]) == pytest.approx((before["difference"], before["n"]))
 
 
-def test_an_earlier_report_has_the_values_of_the_pair_that_it_compared(earlier, again):
-    values = {
+def test_systems_of_an_earlier_report_have_the_values_that_it_stored(
+    stored_results, study_of_stored
+):
+    stored_values = {
         row["system"]: row["value"]
-        for row in earlier["estimates"]
-        if row["metric"] == earlier["primary"]
+        for row in stored_results["estimates"]
+        if row["metric"] == stored_results["primary"]
     }
-    found = again.estimates.set_index("system")["value"].to_dict()
-    assert found == {name: values[name] for name in again.systems}
+    values = study_of_stored.estimates.set_index("system")["value"].to_dict()
+    assert values == {name: stored_values[name] for name in study_of_stored.systems}
 
 
-def test_equal_means_over_rows_and_units_are_not_told_apart(again):
-    assert "The mean of these differences" not in told(again)
+def test_equal_means_over_rows_and_units_are_not_told_apart(study_of_stored):
+    assert "The mean of these differences" not in told(study_of_stored)
 
 
 def stored(folder, results):
@@ -349,9 +362,9 @@ def test_the_results_have_the_intervals_that_miss_by_the_caption(recorded):
 
 
 @pytest.fixture(scope="module")
-def uneven():
-    """The study of ten users of two rows who lose by 1, and ten of forty rows who win by about
-    1.
+def users_of_few_and_many_rows():
+    """The study of ten users of two rows, on which a is worse than b by about 1, and of ten users
+    of forty rows, on which a is better by about 1.
     """
     rows_of_user = np.repeat([2, 40], 10)
     user = np.repeat(np.arange(20), rows_of_user)
@@ -359,37 +372,43 @@ def uneven():
     return significance.read(pd.DataFrame({"user": user, "a": gain, "b": 0.0}), unit="user")
 
 
-def test_the_mean_over_rows_is_not_that_over_users(uneven):
+def test_the_mean_over_rows_is_not_that_over_users(users_of_few_and_many_rows):
     """By hand: (400 − 20) / 420 = 0.90 over rows, 0 over users, but for noise of 0.1."""
-    (difference,) = uneven.comparisons["difference"]
+    study = users_of_few_and_many_rows
+    (difference,) = study.comparisons["difference"]
     assert difference == pytest.approx(380 / 420, abs=0.02)
-    assert uneven.differences().mean() == pytest.approx(0, abs=0.05)
+    assert study.differences().mean() == pytest.approx(0, abs=0.05)
     title = "Mean over rows, whole users as units, with its 95% interval"
-    assert title in significance_page.estimates(uneven).text
+    assert title in significance_page.estimates(study).text
 
 
-def test_other_tests_are_of_the_mean_over_rows(uneven):
-    (row,) = uneven.comparisons.to_dict("records")
-    (others,) = paired.other_tests(uneven).to_dict("records")
-    assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
-    measured = [uneven.measure(uneven.primary, name) for name in uneven.opponents]
-    t_test = methods.t_test(*measured, uneven.inference_options(2))
-    assert others["t"] == pytest.approx(t_test.p_value)
+def test_other_tests_are_of_the_mean_over_rows(users_of_few_and_many_rows):
+    """The mean over rows is 0.90 and significant; that over users is about 0."""
+    study = users_of_few_and_many_rows
+    (row,) = study.comparisons.to_dict("records")
+    (p_by_test,) = paired.other_tests(study).to_dict("records")
+    assert max(row["p"], p_by_test["t"], p_by_test["bootstrap"]) < 0.01
+    per_row = [study.measure(study.primary, name) for name in study.opponents]
+    t_test = methods.t_test(*per_row, study.inference_options(2))
+    assert p_by_test["t"] == pytest.approx(t_test.p_value)
     words = "t and bootstrap take whole users, the other"
-    assert words in significance_page.other_tests(uneven).html
+    assert words in significance_page.other_tests(study).html
 
 
-def test_effect_sizes_are_of_users(uneven):
-    d = uneven.differences()
-    (sizes,) = paired.effects(uneven).to_dict("records")
+def test_effect_sizes_are_of_users(users_of_few_and_many_rows):
+    study = users_of_few_and_many_rows
+    difference_of_user = study.differences()
+    (sizes,) = paired.effects(study).to_dict("records")
     assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
-    assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
-    assert [sizes["difference"]] == pytest.approx(uneven.comparisons["difference"].tolist())
+    standardised = difference_of_user.mean() / difference_of_user.std()
+    assert sizes["standardised"] == pytest.approx(standardised)
+    # the difference beside them is that over rows
+    assert [sizes["difference"]] == pytest.approx(study.comparisons["difference"].tolist())
 
 
 def predictions(users=30, each=8) -> pd.DataFrame:
-    """Probabilities on rows of users by system a, which is right or wrong on all rows of a user,
-    and by b, which says 0.5.
+    """Probabilities by system a, which are equally good or bad on all 8 rows of each of 30 users,
+    and by system b, which are 0.5.
     """
     rows = np.arange(users * each)
     user = rows // each
@@ -400,18 +419,24 @@ def predictions(users=30, each=8) -> pd.DataFrame:
     return pd.concat([a, shared.assign(system="b", score=0.5)])
 
 
-def brier(**given):
-    return significance.read(predictions(), metrics="brier", **given).comparisons.iloc[0]
+def comparison_by_brier(**parameters):
+    """The comparison of systems a and b by the Brier score."""
+    study = significance.read(predictions(), metrics="brier", **parameters)
+    (comparison,) = study.comparisons.to_dict("records")
+    return comparison
 
 
 def test_losses_of_one_user_are_flipped_together():
-    """Eight rows that go together make the interval up to √8 times as wide."""
-    row = brier()
-    user = brier(unit="user")
-    assert (row["n"], row["unit"]) == (240, "row")
-    assert (user["n"], user["unit"]) == (30, "user")
-    assert user["difference"] == pytest.approx(row["difference"])
-    assert user["high"] - user["low"] > 2 * (row["high"] - row["low"])
+    """The losses of the eight rows of a user are the same, so that 240 rows tell no more
+    than 30 users: the interval is up to √8 = 2.8 times as wide as by rows.
+    """
+    by_row = comparison_by_brier()
+    by_user = comparison_by_brier(unit="user")
+    assert (by_row["n"], by_row["unit"]) == (240, "row")
+    assert (by_user["n"], by_user["unit"]) == (30, "user")
+    assert by_user["difference"] == pytest.approx(by_row["difference"])
+    width_by_row = by_row["high"] - by_row["low"]
+    assert by_user["high"] - by_user["low"] > 2 * width_by_row
 
 
 def test_the_unit_of_losses_is_said():
@@ -457,9 +482,11 @@ def test_metrics_of_values_are_defined_as_their_mean():
 OF_DATA = [piece for piece in significance_page.PIECES if piece is not significance_page.teaching]
 
 
-def counts(trials, a_more):
-    """Trials of two arms; B succeeds in a half, A in `a_more` more."""
-    successes = [trials // 2 + a_more, trials // 2]
+def two_arms(trials, more_successes):
+    """Counts of arms A and B of so many trials each: B succeeds in a half, and A more often by
+    `more_successes`.
+    """
+    successes = [trials // 2 + more_successes, trials // 2]
     return pd.DataFrame({"arm": list("AB"), "successes": successes, "trials": [trials, trials]})
 
 
@@ -482,7 +509,7 @@ GREATER = {"null": 0.5, "alternative": "greater"}
 )
 def test_a_page_of_very_many_trials_is_bounded(trials, given):
     six_standard_errors = 3 * int(trials**0.5)  # of a share of a half
-    peak, html = made_pieces(significance.read(counts(trials, six_standard_errors), **given))
+    peak, html = made_pieces(significance.read(two_arms(trials, six_standard_errors), **given))
     assert peak < 200e6
     assert sum(map(len, html)) < 3e6
 
@@ -490,12 +517,16 @@ def test_a_page_of_very_many_trials_is_bounded(trials, given):
 @pytest.mark.parametrize("trials, replaced", [(10**8, False), (10**9, True)])
 def test_the_page_says_that_the_score_test_replaces_fishers_above_a_billion(trials, replaced):
     note = "Above 1,000,000,000 trials the score test replaces Fisher's test"
-    findings = significance_page.findings(significance.read(counts(trials, 40_000)))
+    findings = significance_page.findings(significance.read(two_arms(trials, 40_000)))
     assert (note in findings.text) == replaced
 
 
 def test_the_page_says_that_the_score_test_replaces_the_exact_binomial_test():
-    findings = significance_page.findings(significance.read(counts(10**10, 40_000), null=0.5))
+    """The shares of both arms of 10¹⁰ trials are compared with 0.5: more than the 10⁹ of which
+    the exact test is made.
+    """
+    arms = two_arms(10**10, more_successes=40_000)
+    findings = significance_page.findings(significance.read(arms, null=0.5))
     note = (
         "replaces the exact binomial test, from which it differs by less than 0.1%: A − null 0.5, "
         "B − null"
@@ -505,7 +536,7 @@ def test_the_page_says_that_the_score_test_replaces_the_exact_binomial_test():
 
 @pytest.mark.parametrize("trials, a_more, some", [(10**8, 12_000, True), (1000, 20, False)])
 def test_the_picture_of_a_null_says_if_it_draws_some_of_the_outcomes(trials, a_more, some):
-    study = significance.read(counts(trials, a_more), null=0.5)
+    study = significance.read(two_arms(trials, a_more), null=0.5)
     assert ("One outcome in " in significance_page.null_distribution(study).caption) == some
 
 

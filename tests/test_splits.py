@@ -23,6 +23,7 @@ class Columns(NamedTuple):
 
 @st.composite
 def tables(draw):
+    """Columns of 20 to 60 rows; times are one of 12, and often equal, or one of 200."""
     rows = draw(st.integers(20, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     times = draw(st.sampled_from([12, 200]))
@@ -71,18 +72,21 @@ def test_the_seed_fixes_the_folds_of_groups():
 @settings(max_examples=100, deadline=None)
 @given(tables(), st.integers(2, 4), st.integers(0, 3))
 def test_forward_folds_train_on_rows_older_than_their_test_by_more_than_the_gap(table, k, gap):
+    """With and without groups, unless the split is refused: where a gap, or groups that are all in
+    the past as well, leave a block nothing to train on or to test.
+    """
     time = table.time
-    if np.unique(time).size < 6 * (k + 1):  # too few for k blocks
+    if np.unique(time).size < 6 * (k + 1):  # few times for k + 1 blocks with gaps between them
         time = np.arange(time.size) // 2
-    with contextlib.suppress(InputError):  # a gap that leaves the first block nothing to train on
-        check_forward(time, gap, splits.forward(time, k=k, gap=gap))
-    with contextlib.suppress(InputError):  # or groups that fill the past
+    with contextlib.suppress(InputError):
+        assert_tests_follow_training(splits.forward(time, k=k, gap=gap), time, gap)
+    with contextlib.suppress(InputError):
         folds = splits.forward(time, k=k, gap=gap, group=table.group)
-        check_forward(time, gap, folds)
+        assert_tests_follow_training(folds, time, gap)
         assert keep_groups_whole(folds, table.group)
 
 
-def check_forward(time, gap, folds):
+def assert_tests_follow_training(folds, time, gap):
     """Each test is newer than its training rows, no row is tested twice, the newest is tested."""
     for train, test in folds.pairs:
         assert time[test].min() > time[train].max() + gap
@@ -123,15 +127,16 @@ def test_the_newest_30_percent_of_six_rows_are_two(gap, trained):
     assert (train.tolist(), test.tolist()) == (trained, [3, 5])
 
 
-def coded(numbers):
-    """A column of texts, each of which is a number."""
+def column_of_texts(numbers):
+    """A column with the texts "0", "1", … in place of the numbers 0, 1, …"""
     return Coded(tuple(map(str, np.unique(numbers))), numbers)
 
 
 def test_repeated_folds_test_a_fold_of_a_repeat_and_train_on_its_other_folds():
+    """The names are repeat/fold."""
     fold = np.random.default_rng(1).integers(0, 3, 40)
     repeat = np.arange(40) % 2
-    folds = splits.read(coded(fold), coded(repeat))
+    folds = splits.read(column_of_texts(fold), column_of_texts(repeat))
     assert folds.names == ("0/0", "0/1", "0/2", "1/0", "1/1", "1/2")
     for name, (train, test) in zip(folds.names, folds.pairs, strict=True):
         of_repeat, of_fold = map(int, name.split("/"))
@@ -141,11 +146,13 @@ def test_repeated_folds_test_a_fold_of_a_repeat_and_train_on_its_other_folds():
 
 def test_tests_and_sizes_of_repeated_folds_are_those_of_their_pairs():
     fold = np.random.default_rng(1).integers(0, 3, 40)
-    folds = splits.read(coded(fold), coded(np.arange(40) % 2))
-    sizes = zip(folds.tests, folds.sizes.train, folds.sizes.test, strict=True)
-    for (train, test), (of_fold, training_rows, test_rows) in zip(folds.pairs, sizes, strict=True):
-        assert np.array_equal(of_fold, test)
-        assert (training_rows, test_rows) == (train.size, test.size)
+    repeat = np.arange(40) % 2
+    folds = splits.read(column_of_texts(fold), column_of_texts(repeat))
+    pairs = list(folds.pairs)
+    assert [train.size for train, _ in pairs] == list(folds.sizes.train)
+    assert [test.size for _, test in pairs] == list(folds.sizes.test)
+    for (_, test), test_of_fold in zip(pairs, folds.tests, strict=True):
+        assert np.array_equal(test_of_fold, test)
 
 
 @pytest.mark.parametrize("rows", [10, 100, 3000])

@@ -116,9 +116,12 @@ def test_refuses_with_the_line(tmp_path, line, message):
     assert "\n" not in str(error.value)
 
 
-def test_refuses_other_encodings_and_broken_files(tmp_path):
+def test_a_run_in_another_encoding_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"x\.run: must be UTF-8 text, got byte 0xe9 \(line 2\)"):
         read(tmp_path, "1 Q0 a 1 .5 t\n1 Q0 é 2 .4 t\n".encode("latin-1"))
+
+
+def test_a_packed_run_whose_end_is_missing_is_refused(tmp_path):
     packed = gzip.compress("".join(f"1 Q0 a{i} 1 .{i} t\n" for i in range(20000)).encode())
     with pytest.raises(
         InputError, match=r"x\.run\.gz: cannot be read, Truncated compressed stream"

@@ -2,6 +2,9 @@
 it.
 """
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +20,39 @@ from evalkit.parameters.kinds import Costs
 from evalkit.statistics.intervals import mean
 from evalkit.studies import classification, threshold_slider
 
+
+class SliderRow(NamedTuple):
+    """The cells of a system in the table of the slider, as texts. An estimate is written as
+    "0.75 [0.71, 0.79]", the cheapest threshold with its cost as "0.31 (0.52)".
+    """
+
+    system: str
+    threshold: str
+    tp: str
+    fp: str
+    fn: str
+    tn: str
+    precision: str
+    recall: str
+    f1: str
+    predicted_rate: str
+    cost: str
+    cheapest: str
+
+    @classmethod
+    def by_system(cls, rows):
+        """The rows that the browser has answered, each a list of texts, by system."""
+        return {cells[0]: cls(*cells) for cells in rows}
+
+    @property
+    def cheapest_threshold(self):
+        return self.cheapest.split()[0]
+
+
+METRICS = "precision,recall,f1,predicted_rate"
+# Moves the slider to some places and answers {place: {at, rows}}, where `at` is the threshold; then
+# sets the costs 1 of a false positive and 5 of a false negative: "dear"; then chooses the cheapest
+# threshold of the first system: its threshold is "best", and the rows are "chosen".
 SLIDE = """
 const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};
 seen.at = box.querySelector("output").value; seen.opened = lines(box.querySelector("table"));
@@ -30,40 +66,65 @@ return seen;
 """
 
 
-def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
-    told = ask(page("classification"), SLIDE % [3, 90, 200], tmp_path)
-    seen = quiet(told)
-    study = classification.read(metrics="precision,recall,f1,predicted_rate")
-    for place in ("3", "90", "200"):
-        at = float(seen[place]["at"])
-        shown = {row[0]: row[2:] for row in seen[place]["rows"]}
-        moved = classification.read(metrics="precision,recall,f1,predicted_rate", threshold=at)
-        for row in moved.decisions.to_dict("records"):
-            assert shown[row["system"]][:4] == [
-                f"{row[cell]:,.0f}" for cell in ("tp", "fp", "fn", "tn")
-            ]
-        for row in moved.estimates.to_dict("records"):
-            column = ["precision", "recall", "f1", "predicted_rate"].index(row["metric"]) + 4
-            text = shown[row["system"]][column]
-            assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
+@pytest.fixture(scope="module")
+def slid(tmp_path_factory):
+    """What the bundled page answers to SLIDE at places 3, 90 and 200, and its address then."""
+    return ask(page("classification"), SLIDE % [3, 90, 200], tmp_path_factory.mktemp("slid"))
+
+
+@pytest.fixture(scope="module")
+def study():
+    """The study of the bundled page."""
+    return classification.read(metrics=METRICS)
+
+
+@pytest.mark.parametrize("place", ["3", "90", "200"])
+def test_the_slider_shows_what_the_kit_computes_at_each_threshold(slid, place):
+    seen = quiet(slid)[place]
+    shown = SliderRow.by_system(seen["rows"])
+    moved = classification.read(metrics=METRICS, threshold=float(seen["at"]))
+    for decided in moved.decisions.to_dict("records"):
+        row = shown[decided["system"]]
+        for cell in ("tp", "fp", "fn", "tn"):
+            assert getattr(row, cell) == f"{decided[cell]:,.0f}"
+    for computed in moved.estimates.to_dict("records"):
+        text = getattr(shown[computed["system"]], computed["metric"])
+        assert text == as_written(text, computed["value"], computed["low"], computed["high"])
+
+
+def test_the_slider_moves_to_higher_thresholds(slid):
+    seen = quiet(slid)
     thresholds = [float(seen[place]["at"]) for place in ("3", "90", "200")]
     assert thresholds == sorted(thresholds)
-    dear = {row[0]: row for row in seen["dear"]}
-    assert {row[1] for row in seen["dear"]} == {seen["200"]["at"]}
+
+
+def test_costs_that_are_typed_give_the_cost_and_the_cheapest_threshold_of_each_system(slid, study):
+    """A false positive costs 1, a false negative 5. The slider shows rounded thresholds: the
+    cheapest one agrees to 1 %.
+    """
+    seen = quiet(slid)
+    shown = SliderRow.by_system(seen["dear"])
+    assert {row.threshold for row in shown.values()} == {seen["200"]["at"]}  # where it last was
     for name in study.order:
-        assert float(dear[name][11].split()[0]) == pytest.approx(
-            curves.cheapest(study.table(name), 1, 5), rel=0.01
-        )
-        cost = costs(study, name, float(dear[name][1]))
-        assert dear[name][10] == estimate(
-            cost.value, cost.low, cost.high, places=places(dear[name][10])
-        )
-    best, cost = dear[study.order[0]][11].split()
-    assert seen["best"] == best == seen["chosen"][0][1]
-    assert cost == f"({seen['chosen'][0][10].split()[0]})"
-    assert told.address == f"#_slider?threshold={seen['best']}_1_5_precision_"
+        cheapest = curves.cheapest(study.table(name), 1, 5)
+        assert float(shown[name].cheapest_threshold) == pytest.approx(cheapest, rel=0.01)
+        cost = mean_cost(study, name, float(shown[name].threshold))
+        text = shown[name].cost
+        assert text == as_written(text, cost.value, cost.low, cost.high)
 
 
+def test_a_click_on_the_cheapest_threshold_moves_the_slider_there(slid, study):
+    seen = quiet(slid)
+    first = study.order[0]
+    threshold, cost_in_brackets = SliderRow.by_system(seen["dear"])[first].cheapest.split()
+    chosen = SliderRow.by_system(seen["chosen"])[first]
+    assert seen["best"] == threshold == chosen.threshold
+    assert cost_in_brackets == f"({chosen.cost.split()[0]})"
+    assert slid.address == f"#_slider?threshold={threshold}_1_5_precision_"
+
+
+# Moves the slider to a place. Answers the rows; the marks of all figures, [what the x axis shows,
+# system, x, y]; and the lines of the tip of the ROC curve after 40 steps along it by keyboard.
 MARKS = """
 const [slider] = $$(".sweep input"), seen = {};
 const plot = document.querySelector("figure:has([data-x-is='false positive rate'])");
@@ -83,64 +144,82 @@ return seen;
 """
 
 
-def test_the_slider_moves_the_marks_and_a_point_of_a_curve_names_its_threshold(tmp_path):
-    seen = quiet(ask(page("classification"), MARKS % 90, tmp_path))
-    marks = {
-        (along, name): at for along, name, *at in reversed(seen["marks"])
-    }  # the first of each is the threshold's
-    for name, _, *rest in seen["rows"]:
-        tp, fp, fn, tn = map(value, rest[:4])
-        assert marks["false positive rate", name] == pytest.approx(
-            [fp / (fp + tn), tp / (tp + fn)], abs=1e-3
-        )
-        assert marks["recall", name] == pytest.approx([tp / (tp + fn), tp / (tp + fp)], abs=1e-3)
-        cost = [(tp + fp) / (tp + fp + fn + tn), (fp + fn) / (tp + fp + fn + tn)]
-        assert marks["share of rows predicted positive", name] == pytest.approx(cost, abs=1e-3)
-    name, x, y, threshold, precision = seen["tip"]
-    decided = (
-        classification.read(threshold=float(threshold.split()[-1]))
-        .decisions.set_index("system")
-        .loc[name]
-    )
-    assert value(x.split()[-1]) == pytest.approx(
-        decided["fp"] / (decided["fp"] + decided["tn"]), abs=0.01
-    )
-    assert value(y.split()[1]) == pytest.approx(
-        decided["tp"] / (decided["tp"] + decided["fn"]), abs=0.02
-    )
-    assert value(precision.split()[-1]) == pytest.approx(
-        decided["tp"] / (decided["tp"] + decided["fp"]), abs=0.01
-    )
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    """What the bundled page answers to MARKS at place 90 of the slider."""
+    return quiet(ask(page("classification"), MARKS % 90, tmp_path_factory.mktemp("marked")))
 
 
-def places(text):
-    return len(text.split()[0].partition(".")[2])
+def test_the_slider_moves_the_marks_of_the_curves(marked):
+    mark_of = {}
+    for x_axis, system, x, y in marked["marks"]:
+        mark_of.setdefault((x_axis, system), [x, y])  # the first one is that of the threshold
+    for name, row in SliderRow.by_system(marked["rows"]).items():
+        tp, fp, fn, tn = map(value, (row.tp, row.fp, row.fn, row.tn))
+        rows = tp + fp + fn + tn
+        recall = tp / (tp + fn)
+        roc = [fp / (fp + tn), recall]
+        assert mark_of["false positive rate", name] == pytest.approx(roc, abs=1e-3)
+        precision_recall = [recall, tp / (tp + fp)]
+        assert mark_of["recall", name] == pytest.approx(precision_recall, abs=1e-3)
+        cost = [(tp + fp) / rows, (fp + fn) / rows]
+        mark = mark_of["share of rows predicted positive", name]
+        assert mark == pytest.approx(cost, abs=1e-3)
 
 
-def costs(study, name, threshold):
-    """The mean cost of rows with its interval, from the rows themselves."""
+def test_a_point_of_the_roc_curve_names_its_threshold_and_the_rates_there(marked):
+    """Numbers of the tip are rounded, the threshold too: they agree to 0.01, and recall to 0.02."""
+    system, x, y, threshold, precision = marked["tip"]
+    study = classification.read(threshold=float(threshold.split()[-1]))
+    decided = study.decisions.set_index("system").loc[system]
+    false_positive_rate = decided["fp"] / (decided["fp"] + decided["tn"])
+    recall = decided["tp"] / (decided["tp"] + decided["fn"])
+    assert value(x.split()[-1]) == pytest.approx(false_positive_rate, abs=0.01)
+    assert value(y.split()[1]) == pytest.approx(recall, abs=0.02)
+    expected_precision = decided["tp"] / (decided["tp"] + decided["fp"])
+    assert value(precision.split()[-1]) == pytest.approx(expected_precision, abs=0.01)
+
+
+def as_written(text, number, low, high):
+    """An estimate with as many decimal places as a text has."""
+    places = len(text.split()[0].partition(".")[2])
+    return estimate(number, low, high, places=places)
+
+
+def mean_cost(study, name, threshold):
+    """The mean cost of rows with its interval, from the rows themselves, where a false positive
+    costs 1 and a false negative 5.
+    """
     label = study.data.actual
     decided = study.data.score[name] >= threshold
     return mean(np.where(decided & (label == 0), 1.0, np.where(~decided & (label == 1), 5.0, 0.0)))
 
 
-def test_the_address_moves_the_slider_and_without_it_the_threshold_used_stands(tmp_path):
-    script = (
-        "const box = $$('[data-sweep]')[0]; return [location.hash, lines(box), $$('output', "
-        "box)[0].value];"
-    )
+WHERE = """
+const box = $$("[data-sweep]")[0];
+return {hash: location.hash, rows: lines(box), at: $$("output", box)[0].value};
+"""
+
+
+def test_an_address_with_a_threshold_moves_the_slider_there(tmp_path):
     address = "#_slider?threshold=0.558_1_5_recall_"
-    hash_, rows, at = quiet(ask(page("classification"), script, tmp_path, address))
-    assert (hash_, at, rows[0][1]) == (address, "0.558", "0.558")
-    _, rows, _ = quiet(ask(page("classification"), script, tmp_path))
-    used = {row["system"]: row for row in results("classification")["decisions"]}
-    for row in rows:
-        assert row[1:6] == [
-            "0.5",
-            *(number(used[row[0]][cell], 0) for cell in ("tp", "fp", "fn", "tn")),
-        ]
+    seen = quiet(ask(page("classification"), WHERE, tmp_path, address))
+    assert seen["hash"] == address
+    assert seen["at"] == "0.558"
+    assert {row.threshold for row in SliderRow.by_system(seen["rows"]).values()} == {"0.558"}
 
 
+def test_without_an_address_the_slider_stands_at_the_threshold_of_the_report(tmp_path):
+    seen = quiet(ask(page("classification"), WHERE, tmp_path))
+    decisions = {row["system"]: row for row in results("classification")["decisions"]}
+    for name, row in SliderRow.by_system(seen["rows"]).items():
+        assert row.threshold == "0.5"
+        for cell in ("tp", "fp", "fn", "tn"):
+            assert getattr(row, cell) == number(decisions[name][cell], 0)
+
+
+# Asks for a precision of at least 0.6, for a recall of at least 0.9, and for one of at least 2,
+# which no threshold has; chooses the cheapest threshold that keeps it.
 KEEP = """
 const box = document.querySelector("[data-sweep]"), target = $$(".sweep input", box)[3], kind = $$("select", box)[0];
 const best = () => $$("tbody button", box)[0]?.click(), seen = {};
@@ -153,54 +232,62 @@ return seen;
 
 
 def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
-    told = ask(page("classification"), KEEP, tmp_path)
-    seen = quiet(told)
+    """By precision and by recall. The slider stops at some of the thresholds only, so that the cost
+    of the cheapest stop may be above the lowest cost of all thresholds that keep the target, by at
+    most 0.02 here.
+    """
+    answer = ask(page("classification"), KEEP, tmp_path)
+    seen = quiet(answer)
     study = classification.read()
-    for name, column in (("precision", 6), ("recall", 7)):
-        least = {"precision": 0.6, "recall": 0.9}[name]
-        assert seen[name]["at"] == seen[name]["rows"][0][11].split()[0] == seen[name]["rows"][0][1]
-        assert value(seen[name]["rows"][0][column]) >= least - 5e-4
-        for row in seen[name]["rows"]:
-            c = counts.at(study.table(row[0]), float(row[11].split()[0]))
-            assert getattr(counts, name)(c) >= least
-            every = study.table(row[0])
-            kept = curves.cost(every, study.costs.fp, study.costs.fn)[
-                getattr(counts, name)(every) >= least
-            ]
-            cost = float(curves.cost(c, study.costs.fp, study.costs.fn))
-            assert row[11].split()[1] == f"({number(cost, 3)})"
-            assert cost <= kept.min() + 0.02
-    assert [row[11] for row in seen["never"]["rows"]] == ["–"] * 3
-    assert told.address.startswith("#_slider?threshold=")
+    cost_of = partial(curves.cost, false_positive=study.costs.fp, false_negative=study.costs.fn)
+    for name, target in (("precision", 0.6), ("recall", 0.9)):
+        metric = getattr(counts, name)
+        rows = SliderRow.by_system(seen[name]["rows"])
+        chosen = rows[study.order[0]]  # the click was on the threshold of the first system
+        assert seen[name]["at"] == chosen.cheapest_threshold == chosen.threshold
+        rounding = 5e-4
+        assert value(getattr(chosen, name)) >= target - rounding
+        for system, row in rows.items():
+            all_thresholds = study.table(system)
+            at_cheapest = counts.at(all_thresholds, float(row.cheapest_threshold))
+            assert metric(at_cheapest) >= target
+            cost = float(cost_of(at_cheapest))
+            assert row.cheapest.split()[1] == f"({number(cost, 3)})"
+            keeps_target = metric(all_thresholds) >= target
+            assert cost <= cost_of(all_thresholds)[keeps_target].min() + 0.02
+    never = SliderRow.by_system(seen["never"]["rows"])
+    assert [row.cheapest for row in never.values()] == ["–"] * 3
+    assert answer.address.startswith("#_slider?threshold=")
+
+
+def page_of_slider(study):
+    """A page with the slider of a study and nothing else."""
+    html = threshold_page.moving_threshold_table(study).html
+    output = new_output("display_data", data={"text/html": html})
+    notebook = new_notebook(cells=[new_code_cell("", outputs=[output])])
+    text, _ = ReportExporter().from_notebook_node(notebook)
+    return text
 
 
 def test_the_slider_shows_the_intervals_of_units(tmp_path):
+    """150 users have two rows each: intervals of a study by user are wider than by row."""
     rng = np.random.default_rng(8)
     label = np.repeat(rng.integers(0, 2, 150), 2)
-    scores = {
-        f"score_{name}": rng.beta(1 + skill * label, 2) for name, skill in (("a", 2.0), ("b", 1.0))
-    }
-    table = pd.DataFrame({"user": np.arange(300) // 2, "label": label, **scores})
-    metrics = "precision,recall,f1,predicted_rate"
-    study = classification.read(table, unit="user", metrics=metrics)
-    output = new_output(
-        "display_data", data={"text/html": threshold_page.moving_threshold_table(study).html}
-    )
-    whole = ReportExporter().from_notebook_node(
-        new_notebook(cells=[new_code_cell("", outputs=[output])])
-    )[0]
-    seen = quiet(ask(whole, SLIDE % [5, 40, 80], tmp_path))
-    moves = threshold_slider.slider_counts(study)
-    limits = threshold_slider.intervals(study, moves)
+    table = pd.DataFrame({"user": np.arange(300) // 2, "label": label})
+    table["score_a"] = rng.beta(1 + 2.0 * label, 2)
+    table["score_b"] = rng.beta(1 + 1.0 * label, 2)
+    study = classification.read(table, unit="user", metrics=METRICS)
+    seen = quiet(ask(page_of_slider(study), SLIDE % [5, 40, 80], tmp_path))
+    stops = threshold_slider.slider_counts(study)
     for place in (5, 40, 80):
-        there = classification.read(
-            table, unit="user", metrics=metrics, threshold=moves.threshold[moves.last - place]
-        )
-        shown = {row[0]: row for row in seen[str(place)]["rows"]}
-        for row in there.estimates.to_dict("records"):
-            text = shown[row["system"]][metrics.split(",").index(row["metric"]) + 6]
-            assert text == estimate(row["value"], row["low"], row["high"], places=places(text))
-    for row in seen["dear"]:
-        c = counts.at(study.table(row[0]), float(row[1]))
-        cost = limits.estimates(row[0], c, Costs(1, 5))["cost"]
-        assert row[10] == estimate(cost.value, cost.low, cost.high, places=places(row[10]))
+        threshold = stops.threshold[stops.last - place]  # thresholds descend
+        moved = classification.read(table, unit="user", metrics=METRICS, threshold=threshold)
+        shown = SliderRow.by_system(seen[str(place)]["rows"])
+        for computed in moved.estimates.to_dict("records"):
+            text = getattr(shown[computed["system"]], computed["metric"])
+            assert text == as_written(text, computed["value"], computed["low"], computed["high"])
+    limits = threshold_slider.intervals(study, stops)
+    for system, row in SliderRow.by_system(seen["dear"]).items():
+        at_threshold = counts.at(study.table(system), float(row.threshold))
+        cost = limits.estimates(system, at_threshold, Costs(1, 5))["cost"]
+        assert row.cost == as_written(row.cost, cost.value, cost.low, cost.high)
