@@ -239,8 +239,9 @@ def test_too_wide_intervals_are_a_note():
 
 
 def test_the_level_that_is_assumed_for_prophet_is_a_finding_unless_the_user_states_it():
-    dated = {"ds": DATES, "actual": ACTUAL, "yhat": FORECAST}
-    columns = dated | bounds("yhat_lower", "yhat_upper")
+    dated = {"ds": DATES, "actual": ACTUAL, "yhat": FORECAST, "trend": FORECAST}
+    bounds_of_both = bounds("yhat_lower", "yhat_upper") | bounds("trend_lower", "trend_upper")
+    columns = dated | bounds_of_both
     assumed = message_by_code(study_of(columns))["EK353"]
     assert "'yhat_lower', 'yhat_upper' state no level" in assumed
     assert "EK353" not in message_by_code(study_of(columns, interval_level=0.9))
