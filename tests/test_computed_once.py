@@ -12,7 +12,7 @@ from evalkit.metrics.distributions import Distribution
 from evalkit.statistics import inference, signflip
 from evalkit.studies import rating, score_curves
 
-COMPUTED = (
+SLOW_FUNCTIONS = (
     (Distribution, "sizes"),
     (inference, "compare"),
     (inference, "estimate"),
@@ -24,7 +24,7 @@ REPORTS = ("classification", "interleaving", "ranking", "rating", "significance"
 
 
 @pytest.fixture
-def calls(monkeypatch):
+def calls_of_slow_functions(monkeypatch):
     """How often each function was called that takes long on many rows."""
     found = Counter()
 
@@ -35,7 +35,7 @@ def calls(monkeypatch):
 
         return counted
 
-    for owner, name in COMPUTED:
+    for owner, name in SLOW_FUNCTIONS:
         monkeypatch.setattr(owner, name, counting(name, getattr(owner, name)))
     return found
 
@@ -47,46 +47,57 @@ def studies():
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_a_summary(report, studies, calls):
+def test_a_summary_that_is_printed_again_computes_nothing_again(
+    report, studies, calls_of_slow_functions
+):
     study = studies.setdefault(report, getattr(ek, report)())
     study.summary()
-    calls.clear()
+    calls_of_slow_functions.clear()
     study.summary()
-    assert not calls
+    assert not calls_of_slow_functions
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_figures(report, studies, calls):
+def test_a_figure_that_is_drawn_again_computes_nothing_again(
+    report, studies, calls_of_slow_functions
+):
     study = studies.setdefault(report, getattr(ek, report)())
-    again = {}
+    computed_again = {}
     for name in dir(study.plot):
         try:
             getattr(study.plot, name)()
         except ek.InputError:  # this study has no such figure
             continue
-        calls.clear()
+        calls_of_slow_functions.clear()
         getattr(study.plot, name)()
-        again |= {name: dict(calls)} if calls else {}
+        if calls_of_slow_functions:
+            computed_again[name] = dict(calls_of_slow_functions)
         plt.close("all")
-    assert not again
+    assert not computed_again
 
 
-def test_both_pictures_of_a_curve_share_its_points(calls):
+def test_both_pictures_of_a_curve_share_its_points(calls_of_slow_functions):
+    """The figure has a ROC curve and a precision-recall curve of each system. When it is drawn
+    again, their points are not computed again.
+    """
     study = ek.classification(metrics="roc_auc")
     study.plot.roc()
     study.plot.roc()
     plt.close("all")
-    kinds = ("roc", "pr")
-    assert calls["points"] == len(kinds) * len(study.systems)
+    assert calls_of_slow_functions["points"] == 2 * len(study.systems)
 
 
 def test_a_constant_forecast_is_measured_once(monkeypatch):
-    g = np.random.default_rng(1)
-    actual = g.gamma(2.0, 1.0, 300)
-    preds = pd.DataFrame({"actual": actual, "forecast": actual + g.normal(0, 0.5, 300)})
-    study = ek.rating(preds, metrics="median_absolute_error")
+    """A summary compares systems with the best constant forecast, here by a median."""
+    rng = np.random.default_rng(1)
+    actual = rng.gamma(2.0, 1.0, 300)
+    table = pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(0, 0.5, 300)})
+    study = ek.rating(table, metrics="median_absolute_error")
     study.summary()
-    measured = []
-    monkeypatch.setattr(rating.score_kinds.Median, "estimate", lambda *a, **k: measured.append(a))
+    calls = []
+    # from here on a call is recorded and returns nothing
+    monkeypatch.setattr(
+        rating.score_kinds.Median, "estimate", lambda *args, **named: calls.append(args)
+    )
     study.summary()
-    assert not measured
+    assert not calls

@@ -2,32 +2,51 @@
 folder `examples`.
 """
 
+from operator import attrgetter
+from typing import NamedTuple
+
 import pytest
 from samples import examples
 from stated import call, study_of, table_of
 
 from evalkit.arrays import InputError
 
-WORKED = [
-    (of, *case, table.get("within", 1e-12))
-    for of, table in examples("worked").items()
-    for case in table["cases"]
-]
+
+class WorkedExample(NamedTuple):
+    """A call of a function, and what it returns.
+
+    function: its name, such as counts.precision. arguments: by position. named: a list of at most
+    one dict, the arguments by name. expected: the result, or a dict of its attributes, of which
+    "a.b" is one of an attribute. within: the absolute tolerance.
+    """
+
+    function: str
+    arguments: list
+    named: list
+    expected: object
+    within: float
 
 
-@pytest.mark.parametrize("of, args, more, within", [(of, a, more, w) for of, a, *more, w in WORKED])
-def test_worked_examples(of, args, more, within):
-    *given, expected = more
-    result = call(of, args, *given)
-    for name, value in (expected if isinstance(expected, dict) else {"": expected}).items():
-        found = result
-        for attribute in filter(None, name.split(".")):
-            found = getattr(found, attribute)
-        assert found == (
-            value
-            if isinstance(value, str)
-            else pytest.approx(value, abs=within, rel=1e-9, nan_ok=True)
-        )
+WORKED = []
+for function, table in examples("worked").items():
+    for arguments, *named, expected in table["cases"]:
+        within = table.get("within", 1e-12)
+        WORKED.append(WorkedExample(function, arguments, named, expected, within))
+
+
+@pytest.mark.parametrize("example", WORKED, ids=lambda example: example.function)
+def test_functions_return_what_the_worked_examples_say(example):
+    result = call(example.function, example.arguments, *example.named)
+    if isinstance(example.expected, dict):
+        expected = example.expected
+        found = {name: attrgetter(name)(result) for name in expected}
+    else:
+        expected = {"result": example.expected}
+        found = {"result": result}
+    for name, value in expected.items():
+        if not isinstance(value, str):
+            value = pytest.approx(value, abs=example.within, rel=1e-9, nan_ok=True)
+        assert found[name] == value, name
 
 
 REFUSED = [(of, *case) for of, cases in examples("refusals")["arguments"].items() for case in cases]

@@ -1,5 +1,6 @@
 """Every figure of every report on a column of a paper, and on axes of the reader's own."""
 
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ from evalkit.drawing import figures, shown
 
 COLUMN = (3.3, 2.6)  # inches
 PENGUINS, TRAITS = (f"{ROOT}/data/{name}/predictions.csv" for name in ("penguins", "digit_traits"))
-READ = {
+REPORTS = {
     "two classes": ("classification", {}),
     "several classes": ("classification", {"preds": PENGUINS}),
     "labels": ("classification", {"preds": TRAITS}),
@@ -26,7 +27,7 @@ READ = {
     "validation": ("validation", {}),
     "diff": ("diff", {}),
 }
-UNNAMED = (
+WITHOUT_LINES_OF_SYSTEMS = (
     "confusion",
     "ranks",
     "actual",
@@ -38,7 +39,7 @@ def names(report: str) -> list[str]:
     return dir(shown.Offer(SimpleNamespace(report=report), figures.Figure))
 
 
-PLOTS = [(kind, name) for kind, (report, _) in READ.items() for name in names(report)]
+PLOTS = [(kind, name) for kind, (report, _) in REPORTS.items() for name in names(report)]
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +49,14 @@ def studies():
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def closed_figures():
     plt.switch_backend("agg")
     yield
     plt.close("all")
 
 
 def study_of(studies, kind):
-    report, given = READ[kind]
+    report, given = REPORTS[kind]
     if kind == "users":
         given = given | {"users": users()}
     if kind not in studies:
@@ -72,7 +73,7 @@ def plot_of(studies, kind, name):
 
 
 @pytest.fixture
-def drawn(monkeypatch):
+def drawn_texts(monkeypatch):
     """The texts that matplotlib's renderer drew."""
     texts = []
     draw = Text.draw
@@ -87,68 +88,73 @@ def drawn(monkeypatch):
 
 
 @pytest.mark.parametrize("kind, name", PLOTS)
-def test_in_a_column_no_text_is_cut_or_lies_on_another(kind, name, studies, drawn):
+def test_in_a_column_no_text_is_cut_or_lies_on_another(kind, name, studies, drawn_texts):
     axes = plot_of(studies, kind, name)(size=COLUMN, title="A title")
     paper = np.ravel(axes)[0].figure
-    drawn.clear()
+    drawn_texts.clear()
     paper.canvas.draw()
     assert tuple(paper.get_size_inches()) == COLUMN
-    boxes = {text: text.get_window_extent().padded(-1) for text in drawn}
+    # boxes are a pixel smaller on each side, as blank edges of letters may meet
+    box_of_text = {text: text.get_window_extent().padded(-1) for text in drawn_texts}
+    right, top = paper.bbox.x1, paper.bbox.y1
     cut = [
         text.get_text()
-        for text, box in boxes.items()
-        if min(box.x0, box.y0) < -1 or box.x1 > paper.bbox.x1 + 1 or box.y1 > paper.bbox.y1 + 1
+        for text, box in box_of_text.items()
+        if min(box.x0, box.y0) < -1 or box.x1 > right + 1 or box.y1 > top + 1
     ]
-    places = list(boxes.items())
-    together = [
+    overlapping = [
         (text.get_text(), other.get_text())
-        for i, (text, box) in enumerate(places)
-        for other, place in places[:i]
-        if box.overlaps(place)
+        for text, other in combinations(box_of_text, 2)
+        if box_of_text[text].overlaps(box_of_text[other])
     ]
-    assert (cut, together) == ([], [])
-    assert "A title" in [text.get_text() for text in drawn]
-    assert min(text.get_size() for text in drawn) > 4
+    assert cut == []
+    assert overlapping == []
+    assert "A title" in [text.get_text() for text in drawn_texts]
+    assert min(text.get_size() for text in drawn_texts) > 4  # points: still legible
 
 
-@pytest.mark.parametrize("kind, name", [plot for plot in PLOTS if plot[1] not in UNNAMED])
-def test_on_axes_of_ones_own_lines_have_labels(kind, name, studies):
-    figure = plot_of(studies, kind, name)
-    rows, columns = figure.panels or (1, 1)
+@pytest.mark.parametrize(
+    "kind, name", [plot for plot in PLOTS if plot[1] not in WITHOUT_LINES_OF_SYSTEMS]
+)
+def test_on_axes_of_ones_own_lines_have_labels_for_a_legend(kind, name, studies):
+    draw = plot_of(studies, kind, name)
+    rows, columns = draw.panels or (1, 1)
     _, axes = plt.subplots(rows, columns, squeeze=False)
-    figure(axes if axes.size > 1 else axes[0, 0])
+    draw(axes if axes.size > 1 else axes[0, 0])
     for ax in axes.flat:
-        legend = ax.legend()
-        words = [text.get_text() for text in legend.get_texts()]
-        assert words
-        assert len(words) == len({*words})
+        legend = ax.legend()  # of the labels of what was drawn
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert labels
+        assert len(labels) == len(set(labels))
 
 
-LEFT_OUT = {
-    "two classes": ("roc", "forest,logistic", "gbm"),
-    "several classes": ("calibration", "forest", "logistic"),
-    "rating": ("actual", "boosting", "poisson"),
-    "ranking": ("segment", "pca8_euclid,row_column_sums", "pixel_cosine"),
-    "significance": ("differences", "pca8_euclid,lda_cosine", "pixel_cosine"),
-    "log": ("by_position", "current", "candidate"),
-    "validation": ("folds", "forest,majority", "gbm"),
-}
-
-
-@pytest.mark.parametrize("kind", LEFT_OUT)
-def test_some_systems_alone(kind, studies, drawn):
-    name, systems, other = LEFT_OUT[kind]
-    axes = plot_of(studies, kind, name)(systems=systems, size=(7, 5))
-    drawn.clear()
+@pytest.mark.parametrize(
+    ("kind", "name", "systems", "left_out"),
+    [
+        ("two classes", "roc", ["forest", "logistic"], "gbm"),
+        ("several classes", "calibration", ["forest"], "logistic"),
+        ("rating", "actual", ["boosting"], "poisson"),
+        ("ranking", "segment", ["pca8_euclid", "row_column_sums"], "pixel_cosine"),
+        ("significance", "differences", ["pca8_euclid", "lda_cosine"], "pixel_cosine"),
+        ("log", "by_position", ["current"], "candidate"),
+        ("validation", "folds", ["forest", "majority"], "gbm"),
+    ],
+)
+def test_a_figure_of_some_systems_names_these_and_no_other(
+    kind, name, systems, left_out, studies, drawn_texts
+):
+    axes = plot_of(studies, kind, name)(systems=",".join(systems), size=(7, 5))
+    drawn_texts.clear()
     np.ravel(axes)[0].figure.canvas.draw()
-    words = " ".join(text.get_text().replace("\n", " ") for text in drawn)
-    assert other not in words
-    assert all(system in words for system in systems.split(","))
+    words = " ".join(text.get_text().replace("\n", " ") for text in drawn_texts)
+    assert left_out not in words
+    for system in systems:
+        assert system in words
 
 
-def test_the_leader_of_some_systems_is_drawn_where_a_figure_has_one(studies, drawn):
+def test_the_leader_of_some_systems_is_drawn_where_a_figure_has_one(studies, drawn_texts):
     plot_of(studies, "two classes", "ks")(systems="gbm").figure.canvas.draw()
-    assert "gbm" in [text.get_text() for text in drawn]
+    assert "gbm" in [text.get_text() for text in drawn_texts]
 
 
 def test_an_unknown_system_is_refused_with_the_known_ones(studies):
@@ -166,21 +172,34 @@ def test_of_two_reports_one_system_is_drawn_alone(studies):
 def test_a_plot_that_is_asked_for_twice_is_drawn_once(studies, monkeypatch):
     study = ek.classification(metrics="roc_auc")
     calls = []
-    once = figures._render
-    monkeypatch.setattr(figures, "_render", lambda *given: calls.append(given) or once(*given))
+    render = figures._render
+
+    def recorded(*args):
+        calls.append(args)
+        return render(*args)
+
+    monkeypatch.setattr(figures, "_render", recorded)
     assert study.plot.curve.svg == study.plot.curve.svg
     assert len(calls) == 1
     assert study.plot.roc is study.plot.roc
+
+
+def test_the_part_of_a_study_with_some_systems_is_made_once(studies):
+    study = study_of(studies, "two classes")
     assert study.part(systems="gbm") is study.part(systems=["gbm"])
 
 
 def test_the_caption_of_one_curve_is_of_that_curve(studies):
+    """The sample of two classes has 300 positives."""
     plot = study_of(studies, "two classes").plot
     assert plot.roc.caption.startswith("ROC curves, 300 positives")
-    assert "recision" not in plot.roc.alt
+    assert "precision" not in plot.roc.alt.lower()
     assert plot.precision_recall.caption.startswith("Precision-recall curves, 300 positives")
     assert "Open circles" in plot.precision_recall.caption
     assert "ROC" not in plot.precision_recall.alt
+
+
+def test_the_caption_of_curves_of_several_classes_names_their_system(studies):
     several = study_of(studies, "several classes").plot
     assert several.roc.caption.startswith("ROC curves of logistic: one class per curve")
 

@@ -7,13 +7,13 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from test_sharded import ASKS, EVERY
+from test_sharded import ASKS as EVERY_MEASUREMENT, EVERY as EVERY_RANKING_METRIC
 
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
-from evalkit.pages import ranking_page
+from evalkit.pages import ranking_page, significance_page
 from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import RankingInput
@@ -21,18 +21,19 @@ from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import PerQuery
 from evalkit.studies import ranking, significance
 
-RETURNED = ("judged", "auc", "gauc", "gauc_positives")
+# these count the returned items or pairs of them, so a rank that holds no item changes nothing
+METRICS_OF_RETURNED_ITEMS = ("judged", "auc", "gauc", "gauc_positives")
 
 
-def table(*rows: tuple[str, str, int]) -> pd.DataFrame:
+def ranked_lists(*rows: tuple[str, str, int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["query", "item", "rank"])
 
 
-def grades(*rows: tuple[str, str, int]) -> pd.DataFrame:
+def judgements(*rows: tuple[str, str, int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["query", "item", "grade"])
 
 
-def padded(frame: pd.DataFrame) -> pd.DataFrame:
+def filled_with_unjudged_items(frame: pd.DataFrame) -> pd.DataFrame:
     """The same lists with items that nobody judged at the ranks that hold none."""
     rows = [frame]
     for key, group in frame.groupby(
@@ -46,7 +47,7 @@ def padded(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def random_table(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def random_lists_and_judgements(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(seed)
     rows = []
     judged = []
@@ -61,12 +62,13 @@ def random_table(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
                 for i, r in zip(rng.permutation(items)[:n], ranks, strict=True)
             ]
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "rank"])
-    return frame.sample(frac=1, random_state=seed), grades(*judged)
+    return frame.sample(frac=1, random_state=seed), judgements(*judged)
 
 
 def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
     data = runs.read(
-        table(("q", "a", 9), ("q", "b", 11)), grades(("q", "a", 1), ("q", "b", 1), ("q", "c", 1))
+        ranked_lists(("q", "a", 9), ("q", "b", 11)),
+        judgements(("q", "a", 1), ("q", "b", 1), ("q", "c", 1)),
     )
     r = data.rankings["rank"]
     assert rankings.precision(r, 5) == [0]
@@ -84,124 +86,126 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
-    """Every metric of the catalogue; those of returned items alone, or of pairs of these, do not
-    see the gaps.
+    """Every metric of the catalogue is the same if each gap is filled with an item that nobody
+    judged. Those that count only returned items are the same if the gaps are closed.
     """
-    frame, judged = random_table(seed)
-    data = runs.read(frame, judged)
-    full = runs.read(padded(frame), judged)
+    frame, judged = random_lists_and_judgements(seed)
+    with_gaps = runs.read(frame, judged)
+    filled = runs.read(filled_with_unjudged_items(frame), judged)
     closed = runs.read(frame, judged, ranks="renumber")
-    for system in "ab":
-        for chosen in EVERY:
-            other = closed if chosen.metric.name in RETURNED else full
-            a, b = (one.measure(system, PerQuery(chosen, 1.0)) for one in (data, other))
-            for x, y in ((a.numerator, b.numerator), (a.size, b.size)):
-                np.testing.assert_allclose(x, y, rtol=1e-12, err_msg=chosen.label)
+    for system in ("a", "b"):
+        for metric in EVERY_RANKING_METRIC:
+            measurement = PerQuery(metric, 1.0)  # a grade of 1 or more is relevant
+            same = closed if metric.metric.name in METRICS_OF_RETURNED_ITEMS else filled
+            found = with_gaps.measure(system, measurement)
+            expected = same.measure(system, measurement)
+            np.testing.assert_allclose(
+                found.numerator, expected.numerator, rtol=1e-12, err_msg=metric.label
+            )
+            np.testing.assert_allclose(found.size, expected.size, rtol=1e-12, err_msg=metric.label)
 
 
 def test_a_rank_of_a_billion_costs_no_memory():
-    frame = table(("q", "a", 10**9), ("q", "b", 3))
-    judged = grades(("q", "a", 1), ("q", "b", 0))
-    runs.read(frame, judged)  # what is loaded once
+    frame = ranked_lists(("q", "a", 10**9), ("q", "b", 3))
+    judged = judgements(("q", "a", 1), ("q", "b", 0))
+    runs.read(frame, judged)  # so that imports and caches are not measured
     tracemalloc.start()
     data = runs.read(frame, judged)
-    for ask in ASKS:
-        data.measure("rank", ask)
-    peak = tracemalloc.get_traced_memory()[1]
+    for measurement in EVERY_MEASUREMENT:
+        data.measure("rank", measurement)
+    _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 2_000_000
+    assert peak_bytes < 2_000_000  # a byte per rank would be 1,000,000,000
     assert rankings.reciprocal_rank(data.rankings["rank"]) == [1e-9]
     study = ranking.read(frame, judged, metrics="mrr")
     assert "rank: 1 list starts above rank 1" in ranking_page.findings(study).html
 
 
 def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
-    frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
-    judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
+    starts_at_9 = [("1", "a", 9)]
+    has_a_gap = [("2", "a", 1), ("2", "b", 3)]
+    without_gaps = [("3", "a", 1), ("3", "b", 2)]
+    frame = ranked_lists(*starts_at_9, *has_a_gap, *without_gaps)
+    judged = judgements(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
     notes = ranking_page.findings(ranking.read(frame, judged)).html
     assert "Ranks are used as given. rank: 1 list starts above rank 1, 1 list has gaps" in notes
     assert "ranks=renumber" in notes
-    plain = table(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
+    plain = ranked_lists(("1", "a", 1), ("2", "a", 2), ("2", "b", 1))
     assert "Ranks are used" not in ranking_page.findings(ranking.read(plain, judged)).html
 
 
 def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
-    frame = table(("q", "a", 9), ("q", "b", 11))
-    judged = grades(("q", "b", 1), ("p", "b", 1))
+    frame = ranked_lists(("q", "a", 9), ("q", "b", 11))
+    judged = judgements(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
     assert study.per_query[study.primary.label, "rank"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
 
 
 def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
-    rows = [
-        (s, f"q{i}", "a", 9 if s == "late" else 1) for s in ("late", "early") for i in range(12)
-    ]
-    frame = pd.DataFrame(rows, columns=["system", "query", "item", "rank"])
-    judged = grades(*((f"q{i}", "a", 1) for i in range(12)))
+    queries = [f"q{i}" for i in range(12)]
+    early = pd.DataFrame({"system": "early", "query": queries, "item": "a", "rank": 1})
+    late = pd.DataFrame({"system": "late", "query": queries, "item": "a", "rank": 9})
+    frame = pd.concat([early, late])
+    judged = pd.DataFrame({"query": queries, "item": "a", "grade": 1})
     study = significance.read(frame, judged, metrics="mrr")
-    assert set(study.estimates["value"].round(6)) == {1, round(1 / 9, 6)}
-    assert "late: 12 lists start above rank 1" in _notes(study)
-    assert set(
-        significance.read(frame, judged, metrics="mrr", ranks="renumber").estimates["value"]
-    ) == {1.0}
+    mrr = study.estimates.set_index("system")["value"]
+    assert mrr.to_dict() == pytest.approx({"early": 1, "late": 1 / 9})
+    assert "late: 12 lists start above rank 1" in significance_page.findings(study).html
+    renumbered = significance.read(frame, judged, metrics="mrr", ranks="renumber")
+    assert renumbered.estimates["value"].tolist() == [1, 1]
 
 
-def _notes(study: significance.Significance) -> str:
-    from evalkit.pages import significance_page
+@pytest.mark.parametrize("ranks", [(2, 2, 4, 5), (2, 2, 3, 4), (2, 2, 2, 5)], ids=str)
+def test_items_that_share_a_rank_take_the_ranks_after_it(ranks):
+    """A list holds one item per rank, so that no precision can exceed 1. Here it starts at 2."""
+    run = pd.DataFrame({"query": "q", "item": list("abcd"), "rank": ranks})
+    judged = pd.DataFrame({"query": "q", "item": list("abcd"), "grade": 1})
+    r = runs.read(run, judged).rankings["rank"]
+    assert r.retrieved.rank.tolist() == [2, 3, 4, 5]
+    assert rankings.precision(r, 3) == [2 / 3]  # ranks 2 and 3 of the first three
 
-    return significance_page.findings(study).html
 
-
-def test_items_that_share_a_rank_take_the_places_after_it():
-    """As trec_eval orders equal scores; no list holds two items at a place, so no precision exceeds
-    1.
-    """
-    judged = grades(*(("q", item, 1) for item in "abcd"))
-    for ranks in ([2, 2, 4, 5], [2, 2, 3, 4], [2, 2, 2, 5]):
-        r = runs.read(table(*zip("qqqq", "abcd", ranks, strict=True)), judged).rankings["rank"]
-        assert r.retrieved.rank.tolist() == [2, 3, 4, 5]
-        assert rankings.precision(r, 3) == [2 / 3]
-    account = runs.read(table(*zip("qqq", "abc", [1, 1, 3], strict=True)), judged).accounts["rank"]
+def test_a_shared_rank_is_counted_as_tied_and_leaves_no_gap():
+    run = ranked_lists(("q", "a", 1), ("q", "b", 1), ("q", "c", 3))
+    account = runs.read(run, judgements(("q", "a", 1))).accounts["rank"]
     assert (account.tied, account.late, account.gaps) == (1, 0, 0)
 
 
 def test_scores_never_have_gaps():
-    frame = table(("q", "a", 9), ("q", "b", 11)).rename(columns={"rank": "score"})
-    r = runs.read(frame, grades(("q", "a", 1))).rankings["score"]
+    frame = ranked_lists(("q", "a", 9), ("q", "b", 11)).rename(columns={"rank": "score"})
+    r = runs.read(frame, judgements(("q", "a", 1))).rankings["score"]
     assert rankings.reciprocal_rank(r) == [0.5]
 
 
 def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(tmp_path):
-    table(("1", "a", 1)).assign(system="s").to_csv(tmp_path / "a.csv", index=False)
-    table(("1", "b", 3)).assign(system="s").rename(columns={"rank": "score"}).to_csv(
-        tmp_path / "b.csv", index=False
-    )
+    (tmp_path / "a.csv").write_text("system,query,item,rank\ns,1,a,1\n")
+    (tmp_path / "b.csv").write_text("system,query,item,score\ns,1,b,3\n")
     with pytest.raises(
         InputError, match="system 's' must have either scores or ranks in a list, got both"
     ):
-        runs.read(tmp_path, grades(("1", "a", 1)))
+        runs.read(tmp_path, judgements(("1", "a", 1)))
 
 
 @pytest.mark.parametrize("ranks", ["as given", "renumber"])
 def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
-    frame, judged = random_table(7)
-    frame.loc[frame.index[::17], "rank"] += 10**6
+    frame, judged = random_lists_and_judgements(7)
+    frame.loc[frame.index[::17], "rank"] += 10**6  # far beyond any other rank
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
-    whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(
-        engine.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))
-    ) as e:
-        files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
-        large = sharded.measured(e, RankingInput.from_data(*files, ranks=ranks), ASKS)
-    assert whole.accounts == large.accounts
-    assert (whole.accounts["a"].late > 0) == (ranks == "as given")
-    for system in "ab":
-        for ask in ASKS:
-            a, b = (one.measure(system, ask) for one in (whole, large))
-            for x, y in ((a.numerator, b.numerator), (a.size, b.size)):
-                assert np.array_equal(x, y, equal_nan=True), ask
+    in_memory = runs.read(frame, judged, ranks=ranks)
+    many_shards = Reading(shard=20, row=10**7)  # 10 MB per row leave few rows for a shard
+    files = RankingInput.from_data(tmp_path / "run.parquet", tmp_path / "qrels.csv", ranks=ranks)
+    with engine.opened(engine.budget(250 * 10**6, threads=2, reading=many_shards)) as database:
+        in_shards = sharded.measured(database, files, EVERY_MEASUREMENT)
+    assert in_shards.accounts == in_memory.accounts
+    assert (in_memory.accounts["a"].late > 0) == (ranks == "as given")
+    for system in ("a", "b"):
+        for measurement in EVERY_MEASUREMENT:
+            found = in_shards.measure(system, measurement)
+            expected = in_memory.measure(system, measurement)
+            assert np.array_equal(found.numerator, expected.numerator, equal_nan=True), measurement
+            assert np.array_equal(found.size, expected.size, equal_nan=True), measurement
 
 
 def test_from_grades_has_ranks_without_gaps():
@@ -210,7 +214,7 @@ def test_from_grades_has_ranks_without_gaps():
 
 @pytest.mark.parametrize("first, late, gaps", [(1, 0, 0), (2, 1, 0), (3, 1, 0)])
 def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, gaps):
-    ranked = table(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(
+    ranked = ranked_lists(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(
         grade=[0, 1, 1]
     )
     (account,) = runs.read(ranked).accounts.values()
@@ -218,12 +222,12 @@ def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, g
 
 
 def test_a_grade_of_0_is_a_judgement_and_only_one_below_0_is_not():
-    ranked = table(("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3)).assign(grade=[1, 0, -1])
+    ranked = ranked_lists(("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3)).assign(grade=[1, 0, -1])
     assert runs.read(ranked).negative == 1
 
 
 @pytest.mark.parametrize("rank", [0, -1, 1.5])
 def test_ranks_are_whole_numbers_from_one_on(rank):
-    listed = table(("q", "a", rank), ("q", "b", 2))
+    listed = ranked_lists(("q", "a", rank), ("q", "b", 2))
     with pytest.raises(InputError, match="rank must be a whole number of at least 1, got"):
         runs.read(listed.assign(grade=1))

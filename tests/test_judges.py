@@ -7,6 +7,7 @@ import judged_samples
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import cohen_kappa_score
 
 import evalkit as ek
@@ -33,15 +34,15 @@ COEFFICIENTS = {
 }
 
 
-def read(table: pd.DataFrame, **options: object):
+def study_of(table: pd.DataFrame, **options: object):
     return ek.significance(table, **{"oracle": "human", **options})
 
 
-def long(seed: int = 76, **options: object) -> pd.DataFrame:
+def judged_outputs(seed: int = 76, **options: object) -> pd.DataFrame:
     return judged_samples.long(np.random.default_rng(seed), **options)
 
 
-def rated(seed: int = 1, units: int = 200, categories: int = 4) -> Ratings:
+def ratings_of_two(seed: int = 1, units: int = 200, categories: int = 4) -> Ratings:
     """Categories by two raters, of whom the second copies the first on 60 % of the units."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, categories, units).astype(float)
@@ -53,7 +54,7 @@ def value(ratings: Ratings, name: str) -> float:
     return agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.95).value
 
 
-def statistic(score: np.ndarray, label: np.ndarray, unit: np.ndarray | None = None):
+def corrected_mean(score: np.ndarray, label: np.ndarray, unit: np.ndarray | None = None):
     """The mean of the labels, corrected by the judge's scores; a label is NaN where there is
     none.
     """
@@ -82,7 +83,7 @@ def test_agreement_of_a_table_of_four_cells_by_hand(name, disagreement_by_chance
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("name", "weights"), [("kappa", None), ("weighted", "quadratic")])
 def test_kappa_is_that_of_scikit_learn(seed: int, name: str, weights: str | None) -> None:
-    ratings = rated(seed)
+    ratings = ratings_of_two(seed)
     expected = cohen_kappa_score(ratings.first, ratings.second, weights=weights)
     assert value(ratings, name) == pytest.approx(expected, abs=1e-12)
 
@@ -90,28 +91,29 @@ def test_kappa_is_that_of_scikit_learn(seed: int, name: str, weights: str | None
 @pytest.mark.parametrize(("name", "level"), [("alpha", "nominal"), ("interval", "interval")])
 def test_alpha_is_that_of_krippendorff(name: str, level: str) -> None:
     krippendorff = pytest.importorskip("krippendorff")
-    ratings = rated()
+    ratings = ratings_of_two()
     theirs = krippendorff.alpha([*ratings[:2]], level_of_measurement=level)
     assert value(ratings, name) == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_error_of_agreement_is_close_to_the_jackknife(name: str) -> None:
-    """Half of an interval of 68.3 % is a standard error; they differ by terms of 1 / n."""
-    ratings = rated(units=400)
-    n = len(ratings.first)
-    left_out = [
-        value(Ratings(np.delete(ratings.first, i), np.delete(ratings.second, i)), name)
-        for i in range(n)
-    ]
-    jackknife = np.sqrt((n - 1) / n * np.sum((left_out - np.mean(left_out)) ** 2))
-    e = agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.6826895)
-    assert (e.high - e.low) / 2 == pytest.approx(jackknife, rel=0.03)
+    """The two standard errors differ by terms of 1 / n, here 1 / 400, hence a tolerance of 3%."""
+    n = 400
+    ratings = ratings_of_two(units=n)
+    without_one = []  # the coefficient without each unit in turn
+    for i in range(n):
+        others = Ratings(np.delete(ratings.first, i), np.delete(ratings.second, i))
+        without_one.append(value(others, name))
+    jackknife = np.sqrt((n - 1) / n * np.sum((without_one - np.mean(without_one)) ** 2))
+    # at a level of 68.3% the normal quantile is 1, so half the interval is the standard error
+    estimate = agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.6826895)
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(jackknife, rel=0.03)
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_full_agreement_is_1_with_a_lower_limit(name: str) -> None:
-    first = rated().first
+    first = ratings_of_two().first
     ratings = Ratings(first, first)
     e = agreement.estimate(ratings, COEFFICIENTS[name](ratings), 0.95)
     assert (e.value, e.high) == (1.0, 1.0)
@@ -138,7 +140,7 @@ def test_corrected_mean_by_hand() -> None:
     """Mean of the labels + λ (mean of the scores without a label, 3/4, less that of those with
     one).
     """
-    mean = statistic(SCORES, LABELS)
+    mean = corrected_mean(SCORES, LABELS)
     assert mean.weight == pytest.approx(WEIGHT, abs=1e-12)
     assert mean.value == pytest.approx(1 / 2 + WEIGHT * (3 / 4 - 2 / 3), abs=1e-12)
 
@@ -147,36 +149,36 @@ def test_variance_of_a_corrected_mean_by_hand() -> None:
     """That of the mean of 6 corrections, two parameters of which are estimated, and of 4 scores."""
     corrections = LABELS[:6] - WEIGHT * SCORES[:6]
     variance = corrections.var() / (6 - 2) + WEIGHT**2 * SCORES[6:].var(ddof=1) / 4
-    influence = statistic(SCORES, LABELS).influence
+    influence = corrected_mean(SCORES, LABELS).influence
     assert np.square(influence).sum() == pytest.approx(variance, abs=1e-12)
 
 
 def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
     rng = np.random.default_rng(2)
     label = np.where(np.arange(200) < 40, rng.random(200), np.nan)
-    mean = statistic(np.full(200, 0.5), label)
+    mean = corrected_mean(np.full(200, 0.5), label)
     assert (mean.weight, mean.value) == (0.0, np.nanmean(label))
 
 
 def test_labels_of_all_units_leave_the_judge_out() -> None:
     rng = np.random.default_rng(3)
     label = rng.random(50)
-    assert statistic(rng.random(50), label).value == pytest.approx(label.mean(), abs=1e-15)
+    assert corrected_mean(rng.random(50), label).value == pytest.approx(label.mean(), abs=1e-15)
 
 
 @pytest.mark.parametrize("frame", ["estimates", "comparisons"])
 def test_a_constant_error_of_the_judge_changes_nothing(frame: str) -> None:
-    table = long()
+    table = judged_outputs()
     kinder = table.assign(judge=table["judge"] + 3)
-    ours = getattr(read(table), frame).select_dtypes("number")
-    theirs = getattr(read(kinder), frame)[ours.columns]
+    ours = getattr(study_of(table), frame).select_dtypes("number")
+    theirs = getattr(study_of(kinder), frame)[ours.columns]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_the_order_of_rows_changes_nothing() -> None:
-    table = long()
-    study = read(table)
-    shuffled = read(table.sample(frac=1, random_state=1))
+    table = judged_outputs()
+    study = study_of(table)
+    shuffled = study_of(table.sample(frac=1, random_state=1))
     pd.testing.assert_frame_equal(study.estimates, shuffled.estimates)
     pd.testing.assert_frame_equal(study.agreement, shuffled.agreement)
 
@@ -188,57 +190,59 @@ def test_the_order_of_rows_changes_nothing() -> None:
 )
 def test_a_wide_table_says_the_same_as_a_long_one(options: dict[str, str]) -> None:
     table = judged_samples.wide(np.random.default_rng(76))
-    wide = read(table, metrics="judge", **options)
-    study = read(long(), metrics="judge")
+    wide = study_of(table, metrics="judge", **options)
+    study = study_of(judged_outputs(), metrics="judge")
     pd.testing.assert_frame_equal(study.estimates, wide.estimates)
     pd.testing.assert_frame_equal(study.labels_needed, wide.labels_needed)
 
 
 def test_doubled_units_in_clusters_have_the_error_of_single_ones() -> None:
-    """But for n − 1 in the variance by which λ is made."""
+    """Two equal rows per unit tell no more than one. Numbers differ a little, as the judge's weight
+    λ is made from variances that divide by the number of rows less 1.
+    """
     rng = np.random.default_rng(4)
     score, _, label = judged_samples.outputs(rng, units=300, labels=80)["a"]
     unit = np.repeat(np.arange(300), 2)
-    single = statistic(score, label)
-    doubled = statistic(score[unit], label[unit], unit)
+    single = corrected_mean(score, label)
+    doubled = corrected_mean(score[unit], label[unit], unit)
     assert doubled.value == pytest.approx(single.value, abs=1e-3)
-    assert width(doubled) == pytest.approx(width(single), rel=0.01)
+    assert width_of_interval(doubled) == pytest.approx(width_of_interval(single), rel=0.01)
 
 
-def width(mean: JudgedStatistic) -> float:
-    e = judged.interval(mean, OPTIONS)
-    return e.high - e.low
+def width_of_interval(mean: JudgedStatistic) -> float:
+    interval = judged.interval(mean, OPTIONS)
+    return interval.high - interval.low
 
 
 def test_difference_is_that_of_the_estimates() -> None:
-    study = read(long(favour=0.6), baseline="b")
+    study = study_of(judged_outputs(favour=0.6), baseline="b")
     estimates = study.estimates.set_index("system")["value"]
     (difference,) = study.comparisons["difference"]
     assert difference == pytest.approx(estimates["a"] - estimates["b"], abs=1e-12)
 
 
 def test_labels_needed_halve_the_width_and_are_fewer_than_without_a_judge() -> None:
-    needed = read(long(labels=60, units=2000)).labels_needed
+    needed = study_of(judged_outputs(labels=60, units=2000)).labels_needed
     assert needed["width"].to_numpy() == pytest.approx(needed["width_now"] / 2)
     assert (needed["needed"] < needed["alone"]).all()
 
 
 def test_the_plan_gives_the_labels_that_there_are_for_the_width_that_there_is() -> None:
     """It takes a normal for a t distribution, which of 60 labels are 8 apart at most."""
-    study = read(long(labels=60, units=2000))
+    study = study_of(judged_outputs(labels=60, units=2000))
     row = study.labels_needed.iloc[0]
     plan = study.measure(study.primary, row["what"]).plan()
     assert plan.labels_for(row["width_now"], 0.95) == pytest.approx(60, abs=8)
 
 
 def test_a_width_that_labels_of_all_units_do_not_reach_needs_no_number_of_them() -> None:
-    study = read(long(labels=60))
+    study = study_of(judged_outputs(labels=60))
     plan = study.measure(study.primary, "a").plan()
     assert np.isnan(plan.labels_for(1e-6, 0.95))
 
 
 def test_a_width_that_is_asked_for_is_planned_for() -> None:
-    assert {*read(long(labels=60), width=0.1).labels_needed["width"]} == {0.1}
+    assert {*study_of(judged_outputs(labels=60), width=0.1).labels_needed["width"]} == {0.1}
 
 
 # Coverage, level and power of the warnings --------------------------------------------------------
@@ -247,54 +251,58 @@ def test_a_width_that_is_asked_for_is_planned_for() -> None:
 @pytest.mark.parametrize("kind", ["score", "binary"])
 @pytest.mark.parametrize("favour", [0.0, 0.6])
 def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
-    """In 300 samples between 93 and 97 %, 2.5 standard errors more or less."""
+    """Intervals at 95% of the mean label of a, of b and of their difference. A share of 300 samples
+    has a standard error of 0.013: the bounds are 4.8 of these below 0.95, and 2.8 above.
+    """
     options = {"favour": favour, "kind": kind}
     rng = np.random.default_rng([76, len(kind), int(favour * 10)])
-    whole = judged_samples.outputs(rng, units=2_000_000, **options)
-    truth = {name: label.mean() for name, (_, label, _) in whole.items()}
+    population = judged_samples.outputs(rng, units=2_000_000, **options)
+    # each system has the judge's scores, a person's label of every output, and 50 of these labels
+    truth = {name: every_label.mean() for name, (_, every_label, _) in population.items()}
     truth["a − b"] = truth["a"] - truth["b"]
     covered = dict.fromkeys(truth, 0)
-    runs = 300
-    for _ in range(runs):
+    samples = 300
+    for _ in range(samples):
         sample = judged_samples.outputs(rng, units=1000, labels=50, **options)
-        means = {name: statistic(score, label) for name, (score, _, label) in sample.items()}
-        limits = {name: judged.interval(mean, OPTIONS) for name, mean in means.items()}
-        limits["a − b"] = judged.compare(means["a"], means["b"], OPTIONS).difference
-        for name, e in limits.items():
-            covered[name] += e.low <= truth[name] <= e.high
-    assert all(0.89 < n / runs < 0.985 for n in covered.values()), covered
+        means = {name: corrected_mean(score, label) for name, (score, _, label) in sample.items()}
+        intervals = {name: judged.interval(mean, OPTIONS) for name, mean in means.items()}
+        intervals["a − b"] = judged.compare(means["a"], means["b"], OPTIONS).difference
+        for name, interval in intervals.items():
+            covered[name] += interval.low <= truth[name] <= interval.high
+    for name, number in covered.items():
+        assert 0.89 < number / samples < 0.985, name
 
 
 @pytest.mark.parametrize(("favour", "least", "most"), [(0.0, 0, 3), (0.6, 17, 20)])
 def test_a_favoured_system_is_found_and_an_equal_one_rarely(favour, least, most) -> None:
     """In 20 samples."""
-    tables = [long(seed, favour=favour, labels=100) for seed in range(20)]
-    assert least <= sum(len(read(table).favoured) for table in tables) <= most
+    tables = [judged_outputs(seed, favour=favour, labels=100) for seed in range(20)]
+    assert least <= sum(len(study_of(table).favoured) for table in tables) <= most
 
 
 def codes(table: pd.DataFrame) -> list[str]:
-    return [finding.kind.code for finding in judges_page.findings(read(table))]
+    return [finding.kind.code for finding in judges_page.findings(study_of(table))]
 
 
 def test_labels_of_the_highest_scores_are_warned_of() -> None:
-    table = long(labels=60)
+    table = judged_outputs(labels=60)
     is_highest = table["judge"] > table["judge"].quantile(0.8)
     table["human"] = table["judge"].where(is_highest)
     assert "EK363" in codes(table)
 
 
 def test_labels_of_random_units_are_not_warned_of() -> None:
-    assert "EK363" not in codes(long())
+    assert "EK363" not in codes(judged_outputs())
 
 
 # What is refused, and what the page says ----------------------------------------------------------
 
 
 def test_refused_without_labels() -> None:
-    table = long()
+    table = judged_outputs()
     table.loc[table["system"] == "b", "human"] = np.nan
     with pytest.raises(InputError, match=r"'b' must have at least 10 labels.*got 0"):
-        read(table)
+        study_of(table)
 
 
 @pytest.mark.parametrize(
@@ -308,19 +316,19 @@ def test_refused_without_labels() -> None:
 )
 def test_refused_parameters(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        read(long(), **options)
+        study_of(judged_outputs(), **options)
 
 
 def test_one_column_of_labels_for_two_systems_is_refused() -> None:
     wide = judged_samples.wide(np.random.default_rng(1)).drop(columns="b_human")
     with pytest.raises(ParameterError, match="systems=A,B oracle=LABELS_A,LABELS_B"):
-        read(wide, oracle="a_human")
+        study_of(wide, oracle="a_human")
 
 
 @pytest.fixture(scope="module")
 def favouring():
     """The study of a judge that favours a."""
-    return read(long(favour=0.9, labels=100), baseline="b")
+    return study_of(judged_outputs(favour=0.9, labels=100), baseline="b")
 
 
 def test_the_verdict_says_what_is_estimated_from_how_many_labels(favouring) -> None:
@@ -342,24 +350,29 @@ def test_a_system_that_the_judge_favours_is_a_finding(favouring) -> None:
 
 
 def test_without_labels_there_is_no_section_of_the_judge() -> None:
-    study = ek.significance(long().drop(columns="human"))
+    study = ek.significance(judged_outputs().drop(columns="human"))
     assert not significance_page.judge(study).html
 
 
 def test_rare_labels_are_warned_of() -> None:
-    """All labels of a are 1."""
-    table = long(kind="binary")
+    """The 60 labels of a are all 1, so that the sample shows no spread; the interval must still end
+    below 1.
+    """
+    table = judged_outputs(kind="binary")
     is_of_a = table["system"] == "a"
     table.loc[is_of_a & table["human"].notna(), "human"] = 1.0
-    study = read(table)
+    study = study_of(table)
     messages = [finding.message for finding in judges_page.findings(study)]
     assert any("of the rarer kind for a" in message for message in messages)
     assert study.estimates.set_index("system").loc["a", "low"] < 0.97
 
 
-def test_categories_are_compared_as_they_are() -> None:
-    table = long(kind="binary")
-    study = read(table)
+def test_two_categories_are_compared_without_a_cut() -> None:
+    """Scores are cut into two classes; judge and human that give 0 or 1 need no cut, and two
+    categories no weights.
+    """
+    table = judged_outputs(kind="binary")
+    study = study_of(table)
     labelled = table.query("system == 'a'").dropna(subset="human")
     values = study.agreement.set_index(["system", "coefficient"])["value"]
     kappa = cohen_kappa_score(labelled["judge"], labelled["human"])
@@ -370,32 +383,47 @@ def test_categories_are_compared_as_they_are() -> None:
 
 # The published values -----------------------------------------------------------------------------
 
-published = pytest.mark.skipif(not ARENA.is_dir(), reason="the data stand outside the project")
+needs_published_values = pytest.mark.skipif(
+    not ARENA.is_dir(), reason="the data stand outside the project"
+)
 
 
-def arena() -> tuple[pd.DataFrame, dict]:
+def published_table_and_values() -> tuple[pd.DataFrame, dict]:
+    """Outputs of several policies with a judge's score and for some an oracle's label, and what
+    public tools computed from them.
+    """
     expected = json.loads((ARENA / "expected" / "ppi_agreement.json").read_text())
     return pd.read_csv(ARENA / "arena.csv"), expected
 
 
-@published
+@needs_published_values
 def test_corrected_means_are_those_of_ppi_python() -> None:
-    table, expected = arena()
+    """PPI++: λ times the mean score of outputs without a label, plus the mean correction, label
+    less λ times score, of those with one. ppi_python divides variances by n, not n - 1, and has
+    normal limits, so its lower limit is computed here from our corrections and λ (`weight`).
+    """
+    table, published = published_table_and_values()
     for policy, rows in table.groupby("policy"):
-        theirs = expected["ppi"]["policies"][policy]["ppi_plus_plus"]
-        of = statistic(rows["judge_score"].to_numpy(), rows["oracle_label"].to_numpy())
-        assert of.value == pytest.approx(theirs["point"], abs=1e-10)
-        corrections = of.corrections[of.labelled]
-        rest = of.weight * of.score[of.unlabelled]
-        # their variances divide by n, and their limits are normal
-        error = np.sqrt(corrections.var() / corrections.size + rest.var() / rest.size)
-        assert of.value - 1.959963984540054 * error == pytest.approx(theirs["ci"][0], abs=1e-10)
+        expected = published["ppi"]["policies"][policy]["ppi_plus_plus"]
+        mean = corrected_mean(rows["judge_score"].to_numpy(), rows["oracle_label"].to_numpy())
+        assert mean.value == pytest.approx(expected["point"], abs=1e-10)
+        corrections = mean.corrections[mean.labelled]
+        weighted_scores = mean.weight * mean.score[mean.unlabelled]
+        variance = (
+            corrections.var() / corrections.size + weighted_scores.var() / weighted_scores.size
+        )
+        lower_limit = mean.value - norm.ppf(0.975) * np.sqrt(variance)
+        expected_low, _ = expected["ci"]
+        assert lower_limit == pytest.approx(expected_low, abs=1e-10)
 
 
-@published
+@needs_published_values
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.8])
 def test_agreement_is_the_published_one(cut: float) -> None:
-    table, expected = arena()
+    """The published AC1 has five decimals; the exact one is computed from the published confusion
+    counts: chance agreement is 2 π (1 - π), with the mean share π of the first class.
+    """
+    table, published = published_table_and_values()
     study = ek.significance(
         table,
         columns={"unit": "prompt_id", "system": "policy"},
@@ -404,13 +432,16 @@ def test_agreement_is_the_published_one(cut: float) -> None:
     )
     values = study.agreement.set_index(["system", "coefficient"])["value"]
     for policy in study.systems:
-        theirs = expected["agreement"]["policies"][policy][str(cut)]
-        cells = np.array(theirs["confusion_judge_rows_oracle_cols"])
-        share = (cells.sum(0) + cells.sum(1))[0] / (2 * cells.sum())
-        chance = 2 * share * (1 - share)
-        ac1 = (np.trace(cells) / cells.sum() - chance) / (1 - chance)
-        assert values[policy, "kappa"] == pytest.approx(theirs["cohen_kappa"], abs=1e-10)
-        alpha = theirs["krippendorff_alpha_nominal"]
+        expected = published["agreement"]["policies"][policy][str(cut)]
+        kappa = expected["cohen_kappa"]
+        assert values[policy, "kappa"] == pytest.approx(kappa, abs=1e-10)
+        alpha = expected["krippendorff_alpha_nominal"]
         assert values[policy, "alpha"] == pytest.approx(alpha, abs=1e-10)
+        counts = np.array(expected["confusion_judge_rows_oracle_cols"])
+        n = counts.sum()
+        judge_share, oracle_share = counts.sum(axis=1)[0] / n, counts.sum(axis=0)[0] / n
+        share = (judge_share + oracle_share) / 2
+        by_chance = 2 * share * (1 - share)
+        ac1 = (np.trace(counts) / n - by_chance) / (1 - by_chance)
         assert values[policy, "ac1"] == pytest.approx(ac1, abs=1e-10)
-        assert values[policy, "ac1"] == pytest.approx(theirs["gwet_ac1"], abs=1e-5)
+        assert values[policy, "ac1"] == pytest.approx(expected["gwet_ac1"], abs=1e-5)

@@ -4,15 +4,24 @@ little memory.
 
 import pickle
 import re
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 
-import engine_samples as of
+import engine_samples
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from engine_samples import LESS, SHARDS, SMALL, binary, classified, long
+from engine_samples import (
+    LESS as FEW_RESAMPLES,
+    SHARDS as BLOCKS_OF_500_ROWS,
+    SMALL as IN_BLOCKS,
+    binary,
+    classified,
+    long,
+    study_of,
+)
 from significance_tables import told
 from test_engines_agree import CASES, by_day, in_memory, published, read
 from units_again import written
@@ -26,7 +35,7 @@ from evalkit.limits import USUAL, Limits, Reading
 from evalkit.measured.readings import BinaryFirstReading
 from evalkit.measured.rows import TermAdder
 from evalkit.metrics import influence
-from evalkit.pages import classification_page, significance_page
+from evalkit.pages import classification_page, rating_page, significance_page
 from evalkit.pages.shared_findings import power
 from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import OutcomeTable
@@ -34,10 +43,13 @@ from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import CellCounter
-from evalkit.studies import binary_diagnostics, reliability, units
+from evalkit.studies import binary_diagnostics, rating, reliability, significance, units
+
+# in memory, with t in place of sign flips, as in blocks
+IN_MEMORY_BY_T = Limits(flipped=1)
 
 
-def numbers(study):
+def value_by_metric_and_system(study):
     return study.estimates.set_index(["metric", "system"])["value"]
 
 
@@ -45,174 +57,226 @@ def numbers(study):
 
 
 def test_few_rows_of_classes_have_the_limits_that_they_have_in_memory():
-    """Twelve rows, so that a degree of freedom matters."""
-    label = "aabbccaabbcc"
-    predicted = {"m": "aabbcbabbbca", "z": "aabccbabbbcc"}
-    table = pd.concat(
-        pd.DataFrame({"id": range(12), "label": [*label], "predicted": [*said]}).assign(system=name)
-        for name, said in predicted.items()
-    )
-    blocks, memory = (
-        of.study_of("classification", table, limits, metrics="macro_f1,mcc")
-        for limits in (Limits(reading=Reading(rows=5, shard=5, largest=5)), USUAL)
-    )
-    ends = ["low", "high"]
-    assert np.allclose(blocks.estimates[ends], memory.estimates[ends], rtol=0, atol=1e-9)
-    assert np.allclose(blocks.comparisons[ends], memory.comparisons[ends], rtol=0, atol=1e-9)
+    """With twelve rows a degree of freedom more or less would move each limit by far more than the
+    tolerance.
+    """
+    blocks_of_5_rows = Limits(reading=Reading(rows=5, shard=5, largest=5))
+    label = [*"aabbccaabbcc"]
+    first = {"system": "m", "id": range(12), "label": label, "predicted": [*"aabbcbabbbca"]}
+    second = {"system": "z", "id": range(12), "label": label, "predicted": [*"aabccbabbbcc"]}
+    table = pd.concat([pd.DataFrame(first), pd.DataFrame(second)])
+    blocks = classified(table, blocks_of_5_rows, metrics="macro_f1,mcc")
+    memory = classified(table, USUAL, metrics="macro_f1,mcc")
+    limits = ["low", "high"]
+    assert np.allclose(blocks.estimates[limits], memory.estimates[limits], rtol=0, atol=1e-9)
+    assert np.allclose(blocks.comparisons[limits], memory.comparisons[limits], rtol=0, atol=1e-9)
 
 
 # Bins ---------------------------------------------------------------------------------------------
 
 
-def finely(table, names):
-    """Scores of which nearly none is there twice."""
+def with_distinct_scores(table, names):
+    """The table with noise in the named columns, so that nearly all scores are distinct."""
     noise = np.random.default_rng(4).random((len(table), len(names))) / 1e3
     return table.assign(
         **dict(zip(names, np.clip(table[names] + noise, 0, 1).to_numpy().T, strict=True))
     )
 
 
-BINNED = {  # a table, the metrics that bins change, and those that they do not
-    "classification, two classes": (
+@dataclass(frozen=True)
+class BinnedCase:
+    """A table, fewer bins than it has distinct numbers, the metrics that bins change, which depend
+    on the order of scores or errors, and those that they do not.
+    """
+
+    report: str
+    table: Callable[[], pd.DataFrame]
+    bins: int
+    changed: Sequence[str]
+    unchanged: Sequence[str]
+
+
+BINNED = {
+    "two classes": BinnedCase(
+        "classification",
         lambda: binary(5_000, ties=12),
-        "roc_auc,average_precision",
-        "log_loss,brier,calibration_in_the_large,accuracy,recall,f1",
+        2_000,
+        changed=["roc_auc", "average_precision"],
+        unchanged=["log_loss", "brier", "calibration_in_the_large", "accuracy", "recall", "f1"],
     ),
-    "classification, several classes": (
-        lambda: finely(of.classes(5_000, systems=("near",)), [f"p_{name}" for name in of.CLASSES]),
-        "roc_auc_ovr,map_classes",
-        "accuracy,log_loss",
+    "several classes": BinnedCase(
+        "classification",
+        lambda: with_distinct_scores(
+            engine_samples.classes(5_000, systems=("near",)),
+            [f"p_{name}" for name in engine_samples.CLASSES],
+        ),
+        2_000,
+        changed=["roc_auc_ovr", "map_classes"],
+        unchanged=["accuracy", "log_loss"],
     ),
-    "classification, several labels": (
-        lambda: finely(of.labels(5_000, systems=("near",)), [f"p_{name}" for name in of.LABELS]),
-        "roc_auc_macro,map_classes",
-        "macro_f1,exact_match,ranking_loss",
+    "several labels": BinnedCase(
+        "classification",
+        lambda: with_distinct_scores(
+            engine_samples.labels(5_000, systems=("near",)),
+            [f"p_{name}" for name in engine_samples.LABELS],
+        ),
+        2_000,
+        changed=["roc_auc_macro", "map_classes"],
+        unchanged=["macro_f1", "exact_match", "ranking_loss"],
     ),
-    "rating": (
-        lambda: of.forecasts(5_000).assign(
+    "rating": BinnedCase(
+        "rating",
+        lambda: engine_samples.forecasts(5_000).assign(
             forecast_far=lambda t: t["actual"] + np.random.default_rng(4).normal(size=5_000)
         ),
-        "median_absolute_error",
-        "mae,rmse,mse,bias,r2,r2_correlation,wape,smape,mape,pinball@90",
+        400,
+        changed=["median_absolute_error"],
+        unchanged=[
+            "mae",
+            "rmse",
+            "mse",
+            "bias",
+            "r2",
+            "r2_correlation",
+            "wape",
+            "smape",
+            "mape",
+            "pinball@90",
+        ],
     ),
 }
 
 
 @pytest.mark.parametrize("name", BINNED)
-def test_bins_are_bounded_and_said(name):
-    table, binned, exact = BINNED[name]
-    report = name.split(",")[0]
-    given = {"metrics": f"{binned},{exact}"}
-    limits = Limits(bins=400 if report == "rating" else 2_000, flipped=1, reading=SHARDS)
-    kept, reduced = (
-        of.study_of(report, table(), some, **given) for some in (Limits(flipped=1), limits)
-    )
-    a = numbers(kept)
-    b = numbers(reduced)
-    assert 0 < (a[binned.split(",")] - b[binned.split(",")]).abs().max() < 0.02
-    np.testing.assert_allclose(b[exact.split(",")], a[exact.split(",")], rtol=1e-10)
-    findings = import_module(f"evalkit.pages.{report}_page").findings
-    assert "counted in bins" in findings(reduced).text
-    assert "counted in bins" not in findings(kept).text
+def test_bins_change_metrics_of_order_a_little_and_other_metrics_not(name):
+    case = BINNED[name]
+    metrics = ",".join([*case.changed, *case.unchanged])
+    in_bins = Limits(bins=case.bins, flipped=1, reading=BLOCKS_OF_500_ROWS)
+    exact = study_of(case.report, case.table(), IN_MEMORY_BY_T, metrics=metrics)
+    binned = study_of(case.report, case.table(), in_bins, metrics=metrics)
+    expected = value_by_metric_and_system(exact)
+    found = value_by_metric_and_system(binned)
+    largest_change = (found[case.changed] - expected[case.changed]).abs().max()
+    assert 0 < largest_change < 0.02  # above 0: the scores or errors were put into bins
+    np.testing.assert_allclose(found[case.unchanged], expected[case.unchanged], rtol=1e-10)
+    findings = import_module(f"evalkit.pages.{case.report}_page").findings
+    assert "counted in bins" in findings(binned).text
+    assert "counted in bins" not in findings(exact).text
 
 
-@pytest.mark.parametrize(
-    "name", ["classification, several classes", "classification, several labels"]
-)
+@pytest.mark.parametrize("name", ["several classes", "several labels"])
 def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
-    table, binned, _ = BINNED[name]
-    limits = Limits(bins=2_000, reading=SHARDS)
-    kept, reduced = (classified(table(), some, metrics=binned) for some in (USUAL, limits))
-    text = classification_page.findings(reduced).text
-    for area, bound in zip(binned.split(","), reduced.measured.bin_errors, strict=True):
-        assert (numbers(kept)[area] - numbers(reduced)[area]).abs().max() <= bound
-        assert power(bound) in text
-
-
-UNBOUNDED = {"pr_auc_trapezoid", "ece_10", "miscalibration"}
+    case = BINNED[name]
+    areas = ",".join(case.changed)
+    in_bins = Limits(bins=case.bins, reading=BLOCKS_OF_500_ROWS)
+    exact = classified(case.table(), USUAL, metrics=areas)
+    binned = classified(case.table(), in_bins, metrics=areas)
+    text = classification_page.findings(binned).text
+    change = (value_by_metric_and_system(exact) - value_by_metric_and_system(binned)).abs()
+    for area, bound in zip(case.changed, binned.measured.bin_errors, strict=True):
+        assert change[area].max() <= bound
+        assert power(bound) in text  # rounded up to a power of ten
 
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
-    data = binary(20_000, ties=12)
+    data = binary(20_000, ties=12)  # scores with 12 decimals: nearly all are distinct
+    # grouped AUC needs a column of groups, and F-beta takes a number after its name
     names = [name for name in tables.COUNTS if not name.startswith(("gauc", "fbeta"))]
-    numbered = {name: f"{name}500" for name in names if name.endswith("@")}
-    numbered["recall@fpr"] = "recall@fpr0.1"
-    metrics = ",".join(numbered.get(name, name) for name in names)
-    kept = classified(data, LESS, metrics=metrics, threshold=0.4)
-    reduced = classified(
-        data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4
-    )
-    a, b = (numbers(study).unstack() for study in (kept, reduced))
-    for name, changes in binary_diagnostics.binned(reduced).items():
-        variances = (influence.auc_variance(study.table(name)) for study in (kept, reduced))
-        assert next(variances) == pytest.approx(next(variances), rel=1e-3)
-        moved = (a[name] - b[name]).abs()
-        assert moved.drop(list(changes)).max() < 1e-12
-        assert {metric for metric, change in changes.items() if np.isnan(change)} == UNBOUNDED
-        bound = {metric: change for metric, change in changes.items() if metric not in UNBOUNDED}
-        assert all(0 < moved[metric] <= change for metric, change in bound.items())
-        assert all(
-            change <= (0.1 if metric.startswith("lift") else 0.01)
-            for metric, change in bound.items()
-        )
-    pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
-    assert (kept.calibration["value"] - reduced.calibration["value"]).abs().max() < 1e-3
+    arguments = {name: "500" for name in names if name.endswith("@")} | {"recall@fpr": "0.1"}
+    metrics = ",".join(name + arguments.get(name, "") for name in names)
+    in_bins = replace(FEW_RESAMPLES, bins=2_000, reading=Reading(rows=100))
+    exact = classified(data, FEW_RESAMPLES, metrics=metrics, threshold=0.4)
+    binned = classified(data, in_bins, metrics=metrics, threshold=0.4)
+    exact_values = value_by_metric_and_system(exact).unstack()
+    binned_values = value_by_metric_and_system(binned).unstack()
+    for system, bound_by_metric in binary_diagnostics.binned(binned).items():
+        change = (exact_values[system] - binned_values[system]).abs()
+        metrics_without_bins = change.drop(list(bound_by_metric))
+        assert metrics_without_bins.max() < 1e-12
+        unbounded = {metric for metric, bound in bound_by_metric.items() if np.isnan(bound)}
+        assert unbounded == {"pr_auc_trapezoid", "ece_10", "miscalibration"}
+        for metric in set(bound_by_metric) - unbounded:
+            assert 0 < change[metric] <= bound_by_metric[metric], metric
+            # lift is a ratio and may be much larger than 1
+            assert bound_by_metric[metric] <= (0.1 if metric.startswith("lift") else 0.01), metric
+        variance = influence.auc_variance(binned.table(system))
+        assert variance == pytest.approx(influence.auc_variance(exact.table(system)), rel=1e-3)
+    pd.testing.assert_frame_equal(exact.decisions, binned.decisions)
+    assert (exact.calibration["value"] - binned.calibration["value"]).abs().max() < 1e-3
 
 
 def test_quantiles_of_errors_are_within_their_bound():
-    table, metrics, _ = BINNED["rating"]
-    limits = Limits(bins=400, flipped=1, reading=SHARDS)
-    kept, reduced = (
-        of.study_of("rating", table(), some, metrics=metrics) for some in (USUAL, limits)
-    )
-    assert 0 < reduced.quantile_bound < 0.1
-    assert (numbers(kept) - numbers(reduced)).abs().max() <= reduced.quantile_bound
-    quantiles = (study.spread.drop(columns="system").to_numpy() for study in (kept, reduced))
-    assert np.abs(np.subtract(*quantiles)).max() <= reduced.quantile_bound
+    case = BINNED["rating"]
+    in_bins = Limits(bins=case.bins, flipped=1, reading=BLOCKS_OF_500_ROWS)
+    exact = study_of("rating", case.table(), USUAL, metrics="median_absolute_error")
+    binned = study_of("rating", case.table(), in_bins, metrics="median_absolute_error")
+    bound = binned.quantile_bound
+    assert 0 < bound < 0.1
+    change = value_by_metric_and_system(exact) - value_by_metric_and_system(binned)
+    assert change.abs().max() <= bound
+    change_of_quantiles = exact.spread.drop(columns="system") - binned.spread.drop(columns="system")
+    assert change_of_quantiles.abs().max(axis=None) <= bound
 
 
-ODD = {
-    "one weight of 1e9": lambda t: t.assign(heavy=np.where(t.index == 17, 1e9, 1.0)),
-    "all weight on one row": lambda t: t.assign(heavy=3.0 * (t.index == 17)),
-    "nothing but zeros": lambda t: t.assign(actual=0.0),
-    "tiny numbers": lambda t: t.assign(
-        **{name: t[name] * 1e-60 for name in ("actual", "forecast_near", "forecast_far")}
-    ),
-}
+# Odd forecasts ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("odd", ODD)
-def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd):
-    more = {"columns": "{weight: heavy}"} if "weight" in odd else {}
+VALUE_COLUMNS = ["actual", "forecast_near", "forecast_far"]
+
+
+def one_large_weight(rows):
+    return rows.assign(heavy=np.where(rows.index == 17, 1e9, 1.0))
+
+
+def all_weight_on_one_row(rows):
+    return rows.assign(heavy=np.where(rows.index == 17, 3.0, 0.0))
+
+
+def only_zeros(rows):
+    return rows.assign(actual=0.0)
+
+
+def tiny_numbers(rows):
+    return rows.assign(**(rows[VALUE_COLUMNS] * 1e-60))
+
+
+@pytest.mark.parametrize(
+    ("changed", "columns"),
+    [
+        (one_large_weight, {"columns": "{weight: heavy}"}),
+        (all_weight_on_one_row, {"columns": "{weight: heavy}"}),
+        (only_zeros, {}),
+        (tiny_numbers, {}),
+    ],
+)
+def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(changed, columns):
+    table = changed(engine_samples.forecasts(300))
     metrics = "mae,rmse,bias,r2,r2_correlation,wape,mape"
-    both = [
-        of.study_of("rating", ODD[odd](of.forecasts(300)), some, metrics=metrics, **more)
-        for some in (USUAL, SMALL)
-    ]
+    memory = study_of("rating", table, USUAL, metrics=metrics, **columns)
+    blocks = study_of("rating", table, IN_BLOCKS, metrics=metrics, **columns)
     for name in ("estimates", "comparisons"):
-        frames = [getattr(study, name).select_dtypes("number") for study in both]
-        pd.testing.assert_frame_equal(*frames, check_dtype=False, rtol=1e-5)
+        expected = getattr(memory, name).select_dtypes("number")
+        found = getattr(blocks, name).select_dtypes("number")
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-5)
 
 
 def test_p_does_not_depend_on_the_unit_of_the_numbers():
-    data = of.forecasts(300)
-    small = data.assign(
-        **{name: data[name] * 1e-9 for name in ("actual", "forecast_near", "forecast_far")}
-    )
-    limits = Limits(flipped=1, reading=SHARDS)
-    p = [
-        of.study_of("rating", one, limits, metrics="mae,mse,rmse").comparisons["p"]
-        for one in (data, small)
-    ]
-    np.testing.assert_allclose(*p, rtol=1e-5)
+    data = engine_samples.forecasts(300)
+    in_billions = data.assign(**(data[VALUE_COLUMNS] * 1e-9))
+    by_t_in_blocks = Limits(flipped=1, reading=BLOCKS_OF_500_ROWS)
+    expected = study_of("rating", data, by_t_in_blocks, metrics="mae,mse,rmse").comparisons
+    found = study_of("rating", in_billions, by_t_in_blocks, metrics="mae,mse,rmse").comparisons
+    np.testing.assert_allclose(found["p"], expected["p"], rtol=1e-5)
 
 
 # Any memory ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """20,000 rows with ties, text ids, whole weights, groups, in three Parquet files."""
+def folder_of_rows(tmp_path_factory):
+    """20,000 rows of two systems with ties, text ids, weights and countries: the folder of their
+    three Parquet files, and the same rows as a frame.
+    """
     folder = tmp_path_factory.mktemp("table")
     data = binary(20_000, seed=5, ties=4, units=5_000)
     for i, part in enumerate(np.array_split(np.arange(len(data)), 3)):
@@ -220,96 +284,119 @@ def table(tmp_path_factory):
     return folder, data
 
 
-def counted(table, most=2**20):
-    """The bins by group and system, and the counts of rows, of a table in an engine."""
-    limits = replace(USUAL, bins=most, slice_bins=most // 4)
-    counting = CellCounter(classes=2, scale=table.scale)
-    cuts = [0.5] * len(table.table.systems)
-    terms = TermAdder.uncentred((), 0, 0)
+@dataclass(frozen=True)
+class ScoreBins:
+    """The bins of scores by group of rows and system, and numbers of rows."""
+
+    by_group_and_system: dict
+    rows: int
+    positive_rows: int
+    suspicious_scores: float  # outside 0 to 1, or 0 or 1 and wrong
+
+
+def score_bins(table, max_bins):
+    """The bins of a table in an engine, by an adder that was pickled, as a worker receives it."""
+    limits = replace(USUAL, bins=max_bins, slice_bins=max_bins // 4)
     reading = BinaryFirstReading(
-        counting=counting, loss_adder=terms, limits=limits, exact_thresholds=cuts
+        counting=CellCounter(classes=2, scale=table.scale),
+        loss_adder=TermAdder.uncentred((), 0, 0),
+        limits=limits,
+        exact_thresholds=[0.5] * len(table.table.systems),
     )
-    found = table.table.total(pickle.loads(pickle.dumps(reading)))
-    odd = [*found.specific.outside.sums, *found.specific.certain_errors.sums]
-    bins = {(key.group, key.system): tally.merged for key, tally in found.scores.items()}
-    return bins, [found.rows, found.specific.positives, *odd]
+    sums = table.table.total(pickle.loads(pickle.dumps(reading)))
+    suspicious = sum(sums.specific.outside.sums) + sum(sums.specific.certain_errors.sums)
+    bins = {(key.group, key.system): tally.merged for key, tally in sums.scores.items()}
+    return ScoreBins(bins, sums.rows, sums.specific.positives, suspicious)
 
 
-def grids(folder, memory, size, most=2**20, **more):
-    with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
-        made = scores.read(
-            engine, OutcomeTable.from_data(str(folder), attributes=["country"], **more), ["country"]
-        )
-        return counted(made, most)
-
-
-@pytest.mark.parametrize("most", [2**20, 1000], ids=["exact", "binned"])
-@pytest.mark.parametrize("weight", ["heavy", "exact"])
-def test_counts_are_the_same_at_every_limit(table, most, weight):
-    folder, data = table
-    weighed = {"columns": {"weight": weight}}
-    whole, rows = grids(folder, 10**9, 10**6, most, **weighed)
-    small, again = grids(folder, 250 * 10**6, 7_000, most, **weighed)
-    assert rows == again == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
-    assert (
-        sorted(whole)
-        == sorted(small)
-        == [(group, system) for group in range(4) for system in range(2)]
+def score_bins_of_folder(folder, *, memory, shard, max_bins, weight):
+    """The bins of the files of a folder, read in shards of at least so many rows."""
+    outcomes = OutcomeTable.from_data(
+        str(folder), attributes=["country"], columns={"weight": weight}
     )
-    for key, one in whole.items():
-        assert one.shift == small[key].shift
-        assert (one.shift > 0) == (most == 1000)
+    reading = replace(BLOCKS_OF_500_ROWS, shard=shard)
+    with opened(budget(memory, threads=2, reading=reading)) as engine:
+        return score_bins(scores.read(engine, outcomes, ["country"]), max_bins)
+
+
+@pytest.mark.parametrize("max_bins", [2**20, 1000], ids=["a bin per score", "fewer bins"])
+@pytest.mark.parametrize("weight", ["heavy", "exact"], ids=["whole weights", "real weights"])
+def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bins, weight):
+    folder, data = folder_of_rows
+    asked = {"max_bins": max_bins, "weight": weight}
+    few_shards = score_bins_of_folder(folder, memory=10**9, shard=10**6, **asked)
+    many_shards = score_bins_of_folder(folder, memory=250 * 10**6, shard=7_000, **asked)
+    for found in (few_shards, many_shards):
+        assert found.rows == len(data)
+        assert found.positive_rows == data["label"].sum()
+        assert found.suspicious_scores == 0
+        # all rows and three countries, and two systems
+        groups_and_systems = [(group, system) for group in range(4) for system in range(2)]
+        assert sorted(found.by_group_and_system) == groups_and_systems
+    for key, expected in few_shards.by_group_and_system.items():
+        found = many_shards.by_group_and_system[key]
+        assert found.shift == expected.shift
+        # a shift of 0 gives each score a bin of its own; scores of 4 decimals are at most 10,001
+        assert (expected.shift > 0) == (max_bins == 1000)
         for name in ("low", "high", "positive", "negative"):
-            assert np.array_equal(getattr(one, name), getattr(small[key], name)), (key, name)
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), (key, name)
 
 
-def test_the_page_is_the_same_at_every_limit(table):
-    folder, _ = table
-    pages = []
-    for memory, size in (("1GB", USUAL.reading.shard), ("250MB", 4_500)):
-        limits = replace(
-            LESS, bins=2**12, reading=Reading(rows=15_000, shard=size, row=10**9, units=2**12)
+def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
+    folder, _ = folder_of_rows
+    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)  # fewer rows than the 20,000
+    few_shards = replace(FEW_RESAMPLES, bins=2**12, reading=in_blocks)
+    many_shards = replace(few_shards, reading=replace(in_blocks, shard=4_500))
+    asked = {
+        "segments": "country",
+        "unit": "user_id",
+        "metrics": "roc_auc,average_precision,brier,f1",
+    }
+    pages = [
+        texts_of_other_pieces(
+            "classification", classified(str(folder), limits, memory=memory, **asked)
         )
-        asked = {
-            "segments": "country",
-            "unit": "user_id",
-            "metrics": "roc_auc,average_precision,brier,f1",
-        }
-        pages.append(
-            words("classification", classified(str(folder), limits, memory=memory, **asked))
-        )
+        for limits, memory in ((few_shards, "1GB"), (many_shards, "250MB"))
+    ]
     assert pages[0] == pages[1]
     assert re.search(r"Binning changes \w+'s roc_auc by less than 1e-", pages[0])
 
 
 @pytest.mark.parametrize("rows", [4, 100, 1001])
-def test_groups_of_counted_values_are_those_of_the_rows(rows):
+@pytest.mark.parametrize("kind", ["whole numbers", "texts", "real numbers"])
+def test_groups_of_counted_values_are_those_of_the_rows(kind, rows):
+    """4 rows have a group per value; 100 or 1001 rows have more values than the 12 that may each
+    have a group.
+    """
     rng = np.random.default_rng(rows)
-    for values in (
-        rng.integers(0, 200, rows),
-        rng.choice([f"t{i}" for i in range(40)], rows),
-        rng.random(rows),
-    ):
-        texts = values.astype(str)
-        names, code = np.unique(texts, return_inverse=True)
-        found = groups(names, np.bincount(code))
-        expected = slices("x", texts)
-        assert found.labels == [one.label for one in expected]
-        assert all(
-            np.array_equal(found.number_of_value[code] == i, one.member)
-            for i, one in enumerate(expected)
-        )
+    values_by_kind = {
+        "whole numbers": rng.integers(0, 200, rows),
+        "texts": rng.choice([f"t{i}" for i in range(40)], rows),
+        "real numbers": rng.random(rows),
+    }
+    texts = values_by_kind[kind].astype(str)
+    distinct, number_of_row = np.unique(texts, return_inverse=True)
+    found = groups(distinct, np.bincount(number_of_row))
+    expected = slices("x", texts)
+    assert found.labels == [group.label for group in expected]
+    group_of_row = found.number_of_value[number_of_row]
+    for i, group in enumerate(expected):
+        assert np.array_equal(group_of_row == i, group.member)
 
 
 # Words --------------------------------------------------------------------------------------------
 
-# What is of single rows, or says where numbers come from and which methods many rows have.
-SINGLE = ("explorer", "origin", "definitions", "decision_difference", "top")
+# pieces that list single rows, or say where numbers come from and which methods many rows have
+PIECES_THAT_MAY_DIFFER = ("explorer", "origin", "definitions", "decision_difference", "top")
 
 
-def words(report, study):
-    """What every other piece of a page says."""
-    pieces = [piece(study) for piece in shown.page(report).PIECES if piece.__name__ not in SINGLE]
+def texts_of_other_pieces(report, study):
+    """What the pieces of a page say that must not depend on how the table was read."""
+    pieces = [
+        piece(study)
+        for piece in shown.page(report).PIECES
+        if piece.__name__ not in PIECES_THAT_MAY_DIFFER
+    ]
     text = "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
     text = text.replace("influence sums, two passes", "delta method").replace(
         "influence sums", "delta method"
@@ -323,116 +410,168 @@ WORDS = ["several classes, defaults", "several labels, means", "forecasts, defau
 @pytest.mark.parametrize("name", by_day(WORDS, {"several labels, means"}))
 def test_the_page_says_the_same(name):
     case = CASES[name]
-    assert words(case.report, read(case, case.table(), SHARDS)) == words(
-        case.report, in_memory(name)[0]
-    )
+    assert texts_of_other_pieces(
+        case.report, read(case, case.table(), BLOCKS_OF_500_ROWS)
+    ) == texts_of_other_pieces(case.report, in_memory(name)[0])
 
 
 def test_single_rows_are_not_listed():
-    study = read(CASES["several labels, means"], of.labels(650), SHARDS)
+    study = read(CASES["several labels, means"], engine_samples.labels(650), BLOCKS_OF_500_ROWS)
     assert "Single rows are not listed" in classification_page.explorer(study).text
     assert "Above 100 rows, single rows are not kept" in classification_page.findings(study).text
 
 
-def test_labels_that_come_together_in_too_many_ways_have_no_reference():
+def test_the_constant_baseline_is_left_out_if_labels_are_too_many_to_count_combinations():
+    """With 60 labels there are 2**60 possible combinations. The baseline, each label's share as
+    its score, needs the combinations that occur.
+    """
     rng = np.random.default_rng(6)
     score = rng.random((300, 60))
-    actual = rng.random((300, 60)) < score
-    data = pd.DataFrame(
-        {f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)}
-    )
-    study = classified(data, SMALL)
+    actual = (rng.random((300, 60)) < score).astype(int)
+    scores_by_label = pd.DataFrame(score).add_prefix("p_")
+    actual_labels = pd.DataFrame(actual).add_prefix("y_")
+    data = pd.concat([scores_by_label, actual_labels], axis=1)
+    study = classified(data, IN_BLOCKS)
     assert not study.measured.label_sets_known
     text = classification_page.estimates(study).html
     assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text
 
 
-@pytest.mark.parametrize("given", [{}, {"columns": "{weight: heavy}"}])
-def test_a_ratio_over_labels_varies_by_row_as_in_memory(given):
-    kept, reduced = (
-        classified(of.labels(600), limits, **given) for limits in (Limits(flipped=1), SMALL)
-    )
-    for number in (0, 10, 40):
-        for name in ("micro_precision", "micro_recall", "micro_f1"):
-            first, second = (
-                study.at_step(lookup.find_metric(name, "labels"), number)
-                for study in (kept, reduced)
-            )
-            assert second.value == pytest.approx(first.value, rel=1e-12)
-            assert second.spread.error == pytest.approx(first.spread.error, rel=1e-10)
+@pytest.mark.parametrize(
+    "columns", [{}, {"columns": "{weight: heavy}"}], ids=["unweighted", "weighted"]
+)
+@pytest.mark.parametrize("metric", ["micro_precision", "micro_recall", "micro_f1"])
+def test_a_ratio_over_labels_has_the_standard_error_of_memory(metric, columns):
+    rows = engine_samples.labels(600)
+    memory = classified(rows, IN_MEMORY_BY_T, **columns)
+    blocks = classified(rows, IN_BLOCKS, **columns)
+    chosen = lookup.find_metric(metric, "labels")
+    for number in (0, 10, 40):  # of some of the common thresholds
+        expected = memory.at_step(chosen, number)
+        found = blocks.at_step(chosen, number)
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+        assert found.spread.error == pytest.approx(expected.spread.error, rel=1e-10)
 
 
-def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):
-    path = tmp_path / "rows.csv"
-    of.forecasts().assign(country=lambda rows: rows["age"] % 3 + 1).to_csv(path, index=False)
-    scaled = ek.mean(name="scaled")(
-        lambda actual, forecast, country: np.abs(actual - forecast) / country
-    )
-    given = {"metrics": [scaled], "segments": "country"}
-    held, blocks = (
-        of.study_of("rating", path, limits, **given) for limits in (Limits(flipped=1), SMALL)
-    )
-    pd.testing.assert_series_equal(held.by_segment["value"], blocks.by_segment["value"], rtol=1e-10)
-    assert [part.label for part in blocks.slices] == ["1", "2", "3"]
-    path.write_text(path.read_text().replace(",2,", ",two,"), encoding="utf-8")
-    for limits in (USUAL, SMALL):
-        with pytest.raises(InputError, match=r"country must be a number, got 'two' \(row \d+\)"):
-            of.study_of("rating", path, limits, **given)
+@ek.mean(name="scaled")
+def error_divided_by_country(actual, forecast, country):
+    """A metric of the user's own that computes with a column that is a segment too."""
+    return np.abs(actual - forecast) / country
+
+
+def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts_as_labels(tmp_path):
+    rows = engine_samples.forecasts()
+    rows.assign(country=rows["age"] % 3 + 1).to_csv(tmp_path / "rows.csv", index=False)
+    asked = {"metrics": [error_divided_by_country], "segments": "country"}
+    memory = study_of("rating", tmp_path / "rows.csv", IN_MEMORY_BY_T, **asked)
+    blocks = study_of("rating", tmp_path / "rows.csv", IN_BLOCKS, **asked)
+    expected = memory.by_segment["value"]
+    pd.testing.assert_series_equal(blocks.by_segment["value"], expected, rtol=1e-10)
+    assert [part.label for part in blocks.slices] == ["1", "2", "3"]  # not 1.0, 2.0, 3.0
+
+
+@pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["in memory", "in blocks"])
+def test_a_text_in_a_segment_that_an_own_metric_computes_with_is_refused(limits, tmp_path):
+    rows = engine_samples.forecasts()
+    country = (rows["age"] % 3 + 1).astype(str).replace("2", "two")
+    rows.assign(country=country).to_csv(tmp_path / "rows.csv", index=False)
+    asked = {"metrics": [error_divided_by_country], "segments": "country"}
+    with pytest.raises(InputError, match=r"country must be a number, got 'two' \(row \d+\)"):
+        study_of("rating", tmp_path / "rows.csv", limits, **asked)
 
 
 # Rows and units that are drawn --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", [{}, {"unit": "user_id"}], ids=["rows", "users"])
-def test_rows_drawn_say_how_sure_they_are(unit):
-    given = {"metrics": "median_absolute_error,mae", **unit}
-    reading = Reading(rows=100, shard=2_000, row=10**9, units=100)
-    data = of.forecasts(20_000, units=3_000)
-    few = Limits(flipped=1, reading=reading, drawn=4_000)
-    kept, reduced = (
-        of.study_of("rating", data, limits, **given) for limits in (Limits(flipped=1), few)
+@dataclass(frozen=True)
+class DrawnStudies:
+    """Studies of the same 20,000 rows: of all, of a random sample of at most 4,000 of them, and of
+    the sample from shuffled rows.
+    """
+
+    of_all: rating.Rating
+    of_sample: rating.Rating
+    of_shuffled: rating.Rating
+
+
+@pytest.fixture(scope="module", params=[{}, {"unit": "user_id"}], ids=["rows", "users"])
+def drawn(request):
+    asked = {"metrics": "median_absolute_error,mae", **request.param}
+    data = engine_samples.forecasts(20_000, units=3_000)
+    shuffled = data.sample(frac=1, random_state=2)
+    in_blocks = Reading(rows=100, shard=2_000, row=10**9, units=100)
+    sampled = Limits(flipped=1, reading=in_blocks, drawn=4_000)
+    return DrawnStudies(
+        of_all=study_of("rating", data, IN_MEMORY_BY_T, **asked),
+        of_sample=study_of("rating", data, sampled, **asked),
+        of_shuffled=study_of("rating", shuffled, sampled, threads=2, **asked),
     )
-    assert 0.001 < reduced.uncertainty_of_widths < 0.08
-    for name in ("estimates", "comparisons", "tenths"):
-        a, b = (getattr(study, name) for study in (kept, reduced))
-        columns = [
-            column
-            for column in a
-            if column in ("value", "difference", "bias", "forecast", "actual")
-        ]
-        np.testing.assert_allclose(b[columns], a[columns], rtol=1e-10)
-        np.testing.assert_allclose(
-            b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.uncertainty_of_widths
-        )
-    shuffled = of.study_of("rating", data.sample(frac=1, random_state=2), few, threads=2, **given)
-    assert np.array_equal(
-        np.sort(shuffled.table_summary.sample.rows.key),
-        np.sort(reduced.table_summary.sample.rows.key),
+
+
+@pytest.mark.parametrize("name", ["estimates", "comparisons", "tenths"])
+def test_a_sample_of_rows_changes_widths_of_intervals_as_little_as_is_said(name, drawn):
+    """Values are those of all rows. Widths of intervals are within 3.5 times the relative
+    uncertainty that the study states.
+    """
+    expected = getattr(drawn.of_all, name)
+    found = getattr(drawn.of_sample, name)
+    values = expected.columns.intersection(["value", "difference", "bias", "forecast", "actual"])
+    np.testing.assert_allclose(found[values], expected[values], rtol=1e-10)
+    assert 0.001 < drawn.of_sample.uncertainty_of_widths < 0.08
+    expected_width = expected["high"] - expected["low"]
+    np.testing.assert_allclose(
+        found["high"] - found["low"],
+        expected_width,
+        rtol=3.5 * drawn.of_sample.uncertainty_of_widths,
     )
-    pd.testing.assert_frame_equal(reduced.estimates, shuffled.estimates, rtol=1e-10)
-    findings = import_module("evalkit.pages.rating_page").findings
-    assert "drawn by a hash" in findings(reduced).text
-    assert "drawn by a hash" not in findings(kept).text
-    cells = reduced.cells(["near"])
+
+
+def test_the_rows_that_are_drawn_do_not_depend_on_their_order(drawn):
+    """They are drawn by a hash of the row or unit."""
+    drawn_keys = np.sort(drawn.of_sample.table_summary.sample.rows.key)
+    assert np.array_equal(np.sort(drawn.of_shuffled.table_summary.sample.rows.key), drawn_keys)
+    pd.testing.assert_frame_equal(
+        drawn.of_sample.estimates, drawn.of_shuffled.estimates, rtol=1e-10
+    )
+
+
+def test_the_page_says_that_rows_were_drawn(drawn):
+    assert "drawn by a hash" in rating_page.findings(drawn.of_sample).text
+    assert "drawn by a hash" not in rating_page.findings(drawn.of_all).text
+
+
+def test_cells_of_drawn_rows_add_up_to_about_all_rows(drawn):
+    """Rows beyond the axes, which hold the central 99% of both values, are left out."""
+    cells = drawn.of_sample.cells(["near"])
     assert 0.95 * 20_000 < cells["rows"].sum() < 1.001 * 20_000
-    drawn = published(reduced)["forecasts"]["drawn"]
-    assert drawn["rows"] == len(reduced.table_summary.sample.rows) <= 4_000
-    assert drawn["rows"] * drawn["stands_for"] == pytest.approx(20_000)
+
+
+def test_the_results_say_for_how_many_rows_a_drawn_row_stands(drawn):
+    results = published(drawn.of_sample)["forecasts"]["drawn"]
+    assert results["rows"] == len(drawn.of_sample.table_summary.sample.rows) <= 4_000
+    assert results["rows"] * results["stands_for"] == pytest.approx(20_000)
 
 
 def test_drawn_users_have_no_bands():
-    study = of.study_of("rating", of.forecasts(), Limits(reading=SHARDS, drawn=300), unit="user_id")
-    page = import_module("evalkit.pages.rating_page")
-    assert "Bands of the reliability diagrams: none" in page.findings(study).text
-    assert "Grey" not in page.reliability_plot(study).alt
+    study = study_of(
+        "rating",
+        engine_samples.forecasts(),
+        Limits(reading=BLOCKS_OF_500_ROWS, drawn=300),
+        unit="user_id",
+    )
+    assert "Bands of the reliability diagrams: none" in rating_page.findings(study).text
+    assert "Grey" not in rating_page.reliability_plot(study).alt
 
 
 def test_equal_rows_without_ids_are_drawn_as_one():
+    """3,000 rows of 5 actual values and 5 forecasts are 25 different rows, so that a sample of at
+    most 30 holds all of them.
+    """
     rng = np.random.default_rng(8)
     actual, forecast = rng.integers(1, 6, (2, 3_000)).astype(float)
     data = pd.DataFrame({"actual": actual, "forecast": forecast})
-    study = of.study_of("rating", data, Limits(reading=SHARDS, drawn=30))
+    study = study_of("rating", data, Limits(reading=BLOCKS_OF_500_ROWS, drawn=30))
     assert len(study.table_summary.sample.rows) == 25
     assert study.table_summary.sample.times.sum() == 3_000
     assert study.uncertainty_of_widths == 0
@@ -442,102 +581,150 @@ def test_bands_of_means_are_those_of_memory():
     """Before they are thinned for the page, where the last bit of a number decides which points are
     left out.
     """
-    studies = (of.study_of("rating", of.forecasts(), limits) for limits in (USUAL, SMALL))
+    studies = (
+        study_of("rating", engine_samples.forecasts(), limits) for limits in (USUAL, IN_BLOCKS)
+    )
     a, b = (reliability.drawn_means(study.means) for study in studies)
     for name in ("curve", "bands", "spread"):
         pd.testing.assert_frame_equal(getattr(a, name), getattr(b, name), rtol=1e-10)
 
 
-MANY = Limits(reading=replace(SHARDS, max_listed=150))
+MORE_UNITS_THAN_ARE_LISTED = Limits(reading=replace(BLOCKS_OF_500_ROWS, max_listed=150))
 
 
-@pytest.mark.parametrize("given", [{}, {"unit": "user"}], ids=["units", "clusters"])
-def test_very_many_units_are_drawn_from_the_limit_of_sign_flips(given):
-    whole = of.of_users(of.values().dropna(ignore_index=True))
-    whole = whole if given else whole.drop(columns="user")
-    kept, many = (of.study_of("significance", whole, limits, **given) for limits in (USUAL, MANY))
-    np.testing.assert_allclose(many.comparisons["max_t"], kept.comparisons["max_t"], atol=0.01)
-    assert many.comparisons["method"].tolist() == ["jackknife t" if given else "paired t"] * 3
-    np.testing.assert_allclose(many.comparisons["p"], kept.comparisons["p"], atol=0.02)
-    assert many.null_draws().std() == pytest.approx(kept.null_draws().std(), rel=0.03)
-    reach = np.linspace(-0.01, 0.01, 5) + kept.headline.iloc[0]["difference"]
-    np.testing.assert_allclose(many.p_of(reach), kept.p_of(reach), atol=0.02)
-    assert (
-        f"With more than 150 {'users' if given else 'questions'}, differences are tested by t"
-        in told(many)
+@dataclass(frozen=True)
+class UnitStudies:
+    """Studies of three systems on about 1,500 questions, or on these in clusters by user: with all
+    units in memory, and as more units than the limit of 150.
+    """
+
+    in_memory: significance.Significance
+    in_blocks: significance.Significance
+    is_clustered: bool
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["questions", "users"])
+def many_units(request):
+    questions = engine_samples.values().dropna(ignore_index=True)
+    table = engine_samples.of_users(questions) if request.param else questions
+    asked = {"unit": "user"} if request.param else {}
+    return UnitStudies(
+        in_memory=study_of("significance", table, USUAL, **asked),
+        in_blocks=study_of("significance", table, MORE_UNITS_THAN_ARE_LISTED, **asked),
+        is_clustered=request.param,
     )
-    in_memory = words("significance", kept)
-    of_many = words("significance", many)
-    for says in ("bootstrap p", "random sign vectors"):
-        assert says in in_memory
-        assert says not in of_many
+
+
+def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_units):
+    comparisons = many_units.in_blocks.comparisons
+    expected = many_units.in_memory.comparisons
+    method = "jackknife t" if many_units.is_clustered else "paired t"
+    assert comparisons["method"].tolist() == [method] * 3
+    np.testing.assert_allclose(comparisons["max_t"], expected["max_t"], atol=0.01)
+    np.testing.assert_allclose(comparisons["p"], expected["p"], atol=0.02)
+
+
+def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_units):
+    blocks, memory = many_units.in_blocks, many_units.in_memory
+    assert blocks.null_draws().std() == pytest.approx(memory.null_draws().std(), rel=0.03)
+    around_the_observed = np.linspace(-0.01, 0.01, 5) + memory.headline.iloc[0]["difference"]
+    np.testing.assert_allclose(
+        blocks.p_of(around_the_observed), memory.p_of(around_the_observed), atol=0.02
+    )
+
+
+def test_the_page_of_very_many_units_names_its_methods(many_units):
+    units_name = "users" if many_units.is_clustered else "questions"
+    limit = f"With more than 150 {units_name}, differences are tested by t"
+    assert limit in told(many_units.in_blocks)
+    of_few = texts_of_other_pieces("significance", many_units.in_memory)
+    of_many = texts_of_other_pieces("significance", many_units.in_blocks)
+    for method in ("bootstrap p", "random sign vectors"):
+        assert method in of_few
+        assert method not in of_many
     assert "draws from the normal distribution of such means" in of_many
-    answers = significance_page.results(many)._repr_mimebundle_()["application/vnd.evalkit+json"]
-    assert answers["differences"] == {"units": [], "values": []}
-    assert sum(answers["null_distribution"]["share"]) == pytest.approx(1)
+
+
+def test_the_results_of_very_many_units_list_no_units(many_units):
+    output = significance_page.results(many_units.in_blocks)._repr_mimebundle_()
+    results = output["application/vnd.evalkit+json"]
+    assert results["differences"] == {"units": [], "values": []}
+    assert sum(results["null_distribution"]["share"]) == pytest.approx(1)
 
 
 def test_columns_that_may_name_clusters_are_named():
-    study = of.study_of("significance", of.of_users(of.values()), SMALL)
+    study = study_of("significance", engine_samples.of_users(engine_samples.values()), IN_BLOCKS)
     assert "Columns that may name clusters, not looked at in so long a table: user." in told(study)
 
 
 # The file of the units ----------------------------------------------------------------------------
 
 
-def small(data, **given):
-    return classified(data, SMALL, metrics="brier", **given)
+def brier_study_in_blocks(data, **parameters):
+    return classified(data, IN_BLOCKS, metrics="brier", **parameters)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_rows_without_ids_have_their_numbers_in_the_files(suffix, tmp_path):
-    data = long(binary(900)).drop(columns="id").reset_index(drop=True)
-    paths = [str(tmp_path / f"{i}.{suffix}") for i in range(2)]
-    for path, rows in zip(paths, (data[:1000], data[1000:]), strict=True):
-        rows.to_csv(path, index=False) if suffix == "csv" else rows.to_parquet(path, index=False)
-    table = written(tmp_path / "file", **{"": small(paths, systems="weak")}).rows
-    own = data.loc[table["unit"].astype(int) - 1]
-    assert len(own) == 900
-    assert set(own["system"]) == {"weak"}
-    assert table["numerator"].tolist() == ((own["score"] - own["label"]) ** 2).tolist()
+def test_rows_without_ids_are_numbered_over_all_files(suffix, tmp_path):
+    rows = long(binary(900)).drop(columns="id").reset_index(drop=True)
+    assert len(rows) == 1800  # of two systems, shuffled
+    first, second = tmp_path / f"0.{suffix}", tmp_path / f"1.{suffix}"
+    for path, part in ((first, rows[:1000]), (second, rows[1000:])):
+        if suffix == "csv":
+            part.to_csv(path, index=False)
+        else:
+            part.to_parquet(path, index=False)
+    study = brier_study_in_blocks([str(first), str(second)], systems="weak")
+    units_of_weak = written(tmp_path / "file", **{"": study}).rows
+    input_rows = rows.loc[units_of_weak["unit"].astype(int) - 1]  # numbers begin at 1
+    assert len(input_rows) == 900
+    assert set(input_rows["system"]) == {"weak"}
+    squared_errors = (
+        input_rows["score"] - input_rows["label"]
+    ) ** 2  # whose mean is the Brier score
+    assert units_of_weak["numerator"].tolist() == squared_errors.tolist()
 
 
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(units.gathered, "__defaults__", (100,))
-    seen = []
-    again = Blocks.again
+    monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows of a piece of the file
+    rows_read_at_once = []
+    read_again = Blocks.again
 
-    def seen_again(self, rows):
-        for block in again(self, rows):
-            seen.append(len(block))
+    def recorded(self, rows):
+        for block in read_again(self, rows):
+            rows_read_at_once.append(len(block))
             yield block
 
-    monkeypatch.setattr(Blocks, "again", seen_again)
-    written(tmp_path / "file", **{"": small(binary(3000))})
-    assert seen == [500] * 6
+    monkeypatch.setattr(Blocks, "again", recorded)
+    written(tmp_path / "file", **{"": brier_study_in_blocks(binary(3000))})
+    assert rows_read_at_once == [500] * 6  # 3000 rows in shards of 500
     assert pq.ParquetFile(tmp_path / "file").metadata.num_row_groups >= 6
 
 
 def test_an_input_that_has_changed_is_refused_and_leaves_no_file(tmp_path):
     binary(900).to_csv(tmp_path / "live.csv", index=False)
-    study = small(str(tmp_path / "live.csv"))
+    study = brier_study_in_blocks(str(tmp_path / "live.csv"))
     binary(900, seed=2).to_csv(tmp_path / "live.csv", index=False)
     with pytest.raises(InputError, match=r"live\.csv: the file changed"):
         units.write(tmp_path / "file", "made", {"": study})
     assert not (tmp_path / "file").exists()
 
 
-def test_of_very_many_rows_only_where_asked_for(monkeypatch):
+def test_units_of_very_many_rows_are_written_only_on_request(monkeypatch):
+    """Above the limit are two systems on 900 rows, 1800 values; below it is one system."""
     monkeypatch.setattr(units, "MOST", 1799)
     monkeypatch.setattr(Blocks, "again", lambda self, rows: pytest.fail("the table was read"))
-    assert small(binary(900)).units_wanted() is None
-    assert small(binary(900), units="yes").units_wanted().size == 900
-    assert small(binary(900), systems="good").units_wanted().size == 900
-    assert small(binary(900), systems="good", units="no").units_wanted() is None
+    rows = binary(900)  # of the systems good and weak
+    assert brier_study_in_blocks(rows).units_wanted() is None
+    assert brier_study_in_blocks(rows, units="yes").units_wanted().size == 900
+    assert brier_study_in_blocks(rows, systems="good").units_wanted().size == 900
+    assert brier_study_in_blocks(rows, systems="good", units="no").units_wanted() is None
 
 
 def test_units_are_counted_not_clusters(monkeypatch):
-    study = of.study_of("significance", of.of_users(of.values()), SMALL, unit="user")
+    study = study_of(
+        "significance", engine_samples.of_users(engine_samples.values()), IN_BLOCKS, unit="user"
+    )
     assert study.unit_count < len(study.data) == study.units_held().size
     monkeypatch.setattr(units, "MOST", study.unit_count * len(study.systems))
     assert study.units_wanted() is None

@@ -12,19 +12,19 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.reading.tables.parts import HEAD
 
 rng = np.random.default_rng(66)
-N = 20
-A, B = rng.random((2, N)).round(3)
+ROWS = 20
+VALUES_A, VALUES_B = rng.random((2, ROWS)).round(3)  # of two systems, between 0 and 1
 CELLS = {
-    "(0.5)": [f"({value})" for value in B],
-    "1.2k": [f"{value}k" for value in B],
-    "7/10": [f"{i % 10}/10" for i in range(N)],
-    "np.float64(0.5)": [f"np.float64({value})" for value in B],
-    "PASS": ["PASS" if value > 0.5 else "FAIL" for value in B],
-    "correct": ["correct" if value > 0.5 else "incorrect" for value in B],
+    "(0.5)": [f"({value})" for value in VALUES_B],
+    "1.2k": [f"{value}k" for value in VALUES_B],
+    "7/10": [f"{i % 10}/10" for i in range(ROWS)],
+    "np.float64(0.5)": [f"np.float64({value})" for value in VALUES_B],
+    "PASS": ["PASS" if value > 0.5 else "FAIL" for value in VALUES_B],
+    "correct": ["correct" if value > 0.5 else "incorrect" for value in VALUES_B],
 }
 
 
-def saved(table, folder, name):
+def saved_table(table, folder, name):
     """The path of a table in a file of the format of the name."""
     path = folder / name
     if path.suffix == ".jsonl":
@@ -37,55 +37,58 @@ def saved(table, folder, name):
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 @pytest.mark.parametrize("form", CELLS)
 def test_a_system_does_not_vanish_with_its_cells(tmp_path, file, form):
-    table = pd.DataFrame({"query": [f"q{i}" for i in range(N)], "a": A, "b": CELLS[form]})
+    table = pd.DataFrame({"query": [f"q{i}" for i in range(ROWS)], "a": VALUES_A, "b": CELLS[form]})
     with pytest.raises(InputError, match="b must hold numbers, got"):
-        ek.significance(saved(table, tmp_path, file))
+        ek.significance(saved_table(table, tmp_path, file))
 
 
 def test_ids_such_as_bm25_are_no_numbers():
-    table = pd.DataFrame({"query": [f"bm{i}" for i in range(N)], "a": A, "b": B})
+    table = pd.DataFrame({"query": [f"bm{i}" for i in range(ROWS)], "a": VALUES_A, "b": VALUES_B})
     assert ek.significance(table).systems == ("a", "b")
 
 
-def thousands(values):
+def with_grouped_thousands(values):
     """Whole numbers as German tables write them."""
     return [f"{int(value):,}".replace(",", ".") for value in values]
 
 
 @pytest.mark.parametrize(("file", "separator"), [("t.csv", ";"), ("t.tsv", "\t")])
 def test_points_before_three_digits_beside_whole_numbers_are_thousands(tmp_path, file, separator):
+    """Values up to 9000 as German tables write them, such as 1.234 and, without a point, 567."""
+    actual = with_grouped_thousands(VALUES_A * 9000)
+    forecast = with_grouped_thousands(VALUES_B * 9000)
+    lines = [f"{a}{separator}{f}\n" for a, f in zip(actual, forecast, strict=True)]
     path = tmp_path / file
-    pairs = zip(thousands(A * 9000), thousands(B * 9000), strict=True)
-    rows = ["actual", "forecast"], *pairs
-    path.write_text("".join(f"{separator.join(row)}\n" for row in rows))
-    for read in (ek.rating, ek.significance):
-        with pytest.raises(InputError, match=r"seems to group thousands by points"):
-            read(path, **({"systems": "actual,forecast"} if read is ek.significance else {}))
+    path.write_text(f"actual{separator}forecast\n" + "".join(lines))
+    with pytest.raises(InputError, match=r"seems to group thousands by points"):
+        ek.rating(path)
+    with pytest.raises(InputError, match=r"seems to group thousands by points"):
+        ek.significance(path, systems="actual,forecast")
 
 
 def test_three_decimals_beside_other_decimals_are_decimals(tmp_path):
     path = tmp_path / "t.csv"
-    rows = [f"{1 + a:.3f};{1 + b:.3f};{a:.2f}\n" for a, b in zip(A, B, strict=True)]
+    rows = [f"{1 + a:.3f};{1 + b:.3f};{a:.2f}\n" for a, b in zip(VALUES_A, VALUES_B, strict=True)]
     path.write_text("actual;forecast;z\n" + "".join(rows))
     assert ek.rating(path, metrics="mae").estimates["value"].iloc[0] < 1
 
 
 @pytest.mark.parametrize("mark", [-999, -1, 99, 9999])
 def test_marks_of_missing_values_are_no_values(mark):
-    marked = np.where(np.arange(N) % 7 == 0, mark, B)
+    marked = np.where(np.arange(ROWS) % 7 == 0, mark, VALUES_B)  # rows 0, 7 and 14 of 20
     with pytest.raises(
         InputError, match=rf"value of b must not mark missing values by numbers, got {mark} in 3"
     ):
-        ek.significance(pd.DataFrame({"query": range(N), "a": A, "b": marked}))
+        ek.significance(pd.DataFrame({"query": range(ROWS), "a": VALUES_A, "b": marked}))
     with pytest.raises(
         InputError, match=rf"forecast must not mark missing values by numbers, got {mark} in 3"
     ):
-        ek.rating(pd.DataFrame({"actual": A, "forecast": marked}))
+        ek.rating(pd.DataFrame({"actual": VALUES_A, "forecast": marked}))
 
 
 def test_minus_one_beside_whole_numbers_is_a_value():
-    rewards = np.arange(N) % 3 - 1.0
-    table = pd.DataFrame({"query": range(N), "a": A, "b": rewards})
+    rewards = np.arange(ROWS) % 3 - 1.0
+    table = pd.DataFrame({"query": range(ROWS), "a": VALUES_A, "b": rewards})
     assert ek.significance(table).systems == ("a", "b")
 
 
@@ -131,13 +134,13 @@ def test_a_score_that_rises_with_the_rank_is_a_distance():
 )
 def test_metrics_of_one_system_are_no_systems(names):
     with pytest.raises(InputError, match="must be a system, got metrics"):
-        ek.significance(pd.DataFrame({"id": range(N), names[0]: A, names[1]: B}))
+        ek.significance(pd.DataFrame({"id": range(ROWS), names[0]: VALUES_A, names[1]: VALUES_B}))
 
 
 @pytest.mark.parametrize("step", ["epoch", "global_step"])
 def test_steps_of_a_training_are_no_units(step):
     with pytest.raises(InputError, match=r"of a training run, not a unit|columns of a tracker"):
-        ek.significance(pd.DataFrame({step: range(N), "run_a": A, "run_b": B}))
+        ek.significance(pd.DataFrame({step: range(ROWS), "run_a": VALUES_A, "run_b": VALUES_B}))
 
 
 @pytest.mark.parametrize("date", ["date", "week"])
@@ -148,32 +151,31 @@ def test_totals_by_day_are_no_users(date):
 
 
 def test_a_column_has_one_role():
-    table = pd.DataFrame({"y": A > 0.5, "s": B})
+    table = pd.DataFrame({"y": VALUES_A > 0.5, "s": VALUES_B})
     with pytest.raises(ParameterError, match="'y' can have one role, got label and score"):
         ek.classification(table, columns="label=y,score=y")
 
 
 def test_the_page_names_the_column_of_weights():
-    table = pd.DataFrame({"actual": A, "forecast": B, "weight": B * 100})
+    table = pd.DataFrame({"actual": VALUES_A, "forecast": VALUES_B, "weight": VALUES_B * 100})
     assert any("by the column weight;" in text for text in ek.rating(table).findings["message"])
 
 
-RUN = {f"q{i}": {"a": 0.5, "b": 0.9 if i % 2 else 0.1} for i in range(6)}
+SCORES_BY_QUERY = {f"q{i}": {"a": 0.5, "b": 0.9 if i % 2 else 0.1} for i in range(6)}
 QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
 
 
 def test_dicts_of_scores_by_query_and_item_are_lists():
-    other = {query: {"a": np.float32(0.9), "b": 0.1} for query in RUN}
-    study = ek.ranking({"m": RUN, "n": other}, QRELS, metrics="reciprocal_rank")
+    other = {query: {"a": np.float32(0.9), "b": 0.1} for query in SCORES_BY_QUERY}
+    study = ek.ranking({"m": SCORES_BY_QUERY, "n": other}, QRELS, metrics="reciprocal_rank")
     assert dict(study.estimates[["system", "value"]].to_numpy()) == {"m": 0.75, "n": 1.0}
 
 
-def test_a_file_per_run_is_a_system(tmp_path):
-    runs = [
-        saved(pd.DataFrame({"question": range(N), "quality": v}), tmp_path, f"{name}.csv")
-        for name, v in (("a", A), ("b", B))
-    ]
-    study = ek.significance(runs, columns="unit=question,value=quality")
+def test_each_of_several_files_is_a_system_called_by_its_name(tmp_path):
+    of_a = pd.DataFrame({"question": range(ROWS), "quality": VALUES_A})
+    of_b = pd.DataFrame({"question": range(ROWS), "quality": VALUES_B})
+    paths = [saved_table(of_a, tmp_path, "a.csv"), saved_table(of_b, tmp_path, "b.csv")]
+    study = ek.significance(paths, columns="unit=question,value=quality")
     assert {*study.systems} == {"a", "b"}
 
 
@@ -186,15 +188,19 @@ def test_remote_paths_are_refused_by_their_reason():
 HOSTILE = "x\x1b]0;pwn\x07\x1b[31mred\nFAKE\r\x9b2J\u202eend"  # sets titles, colours and lines
 
 
-def hostile(folder):
+def files_with_hostile_names(folder):
     """Files whose names of systems, columns, classes, units and values are hostile."""
-    scores = {f"score_{HOSTILE}": B, "score_b": A}
+    scores = {f"score_{HOSTILE}": VALUES_B, "score_b": VALUES_A}
     tables = {
-        "wide": {"label": A > 0.5, **scores, HOSTILE: [HOSTILE] * N},
-        "values": {"query": [f"{HOSTILE}{i}" for i in range(N)], HOSTILE: A, "b": B},
-        "text": {HOSTILE: [HOSTILE] * N},
-        "cell": {"label": A > 0.5, "score": [HOSTILE] * N},
-        "twice": {"id": [HOSTILE] * N, "label": A > 0.5, "score": B},
+        "wide": {"label": VALUES_A > 0.5, **scores, HOSTILE: [HOSTILE] * ROWS},
+        "values": {
+            "query": [f"{HOSTILE}{i}" for i in range(ROWS)],
+            HOSTILE: VALUES_A,
+            "b": VALUES_B,
+        },
+        "text": {HOSTILE: [HOSTILE] * ROWS},
+        "cell": {"label": VALUES_A > 0.5, "score": [HOSTILE] * ROWS},
+        "twice": {"id": [HOSTILE] * ROWS, "label": VALUES_A > 0.5, "score": VALUES_B},
     }
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, columns in tables.items():
@@ -202,7 +208,7 @@ def hostile(folder):
     return paths
 
 
-def check_shown(shown):
+def check_no_control_characters(shown):
     """Check that a terminal gets no control characters, and no line of its own from a name."""
     text = shown.out + shown.err
     assert text
@@ -215,31 +221,34 @@ def check_shown(shown):
     "command", [["inspect"], ["inspect", "--why"], ["report", "ranking", "-p", "preds"]]
 )
 def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys, command, name):
-    main([*command, hostile(tmp_path)[name]])
-    check_shown(capsys.readouterr())
+    main([*command, files_with_hostile_names(tmp_path)[name]])
+    check_no_control_characters(capsys.readouterr())
 
 
 def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys):
-    wide = hostile(tmp_path)["wide"]
+    """Names of a system, a segment and a title have escape sequences and line ends; every command
+    that reads the report prints some of them.
+    """
+    wide = files_with_hostile_names(tmp_path)["wide"]
     folder = str(tmp_path / "r")
     policy = tmp_path / "p.toml"
     policy.write_text('name = "a\\u001b[31m\\nFAKE"\n[[rules]]\nthat = "roc_auc"\n')
     report = ["report", "-p", "preds", wide, "-p", "segments", HOSTILE, "-p", "title", HOSTILE]
-    json_of = f"{folder}/classification.json"
+    results = f"{folder}/classification.json"
     commands = [
         [*report, "-o", folder],
         ["report", "classification", "--each", wide, "-o", str(tmp_path / "s")],
-        ["summary", json_of],
+        ["summary", results],
         ["index", folder],
         ["diff", folder, folder, "-o", str(tmp_path / "d")],
-        ["check", json_of, f"roc_auc of {HOSTILE} >= 0.9"],
-        ["check", json_of, str(policy)],
-        ["check", "--plan", str(policy), json_of],
+        ["check", results, f"roc_auc of {HOSTILE} >= 0.9"],
+        ["check", results, str(policy)],
+        ["check", "--plan", str(policy), results],
         ["explain", "roc_auc", "--theirs", "0.5", "-p", "preds", wide],
     ]
     for command in commands:
         main(command)
-        check_shown(capsys.readouterr())
+        check_no_control_characters(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -263,12 +272,12 @@ def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys
 )
 def test_control_characters_of_arguments_do_not_reach_a_terminal(capsys, command):
     assert main(command) != 0
-    check_shown(capsys.readouterr())
+    check_no_control_characters(capsys.readouterr())
 
 
 def test_control_characters_of_a_figure_do_not_reach_a_terminal(tmp_path, capfd):
-    table = pd.DataFrame({"query": PROMPTS * 2, "a\x1b[31m": A[:16], "b": B[:16]})
-    path = saved(table, tmp_path, "t.jsonl")
+    table = pd.DataFrame({"query": PROMPTS * 2, "a\x1b[31m": VALUES_A[:16], "b": VALUES_B[:16]})
+    path = saved_table(table, tmp_path, "t.jsonl")
     main(["report", "significance", "-p", "preds", str(path), "-o", str(tmp_path)])
     shown = capfd.readouterr()
     assert "\x1b" not in shown.out + shown.err
@@ -280,7 +289,7 @@ def test_a_name_that_is_not_in_utf_8_is_refused(capsys):
 
 
 def test_parameters_may_be_in_yaml(tmp_path, capsys):
-    path = saved(pd.DataFrame({"actual": A, "forecast": B}), tmp_path, "t.csv")
+    path = saved_table(pd.DataFrame({"actual": VALUES_A, "forecast": VALUES_B}), tmp_path, "t.csv")
     file = tmp_path / "p.yaml"
     file.write_text(f"preds: {path}\nmetrics: [mae]\nbaseline: null\n")
     assert main(["report", "rating", "-f", str(file), "-o", str(tmp_path)]) == 0
@@ -295,7 +304,7 @@ def saved_json(content, folder, name):
 
 def test_json_files_of_scores_by_query_and_item_are_lists(tmp_path):
     qrels = saved_json(QRELS, tmp_path, "qrels.json")
-    runs = [saved_json(RUN, tmp_path, "m.json"), saved_json(QRELS, tmp_path, "n.json")]
+    runs = [saved_json(SCORES_BY_QUERY, tmp_path, "m.json"), saved_json(QRELS, tmp_path, "n.json")]
     study = ek.ranking(runs, qrels, metrics="reciprocal_rank")
     assert dict(study.estimates[["system", "value"]].to_numpy()) == {"m": 0.75, "n": 1.0}
 
@@ -307,13 +316,16 @@ def test_a_key_twice_in_json_is_refused(tmp_path):
         ek.ranking(path, QRELS)
 
 
-def test_metrics_by_query_are_answered_by_the_report_that_reads_them(tmp_path):
-    values = {query: {"map": i / 8, "ndcg": i / 9} for i, query in enumerate(RUN)}
-    paths = [saved_json(values, tmp_path, f"{name}.json") for name in "mn"]
-    way = "unit=query,metric=item,value=score"
-    with pytest.raises(InputError, match=f"per system to report significance, with .*{way}"):
+def test_metrics_by_query_are_refused_with_the_report_that_reads_them(tmp_path):
+    """In JSON they look like a run, a score for each query and item, with metrics as items. The
+    columns of the message make report significance read them.
+    """
+    metrics_by_query = {f"q{i}": {"map": i / 8, "ndcg": i / 9} for i in range(6)}
+    paths = [saved_json(metrics_by_query, tmp_path, f"{system}.json") for system in ("m", "n")]
+    columns = "unit=query,metric=item,value=score"
+    with pytest.raises(InputError, match=f"per system to report significance, with .*{columns}"):
         ek.ranking(paths)
-    assert ek.significance(paths, columns=way).systems == ("m", "n")
+    assert ek.significance(paths, columns=columns).systems == ("m", "n")
 
 
 def test_chunks_of_one_item_are_refused_with_the_way():
@@ -322,7 +334,9 @@ def test_chunks_of_one_item_are_refused_with_the_way():
         ek.ranking(twice)
 
 
-SHOWN = pd.DataFrame({"user_id": list("uuuvv"), "item_id": list("abcab"), "rank": [1, 2, 3, 1, 2]})
+RECOMMENDED = pd.DataFrame(
+    {"user_id": list("uuuvv"), "item_id": list("abcab"), "rank": [1, 2, 3, 1, 2]}
+)
 BOUGHT = pd.DataFrame({"user": list("uuv"), "item": list("acb")})
 
 
@@ -330,20 +344,25 @@ BOUGHT = pd.DataFrame({"user": list("uuv"), "item": list("acb")})
 @pytest.mark.parametrize("names", [("user", "item"), ("userId", "movieId"), ("query", "doc_id")])
 def test_judgements_without_grades_are_relevant_items(tmp_path, file, names):
     table = BOUGHT.set_axis(names, axis=1)
-    for qrels in (table, saved(table, tmp_path, file)):
-        study = ek.ranking(SHOWN, qrels, metrics="precision@2,recall@3")
+    for qrels in (table, saved_table(table, tmp_path, file)):
+        study = ek.ranking(RECOMMENDED, qrels, metrics="precision@2,recall@3")
         assert list(study.estimates["value"]) == [0.5, 1.0]
         assert "EK152" in set(study.findings["code"])
 
 
-def test_a_column_that_could_judge_must_be_named():
-    for name, cells in (
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
         ("minutes", [0, 3, 5]),
-        ("esci_label", list("EES")),
+        ("esci_label", ["E", "E", "S"]),
         ("split", ["test", "train", "test"]),
-    ):
-        with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
-            ek.ranking(SHOWN, BOUGHT.assign(**{name: cells}))
+    ],
+)
+def test_a_column_that_could_be_the_grade_must_be_named(name, cells):
+    """Judgements are a table of a user and an item per row, with one more column."""
+    judgements = BOUGHT.assign(**{name: cells})
+    with pytest.raises(InputError, match=f"'{name}' could be: columns='grade={name}'"):
+        ek.ranking(RECOMMENDED, judgements)
 
 
 VERDICTS = ["A"] * 4 + ["B"] * 2 + ["tie"] * 2
@@ -352,12 +371,14 @@ PROMPTS = [f"p{i}" for i in range(8)]
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_verdicts_are_shares_of_wins(tmp_path, file):
+    """A wins 4 of 8 prompts, B 2, and 2 are ties, each half a win: (4 + 1) / 8 and (2 + 1) / 8."""
     table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
-    for preds in (table, saved(table, tmp_path, file)):
+    for preds in (table, saved_table(table, tmp_path, file)):
         study = ek.significance(preds)
         rates = study.estimates.set_index("system")["value"]
         assert dict(rates) == {"A": 0.625, "B": 0.375}
-        assert study.comparisons["p"].iloc[0] == pytest.approx(0.6875)  # sign test of 4 to 2
+        # sign test of 4 to 2: 2 (C(6, 0) + C(6, 1) + C(6, 2)) / 2⁶ = 2 · 22 / 64
+        assert study.comparisons["p"].iloc[0] == pytest.approx(0.6875)
         assert "EK132" in set(study.findings["code"])
 
 
@@ -369,20 +390,42 @@ def test_verdicts_between_models_on_either_side_are_of_the_models():
     assert dict(rates) == {"new": 0.875, "old": 0.125}
 
 
-@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
-@pytest.mark.parametrize(
-    "names", ["winner_model_a winner_model_b winner_tie", "win_a win_b win_tie"]
+def flags_of_verdicts(a, b, tie):
+    """Eight verdicts as three columns of 0 and 1 of these names: A wins 4, B 2, and 2 are ties."""
+    a_wins = [1, 1, 1, 1, 0, 0, 0, 0]
+    b_wins = [0, 0, 0, 0, 1, 1, 0, 0]
+    is_tie = [0, 0, 0, 0, 0, 0, 1, 1]
+    return pd.DataFrame({"prompt_id": PROMPTS, a: a_wins, b: b_wins, tie: is_tie})
+
+
+NAMES_OF_FLAGS = pytest.mark.parametrize(
+    "names", [("winner_model_a", "winner_model_b", "winner_tie"), ("win_a", "win_b", "win_tie")]
 )
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
+@NAMES_OF_FLAGS
 def test_verdicts_may_be_columns_of_0_and_1(tmp_path, file, names):
-    sides = zip(names.split(), ["A", "B", "tie"], strict=True)
-    flags = {name: [int(verdict == side) for verdict in VERDICTS] for name, side in sides}
-    table = pd.DataFrame({"prompt_id": PROMPTS, **flags})
-    rates = ek.significance(saved(table, tmp_path, file)).estimates.set_index("system")["value"]
+    """A tie is half a win of each: (4 + 1) / 8 and (2 + 1) / 8."""
+    path = saved_table(flags_of_verdicts(*names), tmp_path, file)
+    rates = ek.significance(path).estimates.set_index("system")["value"]
     assert dict(rates) == {"A": 0.625, "B": 0.375}
-    of_models = ek.significance(table.assign(model_a="new", model_b="old")).estimates
-    assert dict(of_models.set_index("system")["value"]) == {"new": 0.625, "old": 0.375}
+
+
+@NAMES_OF_FLAGS
+def test_verdicts_in_columns_of_0_and_1_are_of_the_models_that_the_table_names(names):
+    table = flags_of_verdicts(*names).assign(model_a="new", model_b="old")
+    rates = ek.significance(table).estimates.set_index("system")["value"]
+    assert dict(rates) == {"new": 0.625, "old": 0.375}
+
+
+@NAMES_OF_FLAGS
+def test_verdicts_in_columns_of_0_and_1_must_have_one_1_in_each_row(names):
+    table = flags_of_verdicts(*names)
+    _, b, _ = names
+    table[b] = 1 - table[b]  # the first row has a 1 for A already
     with pytest.raises(InputError, match=r"row 1: columns .* must have one 1 in each row, got"):
-        ek.significance(table.assign(**{names.split()[1]: 1 - table[names.split()[1]]}))
+        ek.significance(table)
 
 
 def test_verdicts_of_two_games_are_refused_with_the_way():
@@ -416,18 +459,22 @@ def test_other_reports_answer_verdicts_by_the_command_that_reads_them():
             read(table)
 
 
-SCORED = pd.DataFrame({"label": A > 0.5, "score_ham": B, "score_spam": 1 - B})
+SCORES_OF_BOTH_CLASSES = pd.DataFrame(
+    {"label": VALUES_A > 0.5, "score_ham": VALUES_B, "score_spam": 1 - VALUES_B}
+)
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_scores_of_both_classes_are_no_two_systems(tmp_path, file):
-    for preds in (SCORED, saved(SCORED, tmp_path, file)):
+    for preds in (SCORES_OF_BOTH_CLASSES, saved_table(SCORES_OF_BOTH_CLASSES, tmp_path, file)):
         with pytest.raises(InputError, match=r"sum to 1 in every row.*columns='score=score_spam'"):
             ek.classification(preds)
 
 
 def test_scores_that_sum_to_1_in_the_first_rows_alone_are_of_two_systems():
-    table = pd.concat([SCORED] * (HEAD // len(SCORED) + 2), ignore_index=True)
+    table = pd.concat(
+        [SCORES_OF_BOTH_CLASSES] * (HEAD // len(SCORES_OF_BOTH_CLASSES) + 2), ignore_index=True
+    )
     table.loc[len(table) - 1, "score_spam"] = 0.0
     table.loc[len(table) - 1, "score_ham"] = 0.3
     assert len(ek.classification(table, metrics="roc_auc").systems) == 2
@@ -435,34 +482,39 @@ def test_scores_that_sum_to_1_in_the_first_rows_alone_are_of_two_systems():
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_a_probability_called_pos_is_that_of_the_other_class(tmp_path, file):
-    table = SCORED.set_axis(["label", "neg", "pos"], axis=1)
-    for preds in (table, saved(table, tmp_path, file)):
+    table = SCORES_OF_BOTH_CLASSES.set_axis(["label", "neg", "pos"], axis=1)
+    for preds in (table, saved_table(table, tmp_path, file)):
         with pytest.raises(InputError, match=r"'neg' and 'pos' sum to 1 in every row"):
             ek.classification(preds)
 
 
-LONG_SCORED = SCORED.reset_index(names="id").melt(
+LONG_SCORES_OF_BOTH_CLASSES = SCORES_OF_BOTH_CLASSES.reset_index(names="id").melt(
     ["id", "label"], var_name="model", value_name="score"
 )
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_scores_of_both_classes_in_a_long_table_are_no_two_systems(tmp_path, file):
-    for preds in (LONG_SCORED, saved(LONG_SCORED, tmp_path, file)):
+    for preds in (
+        LONG_SCORES_OF_BOTH_CLASSES,
+        saved_table(LONG_SCORES_OF_BOTH_CLASSES, tmp_path, file),
+    ):
         with pytest.raises(InputError, match=r"sum to 1 in every row.*systems='score_spam'"):
             ek.classification(preds)
 
 
 def test_one_class_of_a_long_table_is_read_by_its_name():
-    study = ek.classification(LONG_SCORED, systems="score_spam", metrics="roc_auc")
-    wide = ek.classification(SCORED, columns="score=score_spam", metrics="roc_auc")
+    study = ek.classification(LONG_SCORES_OF_BOTH_CLASSES, systems="score_spam", metrics="roc_auc")
+    wide = ek.classification(SCORES_OF_BOTH_CLASSES, columns="score=score_spam", metrics="roc_auc")
     assert study.estimates["value"].tolist() == wide.estimates["value"].tolist()
 
 
 def test_the_ways_of_scores_of_both_classes_are_read():
-    spam = ek.classification(SCORED, columns="score=score_spam", metrics="roc_auc")
+    spam = ek.classification(SCORES_OF_BOTH_CLASSES, columns="score=score_spam", metrics="roc_auc")
     assert len(spam.systems) == 1
-    both = ek.classification(SCORED, systems="score_ham,score_spam", metrics="roc_auc")
+    both = ek.classification(
+        SCORES_OF_BOTH_CLASSES, systems="score_ham,score_spam", metrics="roc_auc"
+    )
     assert len(both.systems) == 2
 
 
@@ -483,57 +535,78 @@ def test_equal_ranks_contradict_nothing(tmp_path):
 @pytest.mark.parametrize(("cell", "got"), [(None, "nothing"), ("€ 5", "'€ 5'"), ("-", "'-'")])
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_what_is_wrong_with_a_column_of_users_is_said(tmp_path, file, cell, got):
-    revenue = [str(i * i % 7) for i in range(N)]
-    revenue[3] = cell
-    users = pd.DataFrame({"user": range(N), "arm": ["A", "B"] * (N // 2), "revenue": revenue})
-    for table in (users, saved(users, tmp_path, file)):
+    revenue = [str(i * i % 7) for i in range(ROWS)]
+    revenue[3] = cell  # the fourth row
+    users = pd.DataFrame({"user": range(ROWS), "arm": ["A", "B"] * (ROWS // 2), "revenue": revenue})
+    for table in (users, saved_table(users, tmp_path, file)):
         with pytest.raises(InputError, match=f"row 4: revenue must be a number, got {got}"):
             ek.interleaving(users=table)
 
 
+SIDES = pd.Series(["x", "y"] * (ROWS // 2), name="side")  # a value for each row
+
+
 def test_segments_may_be_a_series_beside_arrays():
-    segments = pd.Series(["x", "y"] * (N // 2), name="side")
-    given = {"y_true": A > 0.5, "y_score": B, "metrics": "roc_auc"}
-    study = ek.classification(**given, segments=segments)
+    label = VALUES_A > 0.5
+    study = ek.classification(y_true=label, y_score=VALUES_B, metrics="roc_auc", segments=SIDES)
     assert {*study.by_segment["slice"]} == {"x", "y"}
+
+
+def test_segments_may_not_be_a_series_beside_a_table():
+    table = pd.DataFrame({"label": VALUES_A > 0.5, "score": VALUES_B})
     with pytest.raises(ParameterError, match="add these values to it as 'side'"):
-        ek.classification(SCORED, segments=segments)
+        ek.classification(table, segments=SIDES)
 
 
-PREDICTED = pd.DataFrame(
-    {"id": [f"i{i}" for i in range(N)], "y_true": A > 0.5, "forest": A, "logit": B}
+PREDICTIONS = pd.DataFrame(
+    {
+        "id": [f"i{i}" for i in range(ROWS)],
+        "y_true": VALUES_A > 0.5,
+        "forest": VALUES_A,
+        "logit": VALUES_B,
+    }
 )
-LONG = PREDICTED.melt(["id", "y_true"], var_name="model", value_name="forecast")
+LONG_PREDICTIONS = PREDICTIONS.melt(["id", "y_true"], var_name="model", value_name="forecast")
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 @pytest.mark.parametrize(
     ("table", "report"),
     [
-        (PREDICTED, "classification"),
-        (LONG.assign(y_true=LONG["forecast"] / 2, horizon=1 + LONG.index % 3), "rating"),
-        (LONG.assign(y_pred=["x", "y"] * N, y_true=["x"] * N + ["y"] * N), "classification"),
+        (PREDICTIONS, "classification"),
+        (
+            LONG_PREDICTIONS.assign(
+                y_true=LONG_PREDICTIONS["forecast"] / 2, horizon=1 + LONG_PREDICTIONS.index % 3
+            ),
+            "rating",
+        ),
+        (
+            LONG_PREDICTIONS.assign(y_pred=["x", "y"] * ROWS, y_true=["x"] * ROWS + ["y"] * ROWS),
+            "classification",
+        ),
     ],
 )
 def test_predictions_are_answered_by_the_report_that_reads_them(tmp_path, file, table, report):
     with pytest.raises(InputError, match=f"evalkit report {report} "):
-        ek.significance(saved(table, tmp_path, file))
+        ek.significance(saved_table(table, tmp_path, file))
 
 
 def test_labels_of_no_usual_name_beside_probabilities_are_declared():
-    table = PREDICTED.rename(columns={"y_true": "default"})
+    table = PREDICTIONS.rename(columns={"y_true": "default"})
     table["default"] = table["default"].astype(int)
-    more = pd.concat([table, table.assign(id=table["id"] + "x", forest=B, logit=A)])
+    more = pd.concat([table, table.assign(id=table["id"] + "x", forest=VALUES_B, logit=VALUES_A)])
     assert "EK133" in set(ek.significance(more).findings["code"])
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_label_that_one_of_several_files_tells_is_that_of_all(tmp_path, order):
+@pytest.mark.parametrize("order", [("a.csv", "b.csv"), ("b.csv", "a.csv")], ids=str)
+def test_a_label_found_by_the_scores_of_one_file_is_that_of_all_files(tmp_path, monkeypatch, order):
+    """The column of labels has no usual name: it is found as a column of 0 and 1 that the scores
+    separate. The scores of a do; those of b are noise.
+    """
+    monkeypatch.chdir(tmp_path)
     label = np.arange(40) % 2
-    scores = label / 2 + rng.random(40) / 2, rng.random(40)  # only the first tells the label
-    paths = [
-        saved(pd.DataFrame({"id": range(40), "bought": label, "prob": score}), tmp_path, name)
-        for score, name in zip(scores, ["a.csv", "b.csv"], strict=True)
-    ]
-    study = ek.classification([paths[i] for i in order], metrics="roc_auc")
+    table = pd.DataFrame({"id": range(40), "bought": label})
+    saved_table(table.assign(prob=label / 2 + rng.random(40) / 2), tmp_path, "a.csv")
+    saved_table(table.assign(prob=rng.random(40)), tmp_path, "b.csv")
+    study = ek.classification(list(order), metrics="roc_auc")
     assert sorted(study.systems) == ["a", "b"]

@@ -21,7 +21,8 @@ from evalkit.statistics.closed_forms import ranged_t
 from evalkit.studies import binary_diagnostics, classification, threshold_slider
 
 
-def frame(n=600, seed=3, **more):
+def scored_rows(n=600, seed=3, **more):
+    """Rows with a label and the scores of two systems, a (the better) and b; more columns."""
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, n)
     scores = {
@@ -36,165 +37,193 @@ def study_of(table, limits=None, **more):
     return classification.study_of(p, *([limits] if limits else []))
 
 
-SMALL = Limits(reading=Reading(rows=100, shard=100))
+# a table of more than 100 rows is summed up block by block and not held in memory
+IN_BLOCKS = Limits(reading=Reading(rows=100, shard=100))
 
 
-def data_of(study):
-    """What the script of the page reads."""
+def data_on_the_page(study):
+    """What the script of the page reads, from its JSON: named, the thresholds of the slider as
+    text; systems, with a list of counts by threshold each.
+    """
     text = re.search(
         r'data-sweep="(.*?)">', threshold_page.moving_threshold_table(study).html, re.S
     )[1]
     return json.loads(text.replace("&quot;", '"'))
 
 
-@pytest.mark.parametrize("limits", [None, SMALL], ids=["rows", "sums"])
+@pytest.mark.parametrize("limits", [None, IN_BLOCKS], ids=["in memory", "in blocks"])
 def test_the_counts_on_the_page_are_those_at_its_thresholds(limits):
-    study = study_of(frame(), limits)
-    assert (study.data is None) == (limits is SMALL)
-    data = data_of(study)
-    at = [float(text.replace("∞", "inf").replace("−", "-")) for text in data["named"].split()]
-    assert 100 < len(at) < 700
-    assert at == sorted(at)
+    study = study_of(scored_rows(), limits)
+    assert (study.data is None) == (limits is IN_BLOCKS)
+    data = data_on_the_page(study)
+    names = data["named"].replace("∞", "inf").replace("−", "-")
+    thresholds = [float(name) for name in names.split()]
+    assert 100 < len(thresholds) < 700  # about 240 of two systems, and those that cost least
+    assert thresholds == sorted(thresholds)
     for name, system in zip(study.order, data["systems"], strict=True):
-        c = counts.at(study.table(name), at)
-        assert (system["tp"], system["fp"]) == (c.tp.tolist(), c.fp.tolist())
-        assert (system["P"], system["N"]) == (c.positives, c.negatives)
+        expected = counts.at(study.table(name), thresholds)
+        assert (system["tp"], system["fp"]) == (expected.tp.tolist(), expected.fp.tolist())
+        assert (system["P"], system["N"]) == (expected.positives, expected.negatives)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0, 100), st.floats(0, 100))
 def test_no_other_threshold_costs_less_whatever_the_errors_cost(fp, fn):
-    for name, c in STUDY.tables.items():
-        every = curves.cost(curves.from_none(WHOLE[name]), fp, fn)
+    for name, c in SLIDER.tables.items():
+        every = curves.cost(curves.from_none(ALL_COUNTS[name]), fp, fn)
         assert curves.cost(c, fp, fn).min() == pytest.approx(every.min(), abs=1e-12)
 
 
-WHOLE_STUDY = study_of(frame())
-WHOLE = {name: WHOLE_STUDY.table(name) for name in ("a", "b")}
-STUDY = threshold_slider.slider_counts(WHOLE_STUDY)
+WHOLE_STUDY = study_of(scored_rows())
+ALL_COUNTS = {name: WHOLE_STUDY.table(name) for name in ("a", "b")}
+SLIDER = threshold_slider.slider_counts(WHOLE_STUDY)
 
 
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
     for name in ("a", "b"):
         for threshold in WHOLE_STUDY.choices.query("system == @name")["threshold"]:
-            short = float(STUDY.named(threshold).replace("∞", "inf"))
-            assert len(STUDY.named(threshold)) <= 9
-            assert counts.at(WHOLE[name], short).tp == counts.at(WHOLE[name], threshold).tp
+            short = float(SLIDER.named(threshold).replace("∞", "inf"))
+            assert len(SLIDER.named(threshold)) <= 9
+            assert (
+                counts.at(ALL_COUNTS[name], short).tp == counts.at(ALL_COUNTS[name], threshold).tp
+            )
 
 
 def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
     study = study_of(
-        frame(), metrics="precision,recall,f1,predicted_rate", threshold=0.4, costs="fp=1,fn=4"
+        scored_rows(),
+        metrics="precision,recall,f1,predicted_rate",
+        threshold=0.4,
+        costs="fp=1,fn=4",
     )
-    for row in study.estimates.to_dict("records"):
-        e = threshold_slider.ClosedFormIntervals(0.95).estimates(
-            "", counts.at(study.table(row["system"]), 0.4), Costs(1, 4)
-        )[row["metric"]]
-        assert (e.value, e.low, e.high) == pytest.approx(
-            (row["value"], row["low"], row["high"]), abs=1e-12
+    on_the_slider = {}
+    for system in ("a", "b"):
+        at_threshold = counts.at(study.table(system), 0.4)
+        on_the_slider[system] = threshold_slider.ClosedFormIntervals(level=0.95).estimates(
+            system, at_threshold, Costs(fp=1, fn=4)
         )
+    for row in study.estimates.to_dict("records"):
+        estimate = on_the_slider[row["system"]][row["metric"]]
+        expected = (row["value"], row["low"], row["high"])
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12)
     for row in study.decisions.to_dict("records"):
-        c = counts.at(study.table(row["system"]), 0.4)
-        cost = threshold_slider.ClosedFormIntervals(0.95).estimates("", c, Costs(1, 4))["cost"]
-        assert cost.value == pytest.approx(row["cost"])
+        assert on_the_slider[row["system"]]["cost"].value == pytest.approx(row["cost"])
 
 
-VARIED = {
+# more columns of the 600 rows, and the parameters of the report
+WEIGHTED_OR_CLUSTERED = {
     "units": ({"user": np.arange(600) // 3}, {"unit": "user"}),
     "weights": ({"weight": np.tile([0.5, 1.25, 2.0], 200)}, {}),
     "both": ({"user": np.arange(600) // 3, "weight": np.tile([0.5, 1.25], 300)}, {"unit": "user"}),
 }
 
 
-@pytest.mark.parametrize("more, asked", VARIED.values(), ids=VARIED)
-def test_rows_that_cluster_or_weigh_have_the_intervals_of_the_study(more, asked):
-    asked = {"metrics": "precision,recall,f1,predicted_rate", **asked}
-    study = study_of(frame(**more), **asked)
-    moves = threshold_slider.slider_counts(study)
-    limits = threshold_slider.intervals(study, moves)
-    for place in (0, 20, len(moves.threshold) // 2, moves.last):
-        threshold = float(min(moves.threshold[place], 2.0))
-        there = study_of(frame(**more), threshold=threshold, **asked)
-        for row in there.estimates.to_dict("records"):
-            e = limits.estimates_by_system[row["system"]][place][
-                threshold_slider.METRICS.index(row["metric"])
-            ]
+@pytest.mark.parametrize(
+    ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
+)
+def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, parameters):
+    """At each of four thresholds of the slider, a study with this threshold has the same limits."""
+    table = scored_rows(**columns)
+    parameters = {"metrics": "precision,recall,f1,predicted_rate", **parameters}
+    study = study_of(table, **parameters)
+    slider = threshold_slider.slider_counts(study)
+    intervals_at_each = threshold_slider.intervals(study, slider)
+    for i in (0, 20, len(slider.threshold) // 2, slider.last):
+        # the first is infinite; no score is above 1, so that 2 predicts no row positive too
+        threshold = float(min(slider.threshold[i], 2.0))
+        study_at_threshold = study_of(table, threshold=threshold, **parameters)
+        for row in study_at_threshold.estimates.to_dict("records"):
+            estimates = intervals_at_each.estimates_by_system[row["system"]][i]
+            estimate = estimates[threshold_slider.METRICS.index(row["metric"])]
+            found = (estimate.value, estimate.low, estimate.high)
             expected = (row["value"], row["low"], row["high"])
-            assert (e.value, e.low, e.high) == pytest.approx(expected, abs=1e-10, nan_ok=True)
+            assert found == pytest.approx(expected, abs=1e-10, nan_ok=True)
 
 
-@pytest.mark.parametrize("more, asked", VARIED.values(), ids=VARIED)
-def test_the_spread_of_costs_is_that_of_units(more, asked):
-    table = frame(**more)
-    study = study_of(table, **asked)
-    moves = threshold_slider.slider_counts(study)
-    place = len(moves.threshold) // 3
-    threshold = moves.threshold[place]
-    cut = DecisionsByThreshold.from_rows(study.measured.rows["a"], moves.tables["a"])
+@pytest.mark.parametrize(
+    ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
+)
+def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
+    """Expected: the sandwich variance of a weighted mean of a row's cost, with the influences of
+    a user's rows added up, and Kish's number of units as n in n / (n - 1).
+    """
+    fp_cost, fn_cost = 2.0, 7.0
+    table = scored_rows(**columns)
+    study = study_of(table, **parameters)
+    slider = threshold_slider.slider_counts(study)
+    i = len(slider.threshold) // 3  # any threshold
+    threshold = slider.threshold[i]
+
     weight = table.get("weight", pd.Series(np.ones(600)))
     user = table.get("user", pd.Series(np.arange(600)))
-    false_alarm = (table["a"] >= threshold) & (table["label"] == 0)
-    miss = (table["a"] < threshold) & (table["label"] == 1)
-    loss = 2.0 * false_alarm + 7.0 * miss
-    mean = np.average(loss, weights=weight)
-    influence = (weight * (loss - mean) / weight.sum()).groupby(user).sum()
+    false_positive = (table["a"] >= threshold) & (table["label"] == 0)
+    false_negative = (table["a"] < threshold) & (table["label"] == 1)
+    cost = fp_cost * false_positive + fn_cost * false_negative
+    mean = np.average(cost, weights=weight)
+    influence = (weight * (cost - mean) / weight.sum()).groupby(user).sum()
     size = weight.groupby(user).sum()
     units = size.sum() ** 2 / (size**2).sum()
     variance = (influence**2).sum() * units / (units - 1)
-    assert cut.units == pytest.approx(units)
-    assert cut.error_variance[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
-    e = ranged_t(mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, 7))
-    assert 0 < e.low < e.value == mean < e.high < 7
-    assert threshold_slider.OwnIntervals(
-        moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95
-    ).estimates("a", counts.at(study.table("a"), threshold), Costs(2, 7))[
-        "cost"
-    ].high == pytest.approx(e.high)
 
-
-def test_the_page_has_the_limits_of_units_as_they_are_shown():
-    study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
-    data = data_of(study)
-    html = threshold_page.moving_threshold_table(study).html
-    place = data["named"].split().index("0.4")
-    metric = (
-        0  # the first of threshold_slider.METRICS, whose digits follow those of the four counts
+    decisions = DecisionsByThreshold.from_rows(study.measured.rows["a"], slider.tables["a"])
+    products_of_costs = [fp_cost**2, fp_cost * fn_cost, fn_cost**2]
+    assert decisions.units == pytest.approx(units)
+    assert decisions.error_variance[i] @ products_of_costs == pytest.approx(variance)
+    expected = ranged_t(
+        mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, fn_cost)
     )
-    digits = data["places"][4 + metric]
+    assert 0 < expected.low < expected.value == mean < expected.high < fn_cost
+    own_intervals = threshold_slider.intervals(study, slider)
+    at_threshold = counts.at(study.table("a"), threshold)
+    found = own_intervals.estimates("a", at_threshold, Costs(fp_cost, fn_cost))["cost"]
+    assert found.high == pytest.approx(expected.high)
+
+
+def test_the_table_shows_the_limits_that_the_script_reads():
+    study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
+    data = data_on_the_page(study)
+    html = threshold_page.moving_threshold_table(study).html
+    i = data["named"].split().index("0.4")  # the threshold that the table shows at first
+    precision = threshold_slider.METRICS.index("precision")
+    cells = ("tp", "fp", "fn", "tn")  # their decimal places come first
+    decimals = data["places"][len(cells) + precision]
     for name, system in zip(study.order, data["systems"], strict=True):
         assert len(system["limits"]) == len(system["spread"]) == len(system["tp"])
-        low, high = system["limits"][place][metric]
+        low, high = system["limits"][i][precision]
         row = next(row for row in html.split("<tr>") if row.startswith(f'<th scope="row">{name}<'))
-        assert f"[{low:.{digits}f}, {high:.{digits}f}]" in row
+        assert f"[{low:.{decimals}f}, {high:.{decimals}f}]" in row
 
 
 def test_a_metric_without_predicted_rows_has_no_limits_on_the_page():
-    study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
-    limits_at_the_highest = data_of(study)["systems"][0]["limits"][-1]
-    assert limits_at_the_highest[0] == [
-        threshold_slider.UNDEFINED_LIMIT,
-        threshold_slider.UNDEFINED_LIMIT,
-    ]
+    """At an infinite threshold, the last on the page, no row is predicted positive, so that the
+    precision is undefined.
+    """
+    study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
+    data = data_on_the_page(study)
+    assert data["named"].split()[-1] == "∞"
+    limits_by_metric = data["systems"][0]["limits"][-1]
+    low, high = limits_by_metric[threshold_slider.METRICS.index("precision")]
+    assert low == high == threshold_slider.UNDEFINED_LIMIT
 
 
 def test_sums_of_units_have_no_intervals():
-    study = study_of(frame(user=np.arange(600) // 3), SMALL, unit="user")
-    assert data_of(study)["z"] == "none"
+    study = study_of(scored_rows(user=np.arange(600) // 3), IN_BLOCKS, unit="user")
+    assert data_on_the_page(study)["z"] == "none"
     assert "[" not in threshold_page.moving_threshold_table(study).text
     assert "No intervals: sums over rows" in threshold_page.moving_threshold_table(study).html
 
 
 def test_a_study_of_one_class_has_no_slider():
-    assert threshold_page.moving_threshold_table(study_of(frame().assign(label=1))).html == ""
+    assert threshold_page.moving_threshold_table(study_of(scored_rows().assign(label=1))).html == ""
 
 
 def test_weights_that_are_no_whole_numbers_stay_exact():
-    study = study_of(frame(weight=np.tile([0.5, 1.25], 300)))
-    for name, system in zip(study.order, data_of(study)["systems"], strict=True):
+    study = study_of(scored_rows(weight=np.tile([0.5, 1.25], 300)))
+    for name, system in zip(study.order, data_on_the_page(study)["systems"], strict=True):
         assert system["tp"][0] == pytest.approx(study.table(name).positives, abs=1e-6)
 
 
-@pytest.fixture(scope="module", params=[Limits(), SMALL], ids=["memory", "blocks"])
+@pytest.fixture(scope="module", params=[Limits(), IN_BLOCKS], ids=["memory", "blocks"])
 def precise(request):
     """A study of thresholds with a precision of 0.99: one of `a` has it, none of `b`."""
     rng = np.random.default_rng(1)

@@ -22,7 +22,8 @@ from evalkit.studies import decision_curves, reliability, score_curves
 STEP = re.compile(r"([MmLlHhVvz])([^MmLlHhVvz]*)")
 NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 COORDINATE = st.floats(-2000, 2000).map(lambda x: round(x, 6))
-HALF, ASIDE = 0.5, 0.1  # of a pixel
+HALF_A_PIXEL = 0.5
+TENTH_OF_A_PIXEL = 0.1
 
 
 def vertices(path):
@@ -69,14 +70,14 @@ def test_a_closed_line_goes_on_from_where_it_began():
     assert vertices(figures.compact("M 0 0 L 5 0 L 5 5 z L 1 1"))[-1].tolist() == [1, 1]
 
 
-def two_classes(rows):
+def counts_of_random_scores(rows):
     rng = np.random.default_rng(rows)
     label = rng.random(rows) < 0.2
     # the first row is negative
     return count(np.append(rng.normal(size=rows) + label, 9.0), np.append(label, False))
 
 
-def many(rows, bins=2**14):
+def counts_in_bins(rows, bins=2**14):
     """A table of so many rows in bins, as the first pass over a large file leaves it."""
     rng = np.random.default_rng(5)
     x = np.linspace(4, -4, bins)
@@ -87,72 +88,86 @@ def many(rows, bins=2**14):
     return Counts(x, parts[0], parts[1], parts[0][-1], parts[1][-1])
 
 
-def line_of(svg, colour):
+def curve_of_colour(svg, colour):
     """The longest path of a colour: the curve itself."""
     drawn = re.findall(rf'<path [^>]*?d="([^"]+)"[^>]*?style="[^"]*stroke: {colour}', svg)
     return vertices(max(drawn, key=len))
 
 
-def between(line, share):
-    """A point on each stretch of a line."""
+def points_between_vertices(line, share):
+    """A point on each stretch of a line, at a share of the way from its first end."""
     return line[:-1] + share * np.diff(line, axis=0)
 
 
-def farthest(points, line):
+def largest_vertical_distance(points, line):
     """By how many pixels a point lies above or below a line at most; the line may be a tenth to the
     side.
     """
     x, y = line.T
-    left = points[:, 0] - ASIDE
-    right = points[:, 0] + ASIDE
-    off = []
+    left = points[:, 0] - TENTH_OF_A_PIXEL
+    right = points[:, 0] + TENTH_OF_A_PIXEL
+    distances = []
     ends = np.interp(left, x, y), np.interp(right, x, y)
     inside = np.searchsorted(x, left), np.searchsorted(x, right, side="right")
     for height, low, high, first, last in zip(points[:, 1], *ends, *inside, strict=True):
         near = np.concatenate([y[first:last], [low, high]])
-        off.append(max(near.min() - height, height - near.max(), 0.0))
-    return max(off)
+        distances.append(max(near.min() - height, height - near.max(), 0.0))
+    return max(distances)
 
 
 @pytest.mark.parametrize(
-    "table", [two_classes(600), two_classes(10_000), many(10**7)], ids=["600", "10,000", "10M"]
+    "table",
+    [counts_of_random_scores(600), counts_of_random_scores(10_000), counts_in_bins(10**7)],
+    ids=["600", "10,000", "10M"],
 )
 @pytest.mark.parametrize(
     ("kind", "steps"), [("roc", "default"), ("pr", STEPS), ("gain", "default")]
 )
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
-    exact = score_curves.CURVES[kind](table)
-    panel = Panel(
-        score_curves.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps
-    )
+    """Long curves are drawn through fewer points than they have."""
+    curve = score_curves.CURVES[kind](table)
+    diagonal = ((0, 1), (0, 1))  # x, y: it shows where (0, 0) and (1, 1) lie in the SVG
+    panel = Panel(score_curves.points("a", curve), "x", "y", reference=diagonal, steps=steps)
     svg = figures.picture(
         curve_plots.panels, [panel], caption="c", width=4.5, height=3.9, panels=(1, 1)
     ).svg
-    corners = line_of(svg, curve_plots.REFERENCE["color"])[[0, -1]]  # where (0, 0) and (1, 1) lie
-    points = np.column_stack([exact.x, exact.y])
+    origin, opposite = curve_of_colour(svg, curve_plots.REFERENCE["color"])[[0, -1]]
+    points = np.column_stack([curve.x, curve.y])
     if steps == STEPS:
-        back = np.column_stack([exact.x[:-1], exact.y[1:]])
-        points = np.concatenate([points[:1], np.stack([back, points[1:]], axis=1).reshape(-1, 2)])
-    points = corners[0] + points * (corners[1] - corners[0])
-    drawn = line_of(svg, plots.COLOURS[0])
-    assert max(farthest(between(drawn, share), points) for share in (0.0, 0.3, 0.7)) < HALF
-    assert max(farthest(between(points, share), drawn) for share in (0.0, 0.5)) < HALF
+        # first up or down at the x of the point before, then along to the point
+        corners = np.column_stack([curve.x[:-1], curve.y[1:]])
+        corner_and_point = np.stack([corners, points[1:]], axis=1)
+        points = np.concatenate([points[:1], corner_and_point.reshape(-1, 2)])
+    exact = origin + points * (opposite - origin)
+    drawn = curve_of_colour(svg, plots.COLOURS[0])
+    for share in (0.0, 0.3, 0.7):  # vertices of the drawn line, and points between them
+        points_of_drawn = points_between_vertices(drawn, share)
+        assert largest_vertical_distance(points_of_drawn, exact) < HALF_A_PIXEL
+    for share in (0.0, 0.5):  # no part of the exact line is left out
+        points_of_exact = points_between_vertices(exact, share)
+        assert largest_vertical_distance(points_of_exact, drawn) < HALF_A_PIXEL
 
 
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
 
 
-def chances(c):
+def with_probabilities_as_scores(c):
     """The table with its scores made probabilities, without scores that no row has."""
     has = c.positive + c.negative > 0
     return replace(c, threshold=expit(c.threshold[has] - 1.5), tp=c.tp[has], fp=c.fp[has])
 
 
-TABLES = {"600": two_classes(600), "10,000": two_classes(10_000), "10M": many(4 * 10**8)}
-tables = pytest.mark.parametrize("c", [chances(c) for c in TABLES.values()], ids=TABLES)
+TABLES = {
+    "600": counts_of_random_scores(600),
+    "10,000": counts_of_random_scores(10_000),
+    "10M": counts_in_bins(4 * 10**8),
+}
+each_table_of_counts = pytest.mark.parametrize(
+    "c", [with_probabilities_as_scores(c) for c in TABLES.values()], ids=TABLES
+)
 
 
-def on_page(svg, x, y):
+def svg_coordinates(svg, x, y):
     """Points of the data as the SVG's coordinates."""
     scales = {axis: (float(low), float(step)) for axis, low, step in SCALE.findall(svg)}
     return np.column_stack(
@@ -160,15 +175,18 @@ def on_page(svg, x, y):
     )
 
 
-def off(svg, colour, x, y):
-    """By how much the drawn line of a colour and the exact line through these points differ at
-    most.
+def distance_of_drawn_line(svg, colour, x, y):
+    """By how many pixels the drawn line of a colour and the exact line through these points, in
+    units of the axes, differ at most.
     """
-    exact = on_page(svg, np.asarray(x), np.asarray(y))
-    drawn = line_of(svg, colour)
-    drawn = drawn[drawn[:, 0] <= exact[-1, 0] + ASIDE]
-    parts = [farthest(between(drawn, share), exact) for share in (0.0, 0.3, 0.7)]
-    return max(*parts, farthest(exact, drawn))
+    exact = svg_coordinates(svg, np.asarray(x), np.asarray(y))
+    drawn = curve_of_colour(svg, colour)
+    drawn = drawn[drawn[:, 0] <= exact[-1, 0] + TENTH_OF_A_PIXEL]
+    parts = [
+        largest_vertical_distance(points_between_vertices(drawn, share), exact)
+        for share in (0.0, 0.3, 0.7)
+    ]
+    return max(*parts, largest_vertical_distance(exact, drawn))
 
 
 def steps_after(x, y):
@@ -176,10 +194,11 @@ def steps_after(x, y):
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
 
 
-@tables
+@each_table_of_counts
 def test_reliability(c):
+    """The drawn curve of a reliability diagram is the isotonic regression of the labels."""
     detail = reliability.FigureDetail()
-    drawn = reliability.reliability(
+    data = reliability.reliability(
         {"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, detail=detail
     )
     options = {
@@ -190,35 +209,45 @@ def test_reliability(c):
         "ylabel": "y",
         "words": {"a": []},
     }
-    svg = figures.picture(curve_plots.reliability, *vars(drawn).values(), **options).svg
-    assert off(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF
+    # the fields of the data are the arguments of the plot, in this order
+    svg = figures.picture(curve_plots.reliability, *vars(data).values(), **options).svg
+    assert (
+        distance_of_drawn_line(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF_A_PIXEL
+    )
 
 
-@tables
+@each_table_of_counts
 def test_distribution_functions(c):
+    """The drawn curves are the shares of positives, and of negatives, with at most each score."""
     frame = score_curves.distribution("a", c)
     widest = score_curves.distances({"a": c})
     options = {"caption": "c", "height": 3.0, "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
     svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
-    score = c.threshold[::-1]
-    for side, rows in (("positive", c.positive), ("negative", c.negative)):
-        share = np.cumsum(rows[::-1]) / rows.sum()
-        assert off(svg, curve_plots.CLASSES[side], *steps_after(score, share)) < HALF
+    ascending_score = c.threshold[::-1]
+    for name, rows_at_score in (("positive", c.positive), ("negative", c.negative)):
+        share = np.cumsum(rows_at_score[::-1]) / rows_at_score.sum()
+        x, y = steps_after(ascending_score, share)
+        assert distance_of_drawn_line(svg, curve_plots.CLASSES[name], x, y) < HALF_A_PIXEL
 
 
-@tables
+@each_table_of_counts
 def test_decision_curve(c):
+    """The drawn curve is the net benefit, down to the lowest value that is drawn."""
     frame = decision_curves.decision_curves({"a": c})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
     options = {"caption": "c", "height": 3.3, "panels": (1, 1)}
     svg = figures.picture(curve_plots.panels, [panel], **options).svg
     low, high = decision_curves.FINE_PROBABILITIES[[0, -1]]
-    inside = c.threshold[(c.threshold > low) & (c.threshold < high)]
-    t = np.unique(np.r_[np.linspace(low, high, 20_001), inside, np.nextafter(inside, 1)])
-    y = net_benefit(c, t)
-    below = np.append(np.flatnonzero(y < decision_curves.LOWEST * c.positives / c.total), len(y))[0]
-    assert t[below - 1] > 0.9
-    assert off(svg, plots.COLOURS[0], t[:below], y[:below]) < HALF
+    scores = c.threshold[(c.threshold > low) & (c.threshold < high)]
+    just_above_scores = np.nextafter(scores, 1)  # where the net benefit jumps
+    threshold = np.unique(np.r_[np.linspace(low, high, 20_001), scores, just_above_scores])
+    benefit = net_benefit(c, threshold)
+    lowest_drawn = decision_curves.LOWEST * c.positives / c.total  # a multiple of the base rate
+    not_drawn = np.flatnonzero(benefit < lowest_drawn)
+    end = not_drawn[0] if len(not_drawn) else len(benefit)
+    assert threshold[end - 1] > 0.9  # so that most of the curve is compared
+    drawn_part = threshold[:end], benefit[:end]
+    assert distance_of_drawn_line(svg, plots.COLOURS[0], *drawn_part) < HALF_A_PIXEL
 
 
 def test_tied_scores_jump():
@@ -230,10 +259,10 @@ def test_tied_scores_jump():
 
 @pytest.mark.parametrize("rows", [600, 10_000])
 def test_mean_along_the_forecast(rows):
-    assert off_mean(rows) < HALF
+    assert distance_of_drawn_mean(rows) < HALF_A_PIXEL
 
 
-def off_mean(rows):
+def distance_of_drawn_mean(rows):
     """The same of the mean of some forecasts, of which the highest is far away."""
     rng = np.random.default_rng(rows)
     forecast = rng.gamma(2, 2, rows)
@@ -255,4 +284,4 @@ def off_mean(rows):
     right = drawn.spread["high"].max()
     inside = np.unique(np.r_[left, x[(x > left) & (x < right)], right])
     inside = inside[inside >= x[0]]
-    return off(svg, plots.COLOURS[0], inside, np.interp(inside, x, y))
+    return distance_of_drawn_line(svg, plots.COLOURS[0], inside, np.interp(inside, x, y))

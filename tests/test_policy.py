@@ -33,13 +33,13 @@ WORDS = """
 """
 
 
-def written(folder, text):
+def policy_file(folder, text):
     path = folder / "policy.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def rules(*claims, head="", **fields):
+def policy_text(*claims, head="", **fields):
     """The text of a policy: these rules, each with these fields, below a head."""
     lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in fields.items())
     return head + "".join(f"[[rule]]\nthat = {json.dumps(that)}\n{lines}\n" for that in claims)
@@ -70,12 +70,13 @@ WORD = st.sampled_from(["'my auc'.high", *WORDS.split()])
 def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
     tmp_path_factory, text, rules_before
 ):
-    """A rule has three lines, and its claim begins in column 9 of the second. Nothing is run as
-    code.
+    """Each of the rules before has three lines, [[rule]], that = "better" and an empty one; the
+    claim begins in column 9, after `that = "`. Nothing is run as code.
     """
+    # characters that a string of a TOML file must not have, or that begin a line for Python
     text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
     path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
-    others = rules(*["better"] * rules_before)
+    others = policy_text(*["better"] * rules_before)
     path.write_text(f'{others}[[rule]]\nthat = "{text}"\n', encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("eval", "exec", "compile"):
@@ -87,7 +88,7 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
             message = str(error)
     with pytest.raises(WrongRule) as wrong:
         claim(text)
-    letter = wrong.value.letter
+    letter = wrong.value.letter  # the number of the first wrong one, from 0
     assert 0 <= letter <= len(text)
     assert message.startswith(f"fuzzed.toml, line {3 * rules_before + 2}, column {9 + letter}: ")
 
@@ -123,7 +124,7 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
 )
 def test_a_file_that_is_no_policy_is_refused_at_its_line_and_column(tmp_path, text, says):
     with pytest.raises(ParameterError, match=says):
-        policy.read(written(tmp_path, text))
+        policy.read(policy_file(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -144,12 +145,12 @@ def test_a_file_that_is_no_policy_is_refused_at_its_line_and_column(tmp_path, te
 def test_a_rule_about_what_the_report_lacks_is_refused_before_anything_is_computed(
     tmp_path, rule, says
 ):
-    path = written(tmp_path, rules(rule))
+    path = policy_file(tmp_path, policy_text(rule))
     with pytest.raises(ParameterError, match=says):
-        ek.rating(forecasts(), metrics="mae", gate=str(path))
+        ek.rating(biased_forecasts(), metrics="mae", gate=str(path))
 
 
-def forecasts(n=200, a=0.0, b=0.0):
+def biased_forecasts(n=200, a=0.0, b=0.0):
     """Forecasts of systems a and b that are this much too high, with noise of 1, in two parts."""
     rng = np.random.default_rng(5)
     actual = rng.normal(0, 1, n)
@@ -187,11 +188,12 @@ def forecasts(n=200, a=0.0, b=0.0):
 @pytest.mark.parametrize("on_cannot_tell", ["pass", "fail"])
 def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_tell):
     """The mean absolute errors are 2.0 of a and 0.8 of b."""
-    gate = written(tmp_path, rules(rule, on_cannot_tell=on_cannot_tell))
-    judged = ek.rating(forecasts(a=2.0), metrics="mae", segments="part", gate=str(gate)).gate
+    path = policy_file(tmp_path, policy_text(rule, on_cannot_tell=on_cannot_tell))
+    table = biased_forecasts(a=2.0)
+    gate = ek.rating(table, metrics="mae", segments="part", gate=str(path)).gate
     decision = on_cannot_tell if result == "cannot tell" else result
-    assert [found for _, found, _ in judged.rules] == [result]
-    assert judged.passed is (decision == "pass")
+    assert [found for _, found, _ in gate.rules] == [result]
+    assert gate.passed is (decision == "pass")
 
 
 @pytest.mark.parametrize(
@@ -212,25 +214,28 @@ def test_a_severity_bars_findings_of_it_and_of_worse_ones(rule, severity, kept):
 
 
 def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
-    """The mean absolute error is 10.25 in one slice, and 5 with limits around 6 in the other."""
-    frame = pd.DataFrame({"id": range(80), "actual": 0.0})
-    frame["forecast"] = [10.0, 10.5] * 20 + [0.0, 10.0] * 20
-    frame["part"] = ["far"] * 40 + ["unsure"] * 40
-    path = written(tmp_path, rules("mae.high <= 6 in every part", on_cannot_tell="pass"))
-    judged = ek.rating(frame, metrics="mae", segments="part", gate=str(path)).gate
-    by_slice = judged.statements.set_index("slice")["result"].to_dict()
+    """The mean absolute error is 10.25 in one slice, with the whole interval above 6. In the other
+    it is 5, with an interval that contains 6, so that the rule alone would pass there.
+    """
+    far = pd.DataFrame({"part": "far", "actual": 0.0, "forecast": [10.0, 10.5] * 20})
+    unsure = pd.DataFrame({"part": "unsure", "actual": 0.0, "forecast": [0.0, 10.0] * 20})
+    table = pd.concat([far, unsure]).assign(id=range(80))
+    path = policy_file(tmp_path, policy_text("mae.high <= 6 in every part", on_cannot_tell="pass"))
+    gate = ek.rating(table, metrics="mae", segments="part", gate=str(path)).gate
+    by_slice = gate.statements.set_index("slice")["result"].to_dict()
     assert by_slice == {"far": "fail", "unsure": "cannot tell"}
-    assert [result for _, result, _ in judged.rules] == ["fail"]
-    assert not judged.passed
+    assert [result for _, result, _ in gate.rules] == ["fail"]
+    assert not gate.passed
 
 
 def test_limits_of_another_level_than_the_rules_do_not_decide(tmp_path):
+    """A rule at 99% about an earlier report, of which only the estimates at 95% are read."""
     table = pd.DataFrame({"query": range(30), "a": np.arange(30) / 30, "b": 0.5})
-    earlier, _ = saved("significance", tmp_path, ek.significance(table))
-    path = written(tmp_path, rules("value.low >= 0 of a", head="level = 0.99\n"))
-    judged = ek.significance(str(earlier), gate=str(path)).gate
-    (statement,) = judged.statements.to_dict("records")
-    assert statement["low"] > 0
+    earlier, _ = saved_report("significance", tmp_path, ek.significance(table))
+    path = policy_file(tmp_path, policy_text("value.low >= 0 of a", head="level = 0.99\n"))
+    gate = ek.significance(str(earlier), gate=str(path)).gate
+    (statement,) = gate.statements.to_dict("records")
+    assert statement["low"] > 0  # the limit at 95% would keep the rule
     assert statement["result"] == "cannot tell"
     assert statement["why"] == "only its 95% interval is known"
 
@@ -264,15 +269,15 @@ def two_errors(difference):
 )
 def test_not_worse_within_is_decided_by_the_limit_on_the_worse_side(difference, result):
     rule = "mae not worse than b within 0.5 of a"
-    judged = ek.rating(two_errors(difference), metrics="mae", gate=rule).gate
-    assert judged.statements["result"].tolist() == [result]
+    gate = ek.rating(two_errors(difference), metrics="mae", gate=rule).gate
+    assert gate.statements["result"].tolist() == [result]
 
 
 def test_the_margin_of_a_rule_goes_before_that_of_the_report():
     """Limits of 0.05 on both sides of no difference."""
     rule = "mae better or equivalent to b within 0.2 of a"
-    judged = ek.rating(two_errors(0.0), metrics="mae", margin=0.01, gate=rule).gate
-    assert judged.passed
+    gate = ek.rating(two_errors(0.0), metrics="mae", margin=0.01, gate=rule).gate
+    assert gate.passed
 
 
 @pytest.mark.parametrize(
@@ -285,20 +290,20 @@ def test_the_margin_of_a_rule_goes_before_that_of_the_report():
 )
 def test_systems_that_do_not_differ_are_neither_better_nor_worse(rule, result):
     """Limits of 0.05 on both sides of no difference."""
-    judged = ek.rating(two_errors(0.0), metrics="mae", gate=rule).gate
-    assert judged.statements["result"].tolist() == [result]
+    gate = ek.rating(two_errors(0.0), metrics="mae", gate=rule).gate
+    assert gate.statements["result"].tolist() == [result]
 
 
 def test_a_policy_passes_only_with_all_of_its_rules(tmp_path):
-    path = written(tmp_path, rules("mae.value <= 5", "mae.value <= 1"))
-    judged = ek.rating(two_errors(0.0), metrics="mae", gate=str(path)).gate
-    assert [result for _, result, _ in judged.rules] == ["pass", "fail"]
-    assert not judged.passed
-    assert judged.failed == ["mae.value <= 1"]
+    path = policy_file(tmp_path, policy_text("mae.value <= 5", "mae.value <= 1"))
+    gate = ek.rating(two_errors(0.0), metrics="mae", gate=str(path)).gate
+    assert [result for _, result, _ in gate.rules] == ["pass", "fail"]
+    assert not gate.passed
+    assert gate.failed == ["mae.value <= 1"]
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory):
+def gate_at_90_percent(tmp_path_factory):
     """A gate at 0.9 of rules about two systems' limits, one of them in two slices, about one
     difference, a value and findings.
     """
@@ -309,53 +314,67 @@ def judged(tmp_path_factory):
         "mae.value <= 9",
         "none of severity severe",
     ]
-    path = written(tmp_path_factory.mktemp("policy"), rules(*several, head="level = 0.9\n"))
+    path = policy_file(
+        tmp_path_factory.mktemp("policy"), policy_text(*several, head="level = 0.9\n")
+    )
     return read_in_parts(gate=str(path)).gate
 
 
 def read_in_parts(**given):
-    return ek.rating(forecasts(), metrics="mae,rmse", segments="part", **given)
+    return ek.rating(biased_forecasts(), metrics="mae,rmse", segments="part", **given)
 
 
-def test_the_level_of_each_statement_is_1_minus_alpha_over_their_number(judged):
+def test_the_level_of_each_statement_is_1_minus_alpha_over_their_number(gate_at_90_percent):
     """Statements without a limit, about a value or a finding, do not count."""
-    assert judged.tested == 2 + 2 * 2 + 1
-    assert judged.level == pytest.approx(1 - 0.1 / 7)
+    assert gate_at_90_percent.tested == 2 + 2 * 2 + 1
+    assert gate_at_90_percent.level == pytest.approx(1 - 0.1 / 7)
 
 
 @pytest.mark.parametrize("limit", ["low", "high"])
-def test_a_statement_has_the_limit_of_its_level_beside_that_of_the_report(judged, limit):
-    of_mae = judged.statements.query("rule == 0").set_index("system")
-    for name, study in (
-        (f"rule_{limit}", read_in_parts(level=judged.level)),
-        (limit, read_in_parts()),
-    ):
-        expected = study.estimates.query("metric == 'mae'").set_index("system")[limit]
-        assert of_mae[name].to_dict() == expected.to_dict()
+def test_a_statement_has_the_limit_of_its_level_beside_that_of_the_report(
+    gate_at_90_percent, limit
+):
+    """`gate_at_90_percent.level` is that of each statement, so that all hold together at 90%."""
+    about_mae = gate_at_90_percent.statements.query("rule == 0")  # the first rule, mae.high <= 9
+    statements = about_mae.set_index("system")
+    at_level_of_rules = read_in_parts(level=gate_at_90_percent.level).estimates
+    at_level_of_report = read_in_parts().estimates
+    expected_rule_limit = at_level_of_rules.query("metric == 'mae'").set_index("system")[limit]
+    expected_limit = at_level_of_report.query("metric == 'mae'").set_index("system")[limit]
+    assert statements[f"rule_{limit}"].to_dict() == expected_rule_limit.to_dict()
+    assert statements[limit].to_dict() == expected_limit.to_dict()
 
 
-def test_a_statement_about_a_difference_has_the_limits_of_its_level(judged):
+def test_a_statement_about_a_difference_has_the_limits_of_its_level(gate_at_90_percent):
     """Its difference may be turned: with the other sign and limits exchanged."""
-    (statement,) = judged.statements.query("rule == 2")[["rule_low", "rule_high"]].abs().to_numpy()
-    row = read_in_parts(level=judged.level).comparisons.set_index("metric").loc["mae"]
+    (statement,) = (
+        gate_at_90_percent.statements.query("rule == 2")[["rule_low", "rule_high"]].abs().to_numpy()
+    )
+    row = read_in_parts(level=gate_at_90_percent.level).comparisons.set_index("metric").loc["mae"]
     assert sorted(statement) == pytest.approx(sorted(row[["low", "high"]].abs()))
 
 
 def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
-    """Ten metrics of two equal arms, neither worse than the other, in 40 releases: at most 5 %
-    fail, but for two standard errors. At 95% each, two of five would.
+    """Ten metrics of two equal arms, neither of which may be worse than the other, in 40 releases.
+    At most 5% of the releases may fail, plus two standard errors of a share of 40. Without the
+    correction 1 - 0.95 ** 10 = 40% would: so many have a difference with p < 0.05.
     """
     names = [f"m{i}" for i in range(10)]
     claims = [f"{name} not worse than {arms}" for name in names for arms in ("b of a", "a of b")]
-    path = written(tmp_path, rules(*claims, on_cannot_tell="pass"))
+    path = policy_file(tmp_path, policy_text(*claims, on_cannot_tell="pass"))
     releases = 40
     failed = 0
     with_a_difference = 0
     for seed in range(releases):
         values = np.random.default_rng(seed).normal(0, 1, (80, 10))
         table = pd.DataFrame(values, columns=names).assign(user=range(80), arm=["a", "b"] * 40)
-        asked = {"metrics": ",".join(names), "best": "high", "gate": str(path), "world": "none"}
-        study = ek.interleaving(users=table, **asked)
+        parameters = {
+            "metrics": ",".join(names),
+            "best": "high",
+            "gate": str(path),
+            "world": "none",
+        }
+        study = ek.interleaving(users=table, **parameters)
         failed += not study.gate.passed
         with_a_difference += bool((study.users.comparisons["p"] < 0.05).any())
     assert failed / releases <= 0.05 + 2 * (0.05 * 0.95 / releases) ** 0.5
@@ -364,7 +383,7 @@ def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
 
 # A report read again ------------------------------------------------------------------------------
 
-REPORTS = {
+RULES_BY_REPORT = {
     "classification": [
         "roc_auc.low >= 0.7 in every age_band",
         "brier not worse than logistic within 0.01",
@@ -392,13 +411,13 @@ BOTH = {
     "users": PLANS,
     "shares": "unknown",
 }
-MORE = {
+PARAMETERS_BY_REPORT = {
     "classification": {"segments": "age_band"},
     "interleaving": BOTH | {"metrics": "visits_per_year,visits/years"},
 }
 
 
-def saved(name, folder, study):
+def saved_report(name, folder, study):
     """The path of the JSON of a report, beside which its units are, and its gate."""
     if name != "diff":
         study.save(folder / f"{name}.units.parquet")
@@ -407,7 +426,7 @@ def saved(name, folder, study):
     return folder / f"{name}.json", results["gate"]
 
 
-ABOUT_SLICES = (
+RULES_ABOUT_SLICES = (
     "no weak slice",
     "no worse slice between shop",
     "lowest accuracy.low >= 0.6 between shop",
@@ -415,7 +434,7 @@ ABOUT_SLICES = (
 )
 
 
-def shops(*, shared=False):
+def decisions_in_shops(*, shared=False):
     """Decisions in three shops, in one of which most are wrong; shared: users of several shops."""
     rng = np.random.default_rng(8)
     shop = rng.choice([*"abc"], 900)
@@ -426,7 +445,7 @@ def shops(*, shared=False):
     return pd.DataFrame({"y_true": label, "y_score": score, "shop": shop, "user": user})
 
 
-def checked(file, rule, folder):
+def check_of_report(file, rule, folder):
     """What `evalkit check` finds of a report, and its status."""
     path = folder / "checked.json"
     status = command.main(["check", str(file), str(rule), "--json", str(path)])
@@ -434,49 +453,60 @@ def checked(file, rule, folder):
 
 
 def test_check_judges_slices_as_the_report_does(tmp_path):
-    path = written(tmp_path, rules(*ABOUT_SLICES))
-    asked = {"metrics": "accuracy", "segments": "shop", "slices": "shop", "gate": str(path)}
-    file, gate = saved("classification", tmp_path, ek.classification(shops(), **asked))
-    results, status = checked(file, path, tmp_path)
-    assert status == 3
+    path = policy_file(tmp_path, policy_text(*RULES_ABOUT_SLICES))
+    """Most decisions in shop c are wrong. So c is a weak slice, worse than the others, and its
+    accuracy is below 0.6, which fails three rules; the last, about the highest accuracy, is kept.
+    """
+    parameters = {"metrics": "accuracy", "segments": "shop", "slices": "shop", "gate": str(path)}
+    study = ek.classification(decisions_in_shops(), **parameters)
+    file, gate_of_report = saved_report("classification", tmp_path, study)
+    results, status = check_of_report(file, path, tmp_path)
+    assert status == 3  # a rule is not kept
     assert [rule["result"] for rule in results["rules"]] == ["fail", "fail", "fail", "pass"]
-    for rule, of_check in zip(gate["rules"], results["rules"], strict=True):
-        assert of_check["result"] == rule["result"]
-        for expected, found in zip(rule["statements"], of_check["statements"], strict=True):
+    for reported, checked in zip(gate_of_report["rules"], results["rules"], strict=True):
+        assert checked["result"] == reported["result"]
+        statements = zip(reported["statements"], checked["statements"], strict=True)
+        for expected, found in statements:
             for name in ("value", "low", "high", "rule_low", "rule_high", "why"):
                 assert found[name] == pytest.approx(expected[name], abs=1e-12)
 
 
-@pytest.mark.parametrize("rule", ABOUT_SLICES[1:])
+@pytest.mark.parametrize("rule", RULES_ABOUT_SLICES[1:])
 def test_check_refuses_slices_that_the_report_did_not_compare(rule, tmp_path, capsys):
-    asked = {"metrics": "accuracy", "segments": "shop", "unit": "user"}
-    file, _ = saved("classification", tmp_path, ek.classification(shops(shared=True), **asked))
+    parameters = {"metrics": "accuracy", "segments": "shop", "unit": "user"}
+    file, _ = saved_report(
+        "classification", tmp_path, ek.classification(decisions_in_shops(shared=True), **parameters)
+    )
     assert command.main(["check", str(file), rule]) == 2
     assert "the report that was stored did not compare them" in capsys.readouterr().err
 
 
 def test_check_refuses_weak_slices_that_the_report_did_not_search(tmp_path, capsys):
-    file, _ = saved("classification", tmp_path, ek.classification(shops(), metrics="accuracy"))
+    file, _ = saved_report(
+        "classification", tmp_path, ek.classification(decisions_in_shops(), metrics="accuracy")
+    )
     assert command.main(["check", str(file), "no weak slice"]) == 2
     assert "the report searched no slices" in capsys.readouterr().err
 
 
 def test_no_weak_slice_is_not_decided_where_none_was_tested(tmp_path, capsys):
-    asked = {"metrics": "accuracy", "slices": "shop", "gate": "no weak slice"}
-    study = ek.classification(shops().head(40), **asked)
+    parameters = {"metrics": "accuracy", "slices": "shop", "gate": "no weak slice"}
+    too_few_rows = decisions_in_shops().head(40)  # about 13 in each of three shops
+    study = ek.classification(too_few_rows, **parameters)
     assert "no slice has enough rows" in study.gate.message
-    file, _ = saved("classification", tmp_path, study)
-    assert command.main(["check", str(file), "no weak slice"]) == 3
+    file, _ = saved_report("classification", tmp_path, study)
+    assert command.main(["check", str(file), "no weak slice"]) == 3  # no rule is shown to be kept
     assert "gate not decided" in capsys.readouterr().err
 
 
 def test_a_diff_compares_no_slices_with_each_other(tmp_path):
+    """A diff compares two versions on each slice, but no slice with another one."""
     for name in ("old", "new"):
-        study = ek.classification(shops(), metrics="accuracy", segments="shop")
-        study.save(tmp_path / f"{name}.units.parquet")
-    study = ek.diff(tmp_path / "old.units.parquet", tmp_path / "new.units.parquet")
+        version = ek.classification(decisions_in_shops(), metrics="accuracy", segments="shop")
+        version.save(tmp_path / f"{name}.units.parquet")
+    diff = ek.diff(tmp_path / "old.units.parquet", tmp_path / "new.units.parquet")
     with pytest.raises(ParameterError, match="set the rule as gate of the new report"):
-        ek.check(study, "no worse slice between shop")
+        ek.check(diff, "no worse slice between shop")
 
 
 # numbers that a simulation of the rule gives, by drawn signs
@@ -488,70 +518,77 @@ def statements_of(rule):
     return frame.sort_values(["system", "against", "slice"], ignore_index=True)
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_check_finds_what_the_page_says(name, tmp_path, capsys):
-    path = written(tmp_path, rules(*REPORTS[name], on_cannot_tell="pass"))
-    file, gate = saved(name, tmp_path, getattr(ek, name)(gate=str(path), **MORE.get(name, {})))
-    results, status = checked(file, path, tmp_path)
-    assert status == (0 if gate["passed"] else 3)
+@pytest.mark.parametrize("name", RULES_BY_REPORT)
+def test_check_of_a_stored_report_finds_what_its_own_gate_says(name, tmp_path, capsys):
+    rules = RULES_BY_REPORT[name]
+    path = policy_file(tmp_path, policy_text(*rules, on_cannot_tell="pass"))
+    report = getattr(ek, name)  # of the sample data
+    study = report(gate=str(path), **PARAMETERS_BY_REPORT.get(name, {}))
+    file, gate_of_report = saved_report(name, tmp_path, study)
+    results, status = check_of_report(file, path, tmp_path)
+    assert status == (0 if gate_of_report["passed"] else 3)
     for fact in ("passed", "level_of_each"):
-        assert results[fact] == gate[fact]
-    exact = {"rtol": 1e-5, "atol": 1e-8}
-    drawn = {"rtol": 2e-3, "atol": 1e-4}  # other signs of sessions; tails differ most
-    tolerance = drawn if name == "interleaving" else exact
-    tolerance_of_tails = drawn | {"rtol": 0.05} if name == "interleaving" else exact
-    for rule, of_check in zip(gate["rules"], results["rules"], strict=True):
-        assert (rule["that"], rule["result"]) == (of_check["that"], of_check["result"])
-        expected = statements_of(rule)
-        found = statements_of(of_check)
+        assert results[fact] == gate_of_report[fact]
+    tolerance = tolerance_of_tails = {"rtol": 1e-5, "atol": 1e-8}
+    if name == "interleaving":  # signs of sessions are drawn anew; tails differ most
+        tolerance = {"rtol": 2e-3, "atol": 1e-4}
+        tolerance_of_tails = {"rtol": 0.05, "atol": 1e-4}
+    for reported, checked in zip(gate_of_report["rules"], results["rules"], strict=True):
+        assert (checked["that"], checked["result"]) == (reported["that"], reported["result"])
+        expected = statements_of(reported)
+        found = statements_of(checked)
         pd.testing.assert_frame_equal(
-            expected.drop(columns=SIMULATED), found.drop(columns=SIMULATED), **tolerance
+            found.drop(columns=SIMULATED), expected.drop(columns=SIMULATED), **tolerance
         )
-        pd.testing.assert_frame_equal(expected[SIMULATED], found[SIMULATED], **tolerance_of_tails)
-    number = escape_markdown(REPORTS[name][0].split()[0])
-    assert f"| {number} " in capsys.readouterr().out
+        pd.testing.assert_frame_equal(found[SIMULATED], expected[SIMULATED], **tolerance_of_tails)
+    first_words = escape_markdown(rules[0].split()[0])  # such as roc_auc.low
+    assert f"| {first_words} " in capsys.readouterr().out
 
 
 def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path):
     """q1 and q2 have both, 1 and 2 against 0 and 1."""
     nothing = float("nan")
     table = {"query": ["q0", "q1", "q2", "q3"], "a": [nothing, 1, 2, 3], "b": [0, 0, 1, nothing]}
-    file, _ = saved("significance", tmp_path, ek.significance(pd.DataFrame(table)))
-    results, _ = checked(file, "value better than b", tmp_path)
+    file, _ = saved_report("significance", tmp_path, ek.significance(pd.DataFrame(table)))
+    results, _ = check_of_report(file, "value better than b", tmp_path)
     (rule,) = results["rules"]
     assert [statement["value"] for statement in rule["statements"]] == [1]
 
 
 def test_check_cannot_tell_limits_that_allow_for_the_choice_of_a_threshold(tmp_path, capsys):
-    """Of three systems: three limits of accuracy, and two differences from gbm."""
+    """The threshold of best F1 was chosen on the same rows. Limits of the report allow for this;
+    limits recomputed from the units at this threshold do not, so the two differ.
+    """
     study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
-    file, _ = saved("chosen", tmp_path, study)
+    file, _ = saved_report("chosen", tmp_path, study)
     claims = ["accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm"]
-    path = written(tmp_path, rules(*claims))
+    path = policy_file(tmp_path, policy_text(*claims))
     assert command.main(["check", str(file), str(path)]) == 3
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| accuracy")]
-    assert len(rows) == 5
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.startswith("| accuracy")]
+    assert len(rows) == 3 + 2  # limits of forest, gbm and logistic; two differences from gbm
     why = "cannot tell limits recomputed from the units|does not compare"
     assert all(re.search(why, row) for row in rows)
 
 
 @pytest.fixture
-def biased(tmp_path):
+def report_of_biased_a(tmp_path):
     """The JSON of a report whose system a has a mean absolute error of 2.0, b of 0.8."""
-    file, _ = saved("rating", tmp_path, ek.rating(forecasts(a=2.0), metrics="mae"))
+    file, _ = saved_report("rating", tmp_path, ek.rating(biased_forecasts(a=2.0), metrics="mae"))
     return file
 
 
-def test_check_writes_a_case_of_junit_for_each_rule(biased, tmp_path):
-    unsure = rules("mae.high <= 0.85 of b", on_cannot_tell="pass")
-    path = written(tmp_path, rules("mae.low >= 0.1", "mae.high <= 1") + unsure)
+def test_check_writes_a_case_of_junit_for_each_rule(report_of_biased_a, tmp_path):
+    kept_and_failed = policy_text("mae.low >= 0.1", "mae.high <= 1")  # a has 2.0, b 0.8
+    unsure = policy_text("mae.high <= 0.85 of b", on_cannot_tell="pass")
+    path = policy_file(tmp_path, kept_and_failed + unsure)
     junit = tmp_path / "junit.xml"
-    assert command.main(["check", str(biased), str(path), "--junit", str(junit)]) == 3
+    assert command.main(["check", str(report_of_biased_a), str(path), "--junit", str(junit)]) == 3
     suite = ElementTree.parse(junit).getroot()
     assert suite.tag == "testsuite"
-    counts = [suite.get(name) for name in ("tests", "failures", "skipped")]
-    assert counts == ["3", "1", "1"]
-    assert {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")} == {
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    children = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+    assert children == {
         "mae.low >= 0.1": [],
         "mae.high <= 1": ["failure"],
         "mae.high <= 0.85 of b": ["skipped"],
@@ -559,8 +596,8 @@ def test_check_writes_a_case_of_junit_for_each_rule(biased, tmp_path):
     assert "a: 1.99 [1.82, 2.16]: fail" in suite.find(".//failure").text
 
 
-def test_check_of_a_rule_that_is_kept_ends_with_0(biased):
-    assert command.main(["check", str(biased), "mae.low >= 0.1"]) == 0
+def test_check_of_a_rule_that_is_kept_ends_with_0(report_of_biased_a):
+    assert command.main(["check", str(report_of_biased_a), "mae.low >= 0.1"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -573,24 +610,28 @@ def test_check_of_a_rule_that_is_kept_ends_with_0(biased):
         (["rating.json", "mae.low >= 0.1", "--junit", "no/x.xml"], "cannot write"),
     ],
 )
-def test_check_of_what_is_wrong_ends_with_2(biased, monkeypatch, capsys, arguments, says):
-    monkeypatch.chdir(biased.parent)
-    written(biased.parent, rules("mae.low >= 0.1"))
+def test_check_of_what_is_wrong_ends_with_2(
+    report_of_biased_a, monkeypatch, capsys, arguments, says
+):
+    monkeypatch.chdir(report_of_biased_a.parent)
+    policy_file(report_of_biased_a.parent, policy_text("mae.low >= 0.1"))
     assert command.main(["check", *arguments]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_check_refuses_units_of_other_inputs(biased):
-    units = biased.with_suffix(".units.parquet")
-    ek.rating(forecasts(100), metrics="mae").save(units)
+def test_check_refuses_units_of_other_inputs(report_of_biased_a):
+    units = report_of_biased_a.with_suffix(".units.parquet")
+    ek.rating(biased_forecasts(100), metrics="mae").save(units)
     with pytest.raises(InputError, match="got those of other inputs"):
-        gates.of_report(biased)
+        gates.of_report(report_of_biased_a)
 
 
 @pytest.mark.parametrize("on_cannot_tell, child", [("fail", "failure"), ("pass", "skipped")])
 def test_a_rule_of_which_the_data_do_not_tell_fails_or_is_skipped(tmp_path, on_cannot_tell, child):
-    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
-    path = written(tmp_path, rules("mae.high <= 0.85 of b", on_cannot_tell=on_cannot_tell))
+    file, _ = saved_report("rating", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
+    path = policy_file(
+        tmp_path, policy_text("mae.high <= 0.85 of b", on_cannot_tell=on_cannot_tell)
+    )
     command.main(["check", str(file), str(path), "--junit", str(tmp_path / "junit.xml")])
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert [found.tag for case in suite for found in case] == [child]
@@ -602,9 +643,11 @@ def diff_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder, bias in (("old", 0.0), ("new", 1.0)):
         (tmp_path / folder).mkdir()
-        saved("rating", tmp_path / folder, ek.rating(forecasts(a=bias), metrics="mae"))
+        saved_report(
+            "rating", tmp_path / folder, ek.rating(biased_forecasts(a=bias), metrics="mae")
+        )
     (tmp_path / "diffs").mkdir()
-    file, _ = saved("diff", tmp_path / "diffs", ek.diff("old", "new/rating.json"))
+    file, _ = saved_report("diff", tmp_path / "diffs", ek.diff("old", "new/rating.json"))
     return file
 
 
@@ -612,45 +655,45 @@ def test_a_diff_is_checked_on_the_units_that_it_compared(diff_file, tmp_path, mo
     """Not on those of a report of this name in the working directory."""
     (tmp_path / "elsewhere" / "new").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
+    ek.rating(biased_forecasts(), metrics="mae").save("new/rating.units.parquet")
     assert command.main(["check", str(diff_file), "mae.high <= 0.9 of 'new a'"]) == 3
 
 
 def test_a_diff_whose_units_changed_is_refused(diff_file):
-    ek.rating(forecasts(), metrics="mae").save("new/rating.units.parquet")
+    ek.rating(biased_forecasts(), metrics="mae").save("new/rating.units.parquet")
     message = "units of new/rating.json, which it compared, are missing or changed"
     with pytest.raises(InputError, match=message):
         gates.of_report(diff_file)
 
 
 def test_a_diff_is_checked_by_the_name_of_its_folder(tmp_path, capsys):
-    file, _ = saved("diff", tmp_path, ek.diff())
+    file, _ = saved_report("diff", tmp_path, ek.diff())
     assert command.main(["check", str(file.parent), "accuracy not worse within 0.5"]) == 0
 
 
 def test_the_name_of_a_report_is_no_markdown_in_the_heading_of_a_check(tmp_path, capsys):
-    file, _ = saved("*rating*", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    file, _ = saved_report("*rating*", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
     command.main(["check", str(file), "mae.low >= 0"])
     assert "/\\*rating\\*: " in capsys.readouterr().out.splitlines()[0]
 
 
 def test_check_without_a_policy_names_a_command_that_works(tmp_path, capsys):
-    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    file, _ = saved_report("rating", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
     assert command.main(["check", str(file)]) == 2
-    asked = capsys.readouterr().err.partition("evalkit check ")[2]
-    assert command.main(["check", *shlex.split(asked)]) == 0
+    arguments = capsys.readouterr().err.partition("evalkit check ")[2]
+    assert command.main(["check", *shlex.split(arguments)]) == 0
 
 
 def test_a_policy_without_a_limit_or_a_test_has_no_level(tmp_path, capsys):
-    file, _ = saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
-    path = written(tmp_path, rules("mae.value <= 9", "none of severity severe"))
+    file, _ = saved_report("rating", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
+    path = policy_file(tmp_path, policy_text("mae.value <= 9", "none of severity severe"))
     assert command.main(["check", str(file), str(path)]) == 0
     assert "family-wise level" not in capsys.readouterr().out
 
 
 def test_the_page_shows_each_rule_with_both_limits(tmp_path):
-    path = written(tmp_path, rules("mae.high <= 1", "none of severity severe"))
-    study = ek.rating(forecasts(a=2.0), metrics="mae", gate=str(path))
+    path = policy_file(tmp_path, policy_text("mae.high <= 1", "none of severity severe"))
+    study = ek.rating(biased_forecasts(a=2.0), metrics="mae", gate=str(path))
     said = first_screen.verdict(study).text
     assert said.startswith("fail: gate failed: policy.toml: 2 rules: not met by mae.high <= 1")
     assert "limits at 97.5%" in said
@@ -658,8 +701,8 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
 
 def test_a_gate_is_about_the_table_that_has_the_baseline():
     users = online_samples.users(arm=["free", "paying"] * 4)
-    asked = {"metrics": "orders", "baseline": "paying", "gate": "better"}
-    study = ek.interleaving(online_samples.log(), users, **asked)
+    parameters = {"metrics": "orders", "baseline": "paying", "gate": "better"}
+    study = ek.interleaving(online_samples.log(), users, **parameters)
     assert study.gate.words == "orders: every system better against paying"
     assert study.gate.failed == ["free"]
 
@@ -690,7 +733,7 @@ def test_an_index_of_no_reports_is_refused(tmp_path, capsys):
 
 
 def test_an_index_replaces_no_page_of_another_tool(tmp_path, capsys):
-    saved("rating", tmp_path, ek.rating(forecasts(), metrics="mae"))
+    saved_report("rating", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
     (tmp_path / "index.html").write_text("<h1>Mine</h1>")
     assert command.main(["index", str(tmp_path)]) == 2
     assert "index.html: is not a page of evalkit" in capsys.readouterr().err
@@ -698,16 +741,18 @@ def test_an_index_replaces_no_page_of_another_tool(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def three_days(tmp_path_factory):
-    """A folder of the reports of three days, each in a folder of its own, the diff of the first
-    two, which fails its gate, and JSON that is none of a report.
+    """A folder with the report of each of three days in 01, 02 and 03, the diff of the first two,
+    which fails its gate, and four JSON files that are no reports. The error of a rises by the day.
     """
     folder = tmp_path_factory.mktemp("days")
     for day, bias in (("01", 0.0), ("02", 0.5), ("03", 1.0)):
         (folder / day).mkdir()
         about = {"data_date": f"2026-01-{day}", "title": f"Day {day} & <more>"}
-        saved("rating", folder / day, ek.rating(forecasts(a=bias), metrics="mae", **about))
+        saved_report(
+            "rating", folder / day, ek.rating(biased_forecasts(a=bias), metrics="mae", **about)
+        )
     diff = ek.diff(folder / "01" / "rating.json", folder / "02" / "rating.json", gate="not worse")
-    saved("diff", folder, diff)
+    saved_report("diff", folder, diff)
     (folder / "other.json").write_text("[1]")
     (folder / "broken.json").write_text("{")
     (folder / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
@@ -719,17 +764,17 @@ def test_the_index_lists_all_reports_the_newest_first(three_days):
     assert command.main(["index", str(three_days)]) == 0
     text = (three_days / "index.html").read_text(encoding="utf-8")
     listing = text.split("All reports</caption>")[1].split("</table>")[0]
-    third, diff, second, first = re.findall(
-        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', listing, re.DOTALL
-    )
-    paths = {"03/rating": third, "diff": diff, "02/rating": second, "01/rating": first}
-    for path, row in paths.items():
-        assert f'href="{path}.html"' in row
-    assert "Day 03 &amp; &lt;more&gt;" in third
-    assert re.search('<a href="diff.html">[−+]', second)
+    rows = re.findall(r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', listing, re.DOTALL)
+    third, diff, second, first = rows
+    assert 'href="03/rating.html"' in third
+    assert 'href="diff.html"' in diff
+    assert 'href="02/rating.html"' in second
+    assert 'href="01/rating.html"' in first
+    assert "Day 03 &amp; &lt;more&gt;" in third  # the title "Day 03 & <more>", escaped
+    assert re.search('<a href="diff.html">[−+]', second)  # the change leads to the diff that has it
     assert "failed" in diff
-    assert "http" not in text
-    assert "diff: mae" not in text
+    assert "http" not in text  # nothing is loaded from elsewhere
+    assert "diff: mae" not in text  # no picture over time of a diff
 
 
 def test_the_index_of_200_reports_is_small(three_days, tmp_path):
@@ -742,16 +787,19 @@ def test_the_index_of_200_reports_is_small(three_days, tmp_path):
 
 @pytest.fixture(scope="module")
 def odd_dates(tmp_path_factory):
-    """Reports of these dates, the last two of which are not clear, as an index orders them."""
+    """Reports of these dates, as an index orders them. 1/12/2026 may be in January or December, and
+    today may be any day.
+    """
     folder = tmp_path_factory.mktemp("dates")
     dates = ["September 2026", "9 Oct 2026", "2026-11-9", "2026-11-16", "1/12/2026", "today"]
     for number, date in enumerate(dates):
-        study = ek.rating(forecasts(), metrics="mae", data_date=date)
-        saved(str(9 - number), folder, study)
+        study = ek.rating(biased_forecasts(), metrics="mae", data_date=date)
+        saved_report(str(9 - number), folder, study)
     return index.ordered(index.read(folder))
 
 
 def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(odd_dates):
+    """The oldest of the clear dates first, however they are written."""
     assert odd_dates["date"].tolist() == [
         "today",
         "1/12/2026",
@@ -771,7 +819,7 @@ def test_the_index_shows_no_change_without_a_clear_date(odd_dates):
 
 def series_of(folder, number):
     """The reports of so many days, as an index orders them."""
-    path, _ = saved("rating", folder, ek.rating(forecasts(), metrics="mae"))
+    path, _ = saved_report("rating", folder, ek.rating(biased_forecasts(), metrics="mae"))
     results = json.loads(path.read_text())
     path.unlink()
     for day in range(number):
@@ -789,11 +837,14 @@ def test_a_picture_over_time_has_the_last_forty_reports(tmp_path):
 
 
 def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
+    """The second day has a larger error; the first has no report before. A row of the listing has
+    the change after the interval of the value.
+    """
     for day, bias in (("01", 0.0), ("02", 1.0)):
-        study = ek.rating(forecasts(a=bias, b=bias), metrics="mae", data_date=f"2026-01-{day}")
-        saved(day, tmp_path, study)
+        table = biased_forecasts(a=bias, b=bias)
+        saved_report(day, tmp_path, ek.rating(table, metrics="mae", data_date=f"2026-01-{day}"))
     text = index.listing(index.ordered(index.read(tmp_path))).text
-    second, first = text.splitlines()[2:]  # below the heads
+    _, _, second, first = text.splitlines()  # two lines of heads, then the newest first
     assert re.search(r"\]  \+0\.\d+", second)
     assert not re.search(r"\]  [+−]", first)
 
@@ -802,8 +853,8 @@ def test_diffs_are_no_series_of_an_index(tmp_path, capsys):
     paths = []
     for day in ("01", "02"):
         (tmp_path / day).mkdir()
-        study = ek.rating(forecasts(), metrics="mae", data_date=f"2026-01-{day}")
-        paths.append(saved("rating", tmp_path / day, study)[0])
+        study = ek.rating(biased_forecasts(), metrics="mae", data_date=f"2026-01-{day}")
+        paths.append(saved_report("rating", tmp_path / day, study)[0])
     for name in ("first", "second"):
         results = page("diff").results(ek.diff(*paths)).results
         (tmp_path / f"{name}.json").write_text(json.dumps(plain(results)))

@@ -25,23 +25,41 @@ def test_zen_4_is_told_from_zen_3_and_other_processors():
     assert not any(map(processors.sorts_slowly, OTHERS))
 
 
-def test_what_the_user_set_stands(tmp_path):
-    described = tmp_path / "cpuinfo"
-    described.write_text(ZEN_4.format(model=17))
-    assert processors.remedy({processors.SWITCH: ""}, described) == {}
+@pytest.fixture
+def cpuinfo_of_zen_4(tmp_path):
+    """The file in which Linux describes a processor whose AVX-512 sort is slow."""
+    path = tmp_path / "cpuinfo"
+    path.write_text(ZEN_4.format(model=17))
+    return path
+
+
+def test_the_remedy_is_to_switch_avx_512_off_by_the_name_that_numpy_has_for_it(cpuinfo_of_zen_4):
+    """The remedy is environment variables; numpy 2.4 renamed the features."""
+    major, minor, *_ = numpy.__version__.split(".")
+    name = "AVX512_SKX" if (int(major), int(minor)) < (2, 4) else "X86_V4"
+    assert processors.remedy({}, cpuinfo_of_zen_4) == {processors.SWITCH: name}
+
+
+def test_what_the_user_set_stands(cpuinfo_of_zen_4):
+    environment_of_the_user = {processors.SWITCH: ""}
+    assert processors.remedy(environment_of_the_user, cpuinfo_of_zen_4) == {}
+
+
+def test_a_processor_that_nothing_describes_needs_no_remedy(tmp_path):
     assert processors.remedy({}, tmp_path / "none") == {}
-    early = tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 4)
-    assert processors.remedy({}, described) == {
-        processors.SWITCH: "AVX512_SKX" if early else "X86_V4"
-    }
 
 
 def test_numpy_is_not_imported_to_find_its_name():
-    """numpy reads the variable when it is imported: afterwards it is too late."""
-    code = "import sys; from evalkit.machine import processors\n"
+    """numpy reads the variable when it is imported: afterwards it is too late. The child process
+    prints the remedy, a dict, and False, as numpy was not imported.
+    """
     zen_4 = "vendor_id: AuthenticAMD\ncpu family: 25\nmodel: 17"
-    code += f"processors.cpu_description = lambda *_: {zen_4!r}\n"
-    code += "print(processors.remedy({}), 'numpy' in sys.modules)"
+    code = (
+        "import sys\n"
+        "from evalkit.machine import processors\n"
+        f"processors.cpu_description = lambda *_: {zen_4!r}\n"
+        "print(processors.remedy({}), 'numpy' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.endswith("} False\n")
     assert processors.SWITCH in run.stdout
@@ -59,9 +77,11 @@ def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatc
     not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it"
 )
 def test_numpy_takes_the_remedy_without_a_warning():
+    """With all features switched off that numpy chooses at run time (dispatches), none is left."""
     code = "from evalkit.machine import processors; print(processors.dispatched())"
     environment = os.environ | {processors.SWITCH: " ".join(FEATURES)}
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
     )
-    assert (run.stdout, run.stderr) == ("[]\n", "")
+    assert run.stdout == "[]\n"
+    assert run.stderr == ""

@@ -32,7 +32,7 @@ def test_each_row_is_won_tied_or_lost():
     assert (comparisons[["wins", "ties", "losses"]].sum(axis=1) == 60).all()
 
 
-def forecasts_of_zeros():
+def forecasts_of_two_zero_users():
     """Forecasts of 60 actual values of ten users, of which those of the first two are 0."""
     table = forecasts()
     table.loc[:11, "actual"] = 0.0
@@ -40,23 +40,26 @@ def forecasts_of_zeros():
     return table
 
 
-def in_blocks(table, **parameters):
+def read_in_blocks(table, **parameters):
     """The study of a table that is read in blocks."""
     limits = Limits(reading=Reading(rows=20, shard=20, largest=20))
     return rating.study_of(RatingParameters.from_raw({"preds": table, **parameters}), limits)
 
 
-@pytest.mark.parametrize("read", [rating.read, in_blocks])
+@pytest.mark.parametrize("read", [rating.read, read_in_blocks])
 @pytest.mark.parametrize(("unit", "units"), [(None, 48), ("user", 8)])
 def test_only_units_with_a_percentage_error_are_won_tied_or_lost(read, unit, units):
     """It is undefined where the actual value is 0."""
-    comparisons = read(forecasts_of_zeros(), metrics="mae,mape", unit=unit).comparisons
+    comparisons = read(forecasts_of_two_zero_users(), metrics="mae,mape", unit=unit).comparisons
     of_mape = comparisons.query("metric == 'mape'")
     assert of_mape[["wins", "ties", "losses"]].sum(axis=1).tolist() == [units]
 
 
 def test_the_smaller_percentage_error_is_the_smaller_absolute_error():
-    table = forecasts_of_zeros()
+    """Both percentage errors of a row have the same denominator. Rows whose actual value is 0 have
+    none; twelve of the 60 rows are such.
+    """
+    table = forecasts_of_two_zero_users()
     comparisons = rating.read(table, metrics="mape").comparisons
     rows = table.query("actual != 0")
     near = (rows["forecast_near"] - rows["actual"]).abs()
@@ -72,7 +75,8 @@ def test_a_metric_without_any_value_has_no_lowest():
 
 
 def test_systems_are_not_compared_on_a_metric_without_a_better_direction():
-    html = page.comparisons(rating.read(metrics="bias,mae")).html
+    of_sample_data = rating.read(metrics="bias,mae")  # without a table: 700 insured persons
+    html = page.comparisons(of_sample_data).html
     assert "bias has no better direction, so systems are not compared on it." in html
     caption = "Paired differences in the other metrics with 95% interval, n = 700 persons</caption>"
     assert caption in html
@@ -89,8 +93,8 @@ def test_two_systems_that_are_not_compared_are_not_said_to_be_one(piece, metrics
 
 
 def test_tests_of_slices_are_adjusted_by_holm():
-    """Of three, by hand: 3 × the smallest p, 2 × the next, the largest; never falling, at most
-    1.
+    """Holm's correction of three p-values: 3 × the smallest, 2 × the next, the largest; none below
+    the one before, and none above 1.
     """
     data = forecasts(60).assign(third=np.arange(60) % 3)
     tests = rating.read(data, metrics="mae", segments="third").by_segment.drop_duplicates("slice")
@@ -101,6 +105,9 @@ def test_tests_of_slices_are_adjusted_by_holm():
 
 
 def test_whole_weights_repeat_rows():
+    """A row with weight 3 counts as three equal rows, in the metrics and in the median, which is
+    the best constant forecast.
+    """
     data = forecasts(40)
     weight = np.random.default_rng(3).integers(1, 4, 40)
     weighted = rating.read(data.assign(weight=weight))
@@ -122,7 +129,7 @@ def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding
     assert "No system beats a constant prediction" in first_screen.verdict(study).text
 
 
-@pytest.mark.parametrize("read", [rating.read, in_blocks])
+@pytest.mark.parametrize("read", [rating.read, read_in_blocks])
 @pytest.mark.parametrize("seed", range(6))
 def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, read):
     y = np.random.default_rng(seed).normal(50, 9, 200)
@@ -161,11 +168,13 @@ def test_what_would_show_is_larger_among_several_comparisons():
     rng = np.random.default_rng(3)
     columns = {f"forecast_{name}": rng.normal(0, 1, 60) for name in "abc"}
     table = pd.DataFrame({"id": range(60), "actual": 0.0} | columns)
-    beside_c = rating.read(table, metrics="mae", baseline="a")
-    alone = rating.read(table, metrics="mae", baseline="a", systems="a,b")
-    would_show = [study.would_show(study.primary, ("b", "a")) for study in (beside_c, alone)]
-    assert beside_c.family_level == pytest.approx(1 - 0.05 / 2)
-    assert would_show[0] > 1.05 * would_show[1]
+    two_comparisons = rating.read(table, metrics="mae", baseline="a")
+    one_comparison = rating.read(table, metrics="mae", baseline="a", systems="a,b")
+    assert two_comparisons.family_level == pytest.approx(1 - 0.05 / 2)
+    among_two = two_comparisons.would_show(two_comparisons.primary, ("b", "a"))
+    alone = one_comparison.would_show(one_comparison.primary, ("b", "a"))
+    # about (z(0.9875) + z(0.8)) / (z(0.975) + z(0.8)) = 3.08 / 2.80 = 1.10 times as large
+    assert among_two > 1.05 * alone
 
 
 RANGES = {"a": np.array([0.1, 0.9]), "b": np.array([0.4, 0.5])}
@@ -221,18 +230,18 @@ def test_a_metric_without_a_better_direction_has_no_best_value():
     assert np.isnan(diagnostics.best_value(rating.read(forecasts(), metrics="bias"), "bias"))
 
 
-N = 60
-IDS = np.arange(N).astype(str)
+ROWS = 60
+IDS = np.arange(ROWS).astype(str)
 
 
 def skewed_differences():
     """Differences most of which are small losses, few of them large gains."""
-    return np.where(np.arange(N) % 20 == 0, 5.0, -0.2) + np.linspace(0, 0.01, N)
+    return np.where(np.arange(ROWS) % 20 == 0, 5.0, -0.2) + np.linspace(0, 0.01, ROWS)
 
 
 def skewed_forecasts():
     """A study of forecasts whose errors differ so, with the function of its page's findings."""
-    actual = np.linspace(0, 9, N)
+    actual = np.linspace(0, 9, ROWS)
     b = actual + 6
     a = b - skewed_differences()
     table = pd.DataFrame({"id": IDS, "actual": actual, "forecast_a": a, "forecast_b": b})
@@ -245,8 +254,8 @@ def skewed_values():
 
 
 def skewed_losses():
-    b = np.linspace(0.3, 0.7, N)
-    label = np.arange(N) % 2
+    b = np.linspace(0.3, 0.7, ROWS)
+    label = np.arange(ROWS) % 2
     a = b + 0.01 * label
     a[0] = 0.999  # of a row whose label is 0
     table = pd.DataFrame({"id": IDS, "y_true": label, "score_a": a, "score_b": b})
@@ -255,21 +264,24 @@ def skewed_losses():
 
 @pytest.mark.parametrize("read", [skewed_forecasts, skewed_values, skewed_losses])
 def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(read):
+    """Most of the 60 differences are small and of one sign, a few large and of the other. So the
+    normal approximation wants more units than there are.
+    """
     study, every_finding = read()
     skew = diagnostics.skew(study)
-    assert skew.units == N < skew.wanted
+    assert skew.units == 60 < skew.wanted
     (text,) = [finding.message for finding in every_finding(study) if finding.kind.code == "EK402"]
     assert "a 5% test rejected" in text
     assert skew.metric in text
 
 
 def test_symmetric_differences_have_no_skew():
-    even = pd.DataFrame({"unit": IDS, "a": np.linspace(0, 2, N), "b": 1.0})
+    even = pd.DataFrame({"unit": IDS, "a": np.linspace(0, 2, ROWS), "b": 1.0})
     assert diagnostics.skew(significance.read(even)) is None
 
 
 def test_differences_that_are_not_tested_by_sign_flips_have_no_skew():
-    label = np.arange(N) % 2
+    label = np.arange(ROWS) % 2
     scores = {"score_a": label * 0.3 + 0.3, "score_b": 0.5 + 0.001 * label}
     table = pd.DataFrame({"id": IDS, "y_true": label} | scores)
     assert diagnostics.skew(classification.read(table, metrics="roc_auc,accuracy")) is None
@@ -278,15 +290,15 @@ def test_differences_that_are_not_tested_by_sign_flips_have_no_skew():
 # Rows that a metric leaves out --------------------------------------------------------------------
 
 
-def with_zeros():
+def forecasts_with_undefined_errors():
     """Forecasts of systems a and b; some actual values, five scales (naive_mae) and some forecasts
     are 0, of b in every seventh row more.
     """
     rng = np.random.default_rng(8)
-    actual = rng.integers(0, 4, N) * 1.0
-    shared = {"id": IDS, "actual": actual, "naive_mae": (np.arange(N) > 4) * 1.0}
-    a = actual + rng.integers(0, 2, N)
-    b = (actual + rng.integers(0, 2, N)) * (np.arange(N) % 7 > 0)
+    actual = rng.integers(0, 4, ROWS) * 1.0
+    shared = {"id": IDS, "actual": actual, "naive_mae": (np.arange(ROWS) > 4) * 1.0}
+    a = actual + rng.integers(0, 2, ROWS)
+    b = (actual + rng.integers(0, 2, ROWS)) * (np.arange(ROWS) % 7 > 0)
     systems = [
         pd.DataFrame(shared | {"system": name, "forecast": forecast})
         for name, forecast in (("a", a), ("b", b))
@@ -301,7 +313,7 @@ def findings_of_undefined_rows(table, metrics):
 
 
 def test_a_finding_says_how_many_rows_the_percentage_error_leaves_out():
-    table = with_zeros()
+    table = forecasts_with_undefined_errors()  # of two systems on 60 rows
     zeros = (table.drop_duplicates("id")["actual"] == 0).sum()
     (finding,) = findings_of_undefined_rows(table, "mae,mape")
     says = f"mape is undefined on {zeros} rows of 60, which it leaves out."
@@ -310,12 +322,12 @@ def test_a_finding_says_how_many_rows_the_percentage_error_leaves_out():
 
 
 def test_a_finding_says_how_many_rows_the_scaled_error_leaves_out():
-    (finding,) = findings_of_undefined_rows(with_zeros(), "mase")
+    (finding,) = findings_of_undefined_rows(forecasts_with_undefined_errors(), "mase")
     assert finding.message.startswith("mase is undefined on 5 rows of 60")
 
 
 def test_rows_that_systems_leave_out_for_their_own_forecasts_are_a_warning():
-    table = with_zeros()
+    table = forecasts_with_undefined_errors()
     zeros = table.query("forecast <= 0")["system"].value_counts()
     (finding,) = findings_of_undefined_rows(table, "poisson_deviance")
     assert f"a {zeros['a']}, b {zeros['b']} of 60" in finding.message
@@ -324,35 +336,42 @@ def test_rows_that_systems_leave_out_for_their_own_forecasts_are_a_warning():
 
 @pytest.mark.parametrize("metric", ["smape", "wape", "mae", "rmse", "bias", "r2"])
 def test_metrics_that_are_defined_on_every_row_have_no_such_finding(metric):
-    assert findings_of_undefined_rows(with_zeros(), metric) == []
+    assert findings_of_undefined_rows(forecasts_with_undefined_errors(), metric) == []
 
 
 def test_blocks_leave_out_as_many_rows():
     asked = {"metrics": "mape,mase"}
-    blocks = in_blocks(with_zeros(), **asked)
+    blocks = read_in_blocks(forecasts_with_undefined_errors(), **asked)
     assert blocks.blocks is not None
-    assert blocks.rows_without_value == rating.read(with_zeros(), **asked).rows_without_value
+    assert (
+        blocks.rows_without_value
+        == rating.read(forecasts_with_undefined_errors(), **asked).rows_without_value
+    )
 
 
 def test_weights_change_no_number_of_rows():
-    (weighted,) = findings_of_undefined_rows(with_zeros().assign(weight=2.5), "mape")
-    (plain,) = findings_of_undefined_rows(with_zeros(), "mape")
+    (weighted,) = findings_of_undefined_rows(
+        forecasts_with_undefined_errors().assign(weight=2.5), "mape"
+    )
+    (plain,) = findings_of_undefined_rows(forecasts_with_undefined_errors(), "mape")
     assert weighted.message == plain.message
 
 
-def test_the_skew_of_the_leader_is_found_before_that_of_a_more_skewed_pair():
-    """The differences of odd are the most skewed: it loses 50 on one question."""
+def test_the_skew_that_is_reported_is_that_of_a_pair_of_the_leader():
+    """System odd is 50 lower than base on one question. Its differences from base and even are one
+    number on all others, and so more skewed (7.551) than those from the leader new (7.543).
+    """
     rng = np.random.default_rng(1)
-    base = rng.normal(5, 1, N)
-    best = base + rng.normal(2, 0.2, N)
-    odd = base - np.where(np.arange(N) == 0, 50.0, 0.0)
-    table = pd.DataFrame(
-        {"question": IDS, "best": best, "base": base, "odd": odd, "even": base - 0.01}
-    )
+    base = rng.normal(5, 1, 60)
+    new = base + rng.normal(2, 0.2, 60)
+    odd = base - np.where(np.arange(60) == 0, 50.0, 0.0)
+    even = base - 0.01
+    table = pd.DataFrame({"question": IDS, "new": new, "base": base, "odd": odd, "even": even})
     study = significance.read(table, lower_is_better="none")
+    assert study.leader == "new"
     skew = diagnostics.skew(study)
-    assert diagnostics.in_headline(study, skew)
-    assert study.leader in skew.pair
+    assert set(skew.pair) == {"new", "odd"}
+    assert diagnostics.in_headline(study, skew)  # the comparisons at the top of the page
 
 
 # ---- the page ------------------------------------------------------------------------------------

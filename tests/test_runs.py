@@ -2,7 +2,6 @@
 clear refusals.
 """
 
-import gzip
 import json
 
 import numpy as np
@@ -26,19 +25,19 @@ ROWS = [
     ("s2", "q2", "a", 7.0, 1, 1.0),
     ("s2", "q2", "c", 7.0, 2, 0.0),
 ]
-LONG = pd.DataFrame(ROWS, columns=["system", "query", "item", "score", "rank", "grade"])
-QRELS = LONG[["query", "item", "grade"]].drop_duplicates()
+TWO_SYSTEMS = pd.DataFrame(ROWS, columns=["system", "query", "item", "score", "rank", "grade"])
+QRELS = TWO_SYSTEMS[["query", "item", "grade"]].drop_duplicates()  # 5 judgements
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def seen(data: runs.Runs) -> dict[str, tuple]:
-    """What a set of runs holds, comparable."""
+def rankings_as_lists(data: runs.Runs) -> dict[str, tuple]:
+    """The ranking of each system, as plain lists that == compares."""
     return {
         name: (
             list(r.query),
@@ -53,48 +52,52 @@ def seen(data: runs.Runs) -> dict[str, tuple]:
 # ---- the same from every input -------------------------------------------------------------------
 
 
-def trec_folder(folder) -> None:
-    """One run file a system."""
-    for name, one in LONG.groupby("system"):
+def write_run_files(folder) -> None:
+    """Write s1.run and s2.run, in the format of trec_eval."""
+    for name, one in TWO_SYSTEMS.groupby("system"):
         lines = [f"{r.query} Q0 {r.item} {r.rank} {r.score!r} {name}\n" for r in one.itertuples()]
         (folder / f"{name}.run").write_text("".join(lines))
 
 
-def test_every_kind_of_input_gives_the_same_rankings(here):
-    table = LONG.drop(columns=["rank", "grade"])
+def test_every_kind_of_input_gives_the_same_rankings(working_directory):
+    table = TWO_SYSTEMS.drop(columns=["rank", "grade"])
     text = table.to_csv(index=False)
-    (here / "x.csv").write_text(text)
-    (here / "x.tsv").write_text(table.to_csv(index=False, sep="\t"))
-    pq.write_table(pa.table(table), here / "x.parquet")
+    (working_directory / "x.csv").write_text(text)
+    (working_directory / "x.tsv").write_text(table.to_csv(index=False, sep="\t"))
+    pq.write_table(pa.table(table), working_directory / "x.parquet")
     lines = [json.dumps(row) + "\n" for row in table.to_dict("records")]
-    (here / "x.jsonl").write_text("".join(lines))
-    with pa.output_stream(str(here / "x.csv.zst"), compression="zstd") as stream:
+    (working_directory / "x.jsonl").write_text("".join(lines))
+    with pa.output_stream(str(working_directory / "x.csv.zst"), compression="zstd") as stream:
         stream.write(text.encode())
-    (here / "parts").mkdir()
-    table[:3].to_csv(here / "parts/1.csv", index=False)
-    table[3:].to_csv(here / "parts/2.csv", index=False)
-    (here / "trec").mkdir()
-    trec_folder(here / "trec")
-    (here / "two_tags.run").write_text(
-        "".join((here / f"trec/s{i}.run").read_text() for i in (1, 2))
+    (working_directory / "parts").mkdir()
+    table[:3].to_csv(working_directory / "parts/1.csv", index=False)
+    table[3:].to_csv(working_directory / "parts/2.csv", index=False)
+    (working_directory / "trec").mkdir()
+    write_run_files(working_directory / "trec")
+    (working_directory / "two_tags.run").write_text(
+        "".join((working_directory / f"trec/s{i}.run").read_text() for i in (1, 2))
     )
-    expected = seen(runs.read(table, QRELS))
+    expected = rankings_as_lists(runs.read(table, QRELS))
     assert list(expected) == ["s1", "s2"]
-    inputs = ["x.csv", "x.tsv", "x.csv.zst", "x.parquet", "x.jsonl", "parts", "parts/*.csv"]
-    inputs += ["trec", "two_tags.run", here / "x.csv"]
+    files = ["x.csv", "x.tsv", "x.csv.zst", "x.parquet", "x.jsonl", "two_tags.run"]
+    folders_and_patterns = ["parts", "parts/*.csv", "trec"]
+    file_and_frame = ["parts/1.csv", table[3:]]
+    shuffled = table.sample(frac=1, random_state=1)
     for data in [
-        *inputs,
-        ["parts/1.csv", table[3:]],
-        table.sample(frac=1, random_state=1),
+        *files,
+        *folders_and_patterns,
+        working_directory / "x.csv",
+        file_and_frame,
+        shuffled,
         pa.table(table),
     ]:
-        assert seen(runs.read(data, QRELS)) == expected, data
+        assert rankings_as_lists(runs.read(data, QRELS)) == expected, data
 
 
-def test_every_kind_of_judgements_gives_the_same_rankings(here):
-    expected = seen(runs.read(LONG, QRELS))
-    QRELS.to_csv(here / "q.csv", index=False)
-    (here / "q.txt").write_text(
+def test_every_kind_of_judgements_gives_the_same_rankings(working_directory):
+    expected = rankings_as_lists(runs.read(TWO_SYSTEMS, QRELS))
+    QRELS.to_csv(working_directory / "q.csv", index=False)
+    (working_directory / "q.txt").write_text(
         "".join(f"{r.query}\t0\t{r.item}  {r.grade:g}\n" for r in QRELS.itertuples())
     )
     for qrels in (
@@ -103,15 +106,15 @@ def test_every_kind_of_judgements_gives_the_same_rankings(here):
         pa.table(QRELS),
         QRELS.rename(columns={"grade": "rel", "query": "qid"}),
     ):
-        assert seen(runs.read(LONG, qrels)) == expected
+        assert rankings_as_lists(runs.read(TWO_SYSTEMS, qrels)) == expected
 
 
 def test_grades_beside_the_rows_pool_those_of_all_systems():
-    data = runs.read(LONG)
+    data = runs.read(TWO_SYSTEMS)
     assert data.pooled_ideal
     # s2 returned c of q2, which s1's ideal counts too
-    assert seen(data) == seen(runs.read(LONG, QRELS))
-    assert not runs.read(LONG, QRELS).pooled_ideal
+    assert rankings_as_lists(data) == rankings_as_lists(runs.read(TWO_SYSTEMS, QRELS))
+    assert not runs.read(TWO_SYSTEMS, QRELS).pooled_ideal
 
 
 def test_wide_tables():
@@ -119,10 +122,8 @@ def test_wide_tables():
         {"query": "q1", "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]}
     )
     data = runs.read(wide)
-    assert {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems} == {
-        "x": [0, 1],
-        "y": [1, 0],
-    }
+    returned_grades = {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems}
+    assert returned_grades == {"x": [0, 1], "y": [1, 0]}  # x scores b higher, whose grade is 0
     assert data.columns["score"] == "score_x, score_y"
     assert runs.read(wide, systems=["y"]).systems == ("y",)
     named = wide.rename(columns={"score_x": "mine", "score_y": "theirs"})
@@ -130,36 +131,42 @@ def test_wide_tables():
 
 
 def test_rank_instead_of_score_and_score_beats_rank():
-    by_rank = LONG.drop(columns="score")
+    by_rank = TWO_SYSTEMS.drop(columns="score")
     assert runs.read(by_rank).rankings["s1"].retrieved.grade.tolist() == [3, 0, 1, 1]
     assert runs.read(by_rank).columns["rank"] == "rank"
-    turned = LONG.assign(rank=[3, 2, 1, 1, 2, 1, 2, 1])
-    assert seen(runs.read(turned)) == seen(runs.read(LONG))
+    turned = TWO_SYSTEMS.assign(rank=[3, 2, 1, 1, 2, 1, 2, 1])
+    assert rankings_as_lists(runs.read(turned)) == rankings_as_lists(runs.read(TWO_SYSTEMS))
 
 
-def test_a_file_without_system_is_called_by_its_name(here):
-    for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain", "my.system.v2.parquet"):
-        table = LONG[LONG["system"] == "s1"][["query", "item", "score"]]
-        lines = "".join(f"{r.query} Q0 {r.item} 1 {r.score} tag\n" for r in table.itertuples())
-        if name.endswith("parquet"):
-            pq.write_table(pa.table(table), name)
-        else:
-            text = table.to_csv(index=False) if "csv" in name else lines
-            (here / name).write_bytes(
-                gzip.compress(text.encode()) if name.endswith("gz") else text.encode()
-            )
-    names = [
-        runs.read(name, QRELS).systems[0] for name in ("bm25.csv.gz", "a.b.run", "x.trec", "plain")
-    ]
-    assert names == ["bm25", "a.b", "x", "plain"]
-    assert runs.read("my.system.v2.parquet", QRELS).systems == ("my.system.v2",)
+@pytest.mark.parametrize(
+    ("file", "system"),
+    [
+        ("bm25.csv.gz", "bm25"),
+        ("my.system.v2.parquet", "my.system.v2"),
+        ("a.b.run", "a.b"),
+        ("x.trec", "x"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_file_without_a_column_of_systems_is_a_system_named_after_the_file(
+    working_directory, file, system
+):
+    rows = pd.DataFrame({"query": ["q1", "q1", "q2"], "item": list("aba"), "score": [0.9, 0.5, 1]})
+    trec_lines = [f"{row.query} Q0 {row.item} 1 {row.score} tag\n" for row in rows.itertuples()]
+    if file.endswith(".parquet"):
+        rows.to_parquet(file, index=False)
+    elif file.endswith(".csv.gz"):
+        rows.to_csv(file, index=False)
+    else:
+        (working_directory / file).write_text("".join(trec_lines))
+    assert runs.read(file, QRELS).systems == (system,)
 
 
 # ---- ids, order, population ----------------------------------------------------------------------
 
 
 def test_ids_stay_different():
-    big = [
+    items = [
         "007",
         "7",
         "18446744073709551617",
@@ -170,19 +177,21 @@ def test_ids_stay_different():
         "a\nb",
         "é",
     ]
-    run = pd.DataFrame({"query": "q", "item": big, "score": range(len(big), 0, -1)})
+    falling = range(len(items), 0, -1)  # so the list returns the items in the order above
+    run = pd.DataFrame({"query": "q", "item": items, "score": falling})
     qrels = pd.DataFrame(
         {"query": "q", "item": ["7", "18446744073709551618", "NA", "é"], "grade": [1, 1, 1, 1]}
     )
-    r = runs.read(run, qrels).rankings["score"]
-    np.testing.assert_array_equal(
-        r.retrieved.grade, [np.nan, 1, np.nan, 1, 1, np.nan, np.nan, np.nan, 1]
-    )
+    ranking = runs.read(run, qrels).rankings["score"]
+    expected = [1 if item in set(qrels["item"]) else np.nan for item in items]
+    np.testing.assert_array_equal(ranking.retrieved.grade, expected)
 
 
-def test_whole_number_ids_are_their_text(here):
+def test_whole_number_ids_are_their_text(working_directory):
     pq.write_table(pa.table({"query": [7], "item": [2**63 - 1], "score": [1]}), "x.parquet")
-    (here / "q.csv").write_text(f"query,item,grade\n7,{2**63 - 1},1\n007,{2**63 - 1},1\n")
+    (working_directory / "q.csv").write_text(
+        f"query,item,grade\n7,{2**63 - 1},1\n007,{2**63 - 1},1\n"
+    )
     data = runs.read("x.parquet", "q.csv")
     assert list(data.query) == ["007", "7"]
     assert data.rankings["x"].retrieved.length.tolist() == [0, 1]
@@ -196,7 +205,7 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
     assert order == sorted(items, key=str.encode, reverse=True)
 
 
-def test_population_and_account():
+def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
     qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
     run = pd.DataFrame(
         {"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0}
@@ -205,10 +214,17 @@ def test_population_and_account():
     assert list(data.query) == ["q1", "q2", "q3"]
     account = data.accounts["score"]
     expected = runs.ListAccount(
-        rows=5, used=3, unjudged_query=2, missing=1, extra=1, tied=1, unjudged=1
+        rows=5,
+        used=3,  # of q1 and q2
+        unjudged_query=2,  # the rows of q9
+        missing=1,  # q3 is judged and has no list
+        extra=1,  # q9 has a list and is not judged
+        tied=1,  # a and x of q1 have one score
+        unjudged=1,  # x of q1
     )
     assert account == expected
     assert account.rows == account.used + account.unjudged_query
+    # q1: of the tied items x comes before a; q2 has no relevant item; the missing q3 counts as 0
     np.testing.assert_array_equal(rankings.precision(data.rankings["score"], 1), [0, np.nan, 0])
 
 
@@ -221,36 +237,45 @@ def test_grades_below_zero_are_not_judged_and_counted():
     assert data.rankings["score"].ideal.grade.tolist() == [2]
 
 
-def test_an_empty_grade_is_no_judgement(here):
-    (here / "x.csv").write_text("query,item,score,grade\nq,a,2,\nq,b,1,1\nr,a,1,\n")
+def test_an_empty_grade_is_no_judgement(working_directory):
+    (working_directory / "x.csv").write_text("query,item,score,grade\nq,a,2,\nq,b,1,1\nr,a,1,\n")
     data = runs.read("x.csv")
     assert list(data.query) == ["q"]
     np.testing.assert_array_equal(data.rankings["x"].retrieved.grade, [np.nan, 1])
     assert data.accounts["x"].unjudged_query == 1
 
 
-def test_attributes_are_constant_per_query(here):
-    table = LONG.assign(
-        seg=["x", "x", "x", None, "x", "x", None, None], user=[1, 1, 1, 2, 1, 1, 2, 2]
+def test_attributes_in_the_rows_of_lists_become_one_value_per_query():
+    of_q1 = TWO_SYSTEMS["query"] == "q1"  # the other rows are of q2
+    table = TWO_SYSTEMS.assign(
+        seg=np.where(of_q1, "x", None),  # None is a missing value
+        user=np.where(of_q1, 1, 2),
     )
     data = runs.read(table, segments=["seg", "user"])
+    assert list(data.query) == ["q1", "q2"]
     assert data.attributes["seg"].tolist() == ["x", "(none)"]
     assert data.attributes["user"].tolist() == ["1", "2"]
-    (here / "queries.csv").write_text("query,seg\nq2,y\nq1,x\nq8,z\n")
-    data = runs.read(LONG, QRELS, queries="queries.csv", segments=["seg"])
+
+
+def test_attributes_in_a_table_of_queries_are_matched_by_the_name_of_the_query(working_directory):
+    """The table is in another order than the judged queries q1 and q2, and has a query more."""
+    (working_directory / "queries.csv").write_text("query,seg\nq2,y\nq1,x\nq8,z\n")
+    data = runs.read(TWO_SYSTEMS, QRELS, queries="queries.csv", segments=["seg"])
     assert data.attributes["seg"].tolist() == ["x", "y"]
-    assert [one.name for one in data.sources] == ["data frame", "data frame", "queries.csv"]
-    (here / "queries.csv").write_text("query,seg\nq2,y\n")
-    assert runs.read(LONG, queries="queries.csv", segments=["seg"]).attributes["seg"].tolist() == [
-        "(none)",
-        "y",
-    ]
+    assert [source.name for source in data.sources] == ["data frame", "data frame", "queries.csv"]
 
 
-def test_sources_are_listed_with_their_rows(here):
-    trec_folder(here)
+def test_a_query_that_the_table_of_queries_lacks_has_no_attribute(working_directory):
+    (working_directory / "queries.csv").write_text("query,seg\nq2,y\n")  # q1 is judged too
+    data = runs.read(TWO_SYSTEMS, queries="queries.csv", segments=["seg"])
+    assert data.attributes["seg"].tolist() == ["(none)", "y"]
+
+
+def test_sources_are_listed_with_their_rows(working_directory):
+    write_run_files(working_directory)  # s1.run and s2.run, with 4 rows each
+    assert len(QRELS) == 5
     data = runs.read("*.run", QRELS)
-    assert [(one.name, one.rows) for one in data.sources] == [
+    assert [(source.name, source.rows) for source in data.sources] == [
         ("s1.run", 4),
         ("s2.run", 4),
         ("data frame", 5),
@@ -259,15 +284,19 @@ def test_sources_are_listed_with_their_rows(here):
 
 def test_columns_may_stand_in_the_judgements_only():
     qrels = QRELS.rename(columns={"grade": "stars"})
-    run = LONG.drop(columns="grade")
-    assert seen(runs.read(run, qrels, columns={"grade": "stars"})) == seen(runs.read(LONG, QRELS))
+    run = TWO_SYSTEMS.drop(columns="grade")
+    assert rankings_as_lists(
+        runs.read(run, qrels, columns={"grade": "stars"})
+    ) == rankings_as_lists(runs.read(TWO_SYSTEMS, QRELS))
 
 
 # ---- refusals ------------------------------------------------------------------------------------
 
 
 def test_hashes_that_collide_change_nothing(monkeypatch):
-    """Equal hashes of different items: their texts decide, in the run and in its judgements."""
+    """With one hash for all ids, the texts of the ids must decide whether two ids are equal, in the
+    run and in the judgements.
+    """
     rng = np.random.default_rng(2)
     run = (
         pd.DataFrame({"query": rng.integers(0, 20, 900), "item": rng.integers(0, 90, 900)})
@@ -275,15 +304,16 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
         .astype(str)
     )
     run["score"] = rng.normal(size=len(run)).round(1)
-    judged = run[["query", "item"]].iloc[::3].assign(grade=rng.integers(0, 3, len(run.iloc[::3])))
-    a = runs.read(run, judged)
+    judged = run[["query", "item"]].iloc[::3]
+    judged = judged.assign(grade=rng.integers(0, 3, len(judged)))
+    usual = runs.read(run, judged)
     monkeypatch.setattr(ids, "text_hashes", lambda texts: np.zeros(len(texts), np.uint64))
-    b = runs.read(run, judged)
-    one = a.rankings["score"]
-    other = b.rankings["score"]
-    assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)
-    assert np.array_equal(one.ideal.grade, other.ideal.grade)
-    assert a.accounts == b.accounts
+    collided = runs.read(run, judged)
+    expected = usual.rankings["score"]
+    found = collided.rankings["score"]
+    assert np.array_equal(found.retrieved.grade, expected.retrieved.grade, equal_nan=True)
+    assert np.array_equal(found.ideal.grade, expected.ideal.grade)
+    assert collided.accounts == usual.accounts
     with pytest.raises(InputError, match="must appear once in system 'score', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
     with pytest.raises(

@@ -30,7 +30,9 @@ CONTENTS = re.compile(r'<li><a href="#[^"]*">([^<]*)</a></li>')
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working directory with notebooks of one's own."""
+    """A working directory with three notebooks of one's own, each with a heading as its first cell:
+    mine.ipynb, second.ipynb, and fails.ipynb, whose third cell divides by 0.
+    """
     monkeypatch.chdir(tmp_path)
     write("mine", "## Mine", "study = None", "study.systems[0]", "print('printed')")
     write("second", "## Second", "study.estimates.shape")
@@ -129,10 +131,13 @@ def test_a_value_before_a_semicolon_is_not_shown(folder, source):
 
 
 def test_a_section_that_fails_stops_there_and_ends_the_report(folder):
+    """Its cells are a heading, 'before', 1 / 0 and 'after', which is not run."""
     study = ek.rating(sections="fails.ipynb")
     texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
     message = "fails.ipynb, cell 3: ZeroDivisionError: division by zero"
-    assert texts[-2:] == ["'before'", f"This section failed: {message}"]
+    *_, last_value, failure = texts
+    assert last_value == "'before'"
+    assert failure == f"This section failed: {message}"
     with pytest.raises(report.SectionFailed, match=message):
         study.check_gate()
 
@@ -162,15 +167,17 @@ def test_a_file_that_is_no_notebook_fails_in_its_place(folder, content):
 
 
 def test_open_figures_of_the_reader_are_neither_shown_nor_closed(folder):
+    """Only the plot of the notebook is shown, and it is drawn on a figure of its own."""
     write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
-    before = pyplot.figure()
+    figure_of_the_reader = pyplot.figure()
     try:
         shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
         pictures = [output for output in shown if "image/png" in output.data]
-        assert (len(pictures), pyplot.get_fignums()) == (1, [before.number])
-        assert not before.axes
+        assert len(pictures) == 1
+        assert pyplot.get_fignums() == [figure_of_the_reader.number]
+        assert not figure_of_the_reader.axes
     finally:
-        pyplot.close(before)
+        pyplot.close(figure_of_the_reader)
 
 
 def test_a_section_that_was_mended_fails_no_more(folder):
@@ -182,9 +189,9 @@ def test_a_section_that_was_mended_fails_no_more(folder):
 
 
 def test_a_section_that_fails_twice_is_named_once(folder):
-    study = ek.rating(sections="fails.ipynb")
+    study = ek.rating(sections="fails.ipynb")  # a notebook with a cell that raises
     study.own_sections()
-    study.own_sections()
+    study.own_sections()  # as if the reader ran the cell again
     with pytest.raises(report.SectionFailed) as raised:
         study.check_gate()
     assert str(raised.value).count("fails.ipynb") == 1
@@ -215,14 +222,16 @@ def test_a_missing_notebook_is_refused(folder):
         ek.rating(sections="no.ipynb").own_sections()
 
 
-def test_a_page_has_two_own_sections_and_lacks_three(folder):
-    names = "metrics,mine.ipynb,errors,second.ipynb"
-    ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
-    page = (folder / "out" / "rating.html").read_text(encoding="utf-8")
-    wanted = ["Metrics", "Mine", "Errors", "Second", "The data", "About this report"]
+def test_a_page_has_the_chosen_sections_and_those_of_ones_own_in_order(folder):
+    """The last two sections are on every page. What a cell of mine.ipynb printed is on it too."""
+    sections = "metrics,mine.ipynb,errors,second.ipynb"
+    ended = evalkit("report", "rating", "-p", "sections", sections, folder=folder / "out")
     assert ended.status == 0, ended.err
-    assert HEADING.findall(page) == wanted
-    assert CONTENTS.findall(page.split("</nav>")[0]) == wanted
+    page = (folder / "out" / "rating.html").read_text(encoding="utf-8")
+    expected = ["Metrics", "Mine", "Errors", "Second", "The data", "About this report"]
+    assert HEADING.findall(page) == expected
+    contents, _, _ = page.partition("</nav>")
+    assert CONTENTS.findall(contents) == expected
     assert "printed" in page
 
 
@@ -230,10 +239,10 @@ def test_a_failing_section_says_so_in_its_place_with_status_1(folder):
     names = "metrics,fails.ipynb,errors"
     ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
     page = (folder / "out" / "rating.failed.html").read_text(encoding="utf-8")
-    places = [page.rindex(text) for text in (">Failing<", "This section failed", ">Errors<")]
     assert ended.status == 1
     assert "SectionFailed: fails.ipynb, cell 3: ZeroDivisionError" in ended.err
-    assert places == sorted(places)
+    heading, message, next_heading = ">Failing<", "This section failed", ">Errors<"
+    assert page.rindex(heading) < page.rindex(message) < page.rindex(next_heading)
 
 
 def test_the_command_refuses_an_unknown_section(folder):

@@ -264,12 +264,18 @@ def test_the_name_of_a_report_does_not_end_the_text_of_jq():
 
 
 def test_a_gate_and_what_it_catches_are_said():
-    failed = {"passed": False, "message": "gate failed: p", "warnings": ["x: can hardly fail"]}
-    words = summary.comment(results(gate=gate(rule(result="fail")) | failed), "r")
-    assert "**Gate failed: p**" in words
-    assert "| auc.low >= 0.9 | fail | m | 0.0500 |" in words
-    assert "- Warning: x: can hardly fail" in words
-    assert "<details open>" in words
+    failed_rule = rule("auc.low >= 0.9", result="fail", catches=[0.05])  # of system m
+    failed_gate = gate(failed_rule)
+    failed_gate |= {
+        "passed": False,
+        "message": "gate failed: p",
+        "warnings": ["x: can hardly fail"],
+    }
+    comment = summary.comment(results(gate=failed_gate), "r")
+    assert "**Gate failed: p**" in comment
+    assert "| auc.low >= 0.9 | fail | m | 0.0500 |" in comment
+    assert "- Warning: x: can hardly fail" in comment
+    assert "<details open>" in comment  # the table of rules is unfolded where one failed
 
 
 def test_a_gate_that_passed_names_its_rule():

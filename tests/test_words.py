@@ -22,34 +22,46 @@ from evalkit.studies import classification, ranking, rating, significance
 from evalkit.studies.binary_diagnostics import Miscalibration, calibration_verdicts
 
 
-def trials(tmp_path, rows):
+def study_of_trials(tmp_path, rows):
+    """The study of a file with a line per system: its name, its successes and its trials."""
     path = tmp_path / "trials.csv"
     path.write_text("system,successes,trials\n" + "\n".join(rows) + "\n")
     return significance.read(str(path))
 
 
 def test_values_and_differences_of_unlike_sizes_each_say_their_n(tmp_path):
-    study = trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
-    picture, table = significance_page.differences(study).svg, page.comparisons(study).html
-    sizes = study.comparisons["n"].tolist()
-    assert f"(n = {min(sizes)} to {max(sizes)} trials)" in picture
+    """Systems with 2, 4 and 10 trials: each value and each difference has an n of its own."""
+    study = study_of_trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
+    picture = significance_page.differences(study).svg
+    comparisons = page.comparisons(study).html
+    estimates = page.estimates(study, "caption").html
     for row in study.comparisons.to_dict("records"):
         assert f"{row['first']} − {row['second']} (n = {row['n']})" in picture
-        assert f"n = {row['n']}</span>" in table
-    assert f"{min(sizes)} to {max(sizes)} trials" in table
-    assert all(f"n = {n}</span>" in page.estimates(study, "caption").html for n in (2, 4, 10))
-    equal = trials(tmp_path, ["a,1,10", "b,3,10"])
-    assert "n = " not in page.estimates(equal, "caption").html
-    assert "trials)" in significance_page.differences(equal).svg
-    assert " to " not in significance_page.differences(equal).svg
+        assert f"n = {row['n']}</span>" in comparisons
+    for n in (2, 4, 10):
+        assert f"n = {n}</span>" in estimates
+    smallest, largest = study.comparisons["n"].min(), study.comparisons["n"].max()
+    assert f"(n = {smallest} to {largest} trials)" in picture
+    assert f"{smallest} to {largest} trials" in comparisons
 
 
-def test_one_positive_and_one_query_are_singular():
+def test_equal_sizes_are_said_once_and_not_as_a_range(tmp_path):
+    study = study_of_trials(tmp_path, ["a,1,10", "b,3,10"])
+    assert "n = " not in page.estimates(study, "caption").html
+    picture = significance_page.differences(study).svg
+    assert "trials)" in picture
+    assert " to " not in picture
+
+
+def test_one_positive_is_singular():
     data = pd.DataFrame({"label": [1, 0, 0, 0], "score": [0.9, 0.1, 0.2, 0.3]})
     study = classification.read(data)
     text = binary_page.curve_plot(study).caption + page.findings(study).text
     assert "1 positive, 3 negatives" in text
     assert "Only 1 row of the smaller class" in text
+
+
+def test_one_query_is_singular():
     run = pd.DataFrame(
         {"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]}
     )
@@ -64,31 +76,35 @@ def test_one_positive_and_one_query_are_singular():
     assert "1 queries" not in words
 
 
-def test_captions_say_the_units_that_the_intervals_are_over():
+USER_OF_ROW = np.repeat([f"u{i}" for i in range(40)], 5)  # 40 users with 5 rows each
+
+
+def test_the_caption_of_forecasts_says_the_units_that_the_intervals_are_over():
     rng = np.random.default_rng(1)
-    user = np.repeat([f"u{i}" for i in range(40)], 5)
     actual = rng.random(200)
-    table = pd.DataFrame(
-        {"actual": actual, "forecast": actual + rng.normal(0, 0.1, 200), "user_id": user}
-    )
-    study = rating.read(table, unit="user_id")
-    assert set(study.estimates["n"]) == {40}
-    assert "n = 40 users with 200 rows" in rating_page.estimates(study).html
+    forecast = actual + rng.normal(0, 0.1, 200)
+    table = pd.DataFrame({"actual": actual, "forecast": forecast, "user_id": USER_OF_ROW})
+    clustered = rating.read(table, unit="user_id")
+    assert set(clustered.estimates["n"]) == {40}
+    assert "n = 40 users with 200 rows" in rating_page.estimates(clustered).html
     assert "n = 200 rows" in rating_page.estimates(rating.read(table)).html
+
+
+def test_the_caption_of_scores_says_the_units_that_the_intervals_are_over():
+    rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 200)
-    scores = pd.DataFrame(
-        {
-            "label": label,
-            "score": np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1),
-            "user_id": user,
-        }
-    )
-    clustered = classification.read(scores, unit="user_id")
-    n = int(clustered.estimates["n"].max())
-    assert f"n = {n} users with 200 rows" in classification_page.estimates(clustered).html
+    score = np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1)
+    table = pd.DataFrame({"label": label, "score": score, "user_id": USER_OF_ROW})
+    study = classification.read(table, unit="user_id")
+    n = int(study.estimates["n"].max())
+    assert n == 40
+    assert f"n = {n} users with 200 rows" in classification_page.estimates(study).html
 
 
-def misjudged():
+def scores_by_miscalibration():
+    """Labels that are 1 with the probability of system right; other systems are miscalibrated as
+    their names say.
+    """
     rng = np.random.default_rng(1)
     logit = rng.normal(0, 1.5, 400)
     label = (rng.random(400) < 1 / (1 + np.exp(-logit))).astype(int)
@@ -105,14 +121,15 @@ def misjudged():
 
 
 def test_each_kind_of_miscalibration_is_named():
-    study = classification.read(misjudged(), metrics="brier")
+    """Logits that are 3 times (extreme) or a third (timid) of the right ones, or 1 above (inflated)
+    or below (deflated) them.
+    """
+    study = classification.read(scores_by_miscalibration(), metrics="brier")
     wrong, right = calibration_verdicts(study)
     assert wrong[Miscalibration.OVERCONFIDENT] == ["extreme"]
     assert wrong[Miscalibration.UNDERCONFIDENT] == ["timid"]
-    assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (
-        ["inflated"],
-        ["deflated"],
-    )
+    assert wrong[Miscalibration.TOO_HIGH] == ["inflated"]
+    assert wrong[Miscalibration.TOO_LOW] == ["deflated"]
     assert right == ["right"]
     text = binary_page.calibration(study).text
     assert text.startswith(
@@ -122,7 +139,7 @@ def test_each_kind_of_miscalibration_is_named():
 
 
 def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
-    frame = misjudged()[["label", "score_right"]]
+    frame = scores_by_miscalibration()[["label", "score_right"]]
     assert classification.read(frame).costs.sentence.startswith(
         "No costs were set, so a false positive and a false neg"
     )
@@ -130,27 +147,38 @@ def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
     assert asked.costs.sentence == "Costs: false positive 1, false negative 1."
 
 
-def test_rounding_wins_no_unit():
-    off = {
-        "forecast_a": [0.1, 0.2],
-        "forecast_b": [0.3, 0.0],
-    }  # of the first user 0.30000000000000004 and 0.3
-    frame = pd.concat([pd.DataFrame({"actual": 0.0, "user": user, **off}) for user in "uvw"])
-    users = rating.read(frame, unit="user").comparisons.iloc[0]
-    assert (users["wins"], users["ties"], users["losses"]) == (0, 3, 0)
+def test_a_difference_by_rounding_is_a_tie():
+    """Each user's absolute errors sum to 0.1 + 0.2 = 0.30000000000000004 and to 0.3 + 0.0 = 0.3."""
+    two_rows = {"actual": 0.0, "forecast_a": [0.1, 0.2], "forecast_b": [0.3, 0.0]}
+    three_users = [pd.DataFrame({"user": user, **two_rows}) for user in ("u", "v", "w")]
+    comparison = rating.read(pd.concat(three_users), unit="user").comparisons.iloc[0]
+    assert (comparison["wins"], comparison["ties"], comparison["losses"]) == (0, 3, 0)
 
 
-def test_wins_are_of_units():
-    actual = np.zeros(6)
-    frame = pd.DataFrame(
-        {"actual": actual, "forecast_a": [0, 0, 5, 1, 1, 1], "forecast_b": [1, 1, 1, 1, 1, 1]}
-    )
-    rows = rating.read(frame).comparisons.set_index("first").iloc[0]
-    study = rating.read(frame.assign(user=["u", "u", "u", "v", "v", "w"]), unit="user")
-    users = study.comparisons.iloc[0]
-    assert sorted([rows["wins"], rows["losses"]]) == [1, 2]
-    assert rows["ties"] == 3
-    assert (users["ties"], users["wins"] + users["losses"]) == (2, 1)
+SIX_FORECASTS = pd.DataFrame(
+    {
+        "actual": 0.0,
+        "forecast_a": [0, 0, 5, 1, 1, 1],
+        "forecast_b": [1, 1, 1, 1, 1, 1],
+        "user": ["u", "u", "u", "v", "v", "w"],
+    }
+)
+
+
+def test_independent_rows_are_won_tied_and_lost():
+    """The absolute errors of a, 0, 0, 5, 1, 1 and 1, are below those of b, all 1, on two rows, and
+    above on one.
+    """
+    row = rating.read(SIX_FORECASTS.drop(columns="user")).comparisons.iloc[0]
+    assert sorted([row["wins"], row["losses"]]) == [1, 2]  # whichever system is first
+    assert row["ties"] == 3
+
+
+def test_of_clustered_rows_the_units_are_won_tied_and_lost():
+    """User u has mean absolute errors of 5 / 3 for a and 1 for b; v and w have 1 for both."""
+    study = rating.read(SIX_FORECASTS, unit="user")
+    row = study.comparisons.iloc[0]
+    assert (row["ties"], row["wins"] + row["losses"]) == (2, 1)
     assert "users won / tied / lost" in page.comparisons(study).text
 
 
@@ -158,13 +186,16 @@ def test_systems_with_the_same_best_printed_value_are_both_bold():
     rng = np.random.default_rng(2)
     actual = rng.normal(0, 1, 50)
     error = rng.normal(0, 1, 50)
-    frame = pd.DataFrame(
-        {"actual": actual, "forecast_a": actual + error, "forecast_b": actual + error * 1.00001}
+    table = pd.DataFrame(
+        {
+            "actual": actual,
+            "forecast_a": actual + error,
+            "forecast_b": actual + error * 1.00001,  # an MAE that prints as that of a
+            "forecast_c": actual + error * 2,
+        }
     )
-    html = rating_page.estimates(
-        rating.read(frame.assign(forecast_c=actual + 2 * error), metrics="mae")
-    ).html
-    assert len(re.findall('class="lead"', html)) == 2
+    html = rating_page.estimates(rating.read(table, metrics="mae")).html
+    assert len(re.findall('class="lead"', html)) == 2  # the class of bold values
 
 
 @given(
@@ -190,7 +221,7 @@ def test_many_whole_numbers_that_are_one_double_are_sliced_as_texts():
 
 def test_of_many_texts_the_frequent_stay():
     values = ["a"] * 9 + ["b"] * 5 + list("cdefg")
-    found = slices("country", values, max_slices=3)
+    found = slices("country", values, max_slices=3)  # the third is for all other values
     assert [(one.label, int(one.member.sum())) for one in found] == [
         ("a", 9),
         ("b", 5),
@@ -203,17 +234,18 @@ def test_numbers_sort_as_numbers():
 
 
 def test_p_values_of_slices_are_adjusted_by_holm_over_all_slices():
+    """Holm: the smallest of four p-values times 4, the next times 3, the next times 2, the largest;
+    none below the one before, and none above 1.
+    """
     rng = np.random.default_rng(4)
-    values = pd.DataFrame({"actual": rng.normal(size=400), "where": np.repeat(list("abcd"), 100)})
-    noise = np.repeat([0.5, 0.8, 1.0, 1.1], 100)
-    values["forecast_x"] = values["actual"] + rng.normal(size=400) * noise
-    values["forecast_y"] = values["actual"] + rng.normal(size=400)
-    tested = (
-        ek.rating(values, segments="where").by_segment.drop_duplicates("slice").sort_values("p")
-    )
-    p = tested["p"].to_numpy()
-    by_hand = []
-    for rank, value in enumerate(p):
-        by_hand.append(min(1.0, max([(4 - rank) * value, *by_hand])))
+    table = pd.DataFrame({"actual": rng.normal(size=400), "where": np.repeat(list("abcd"), 100)})
+    # x has less noise than y in a, as much in c, so that p differs by slice
+    noise_of_x = np.repeat([0.5, 0.8, 1.0, 1.1], 100)
+    table["forecast_x"] = table["actual"] + rng.normal(size=400) * noise_of_x
+    table["forecast_y"] = table["actual"] + rng.normal(size=400)
+    by_segment = ek.rating(table, segments="where").by_segment
+    slices_by_p = by_segment.drop_duplicates("slice").sort_values("p")
+    p = slices_by_p["p"].to_numpy()
+    expected = np.minimum(np.maximum.accumulate(p * [4, 3, 2, 1]), 1)
     assert 0 < p[0] < p[1] < p[2]
-    np.testing.assert_allclose(tested["adjusted"], by_hand, rtol=1e-12)
+    np.testing.assert_allclose(slices_by_p["adjusted"], expected, rtol=1e-12)

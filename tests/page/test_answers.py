@@ -1,4 +1,13 @@
-"""What a page answers in Chromium: tables sort and copy, figures speak, the address keeps it."""
+"""What a page answers in Chromium: tables sort and copy, figures speak, the address keeps it.
+
+Each test runs a script on a page (`ask`) and looks at what the script returns; `quiet` also checks
+that the page wrote nothing to the console and requested nothing. The scripts may use the functions
+of answers.js: `$$(selector, root)`, all elements; `captioned(words)`, the table whose caption has
+these words; `lines(table)`, the texts of the cells of each visible row; `sorts(table, column)`, the
+order of a column and the lines after each of three presses of its head; `copied(table)`, the texts
+that the buttons of a table copy; `key(figure, name)` and `type(input, text)`, presses of keys;
+`said(figure)`, what the tip of a figure says; `walk(figure)`, a tour by keyboard and by pointer.
+"""
 
 import csv
 import io
@@ -25,34 +34,43 @@ return {sorted, losses: sorts(table, 4)[0], names: sorts(table, 0)[0],
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory):
+def sorted_and_copied(tmp_path_factory):
     return quiet(ask(page("classification"), TABLES, tmp_path_factory.mktemp("tables")))
 
 
-def test_a_table_sorts_by_its_numbers_and_back(tables):
-    (first, down), (second, up), (third, back) = tables["sorted"]
-    assert (first, second, third) == ("descending", "ascending", None)
-    sizes = [value(row[1]) for row in down]
-    assert sizes == sorted(sizes, reverse=True)
-    assert [row[0] for row in up] == [row[0] for row in back[::-1]] or up == down[::-1]
+def test_a_table_sorts_by_its_numbers_and_back(sorted_and_copied):
+    """The head of the second column, AUC, is pressed three times; the first column has names."""
+    first_press, second_press, third_press = sorted_and_copied["sorted"]
+    order, descending = first_press
+    assert order == "descending"
+    values = [value(auc) for _, auc, *_ in descending]
+    assert values == sorted(values, reverse=True)
+    order, ascending = second_press
+    assert order == "ascending"
+    order, unsorted = third_press
+    assert order is None
+    names_up = [name for name, *_ in ascending]
+    names_at_first = [name for name, *_ in unsorted]
+    assert names_up == names_at_first[::-1] or ascending == descending[::-1]
     aucs = {
         row["system"]: row["value"]
         for row in results("classification")["estimates"]
         if row["metric"] == "roc_auc"
     }
-    named = [row[0] for row in down if row[0] in aucs]
+    named = [name for name, *_ in descending if name in aucs]  # without rows that are no systems
     assert named == sorted(aucs, key=aucs.get, reverse=True)
 
 
-def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tables):
-    (lowest, losses), (rising, names) = tables["losses"], tables["names"]
+def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(sorted_and_copied):
+    (lowest, losses), (rising, names) = sorted_and_copied["losses"], sorted_and_copied["names"]
     assert lowest == rising == "ascending"
     assert [value(row[4]) for row in losses] == sorted(value(row[4]) for row in losses)
     assert [row[0] for row in names] == sorted(row[0] for row in names)
 
 
-def test_a_table_is_copied_with_its_intervals(tables):
-    texts = tables["copied"]
+def test_a_table_is_copied_with_its_intervals(sorted_and_copied):
+    """The table of paired differences in AUC; copied numbers have the three decimals shown."""
+    texts = sorted_and_copied["copied"]
     rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
     pairs = [
         row
@@ -70,37 +88,55 @@ def test_a_table_is_copied_with_its_intervals(tables):
         ):
             assert float(row[column]) == pytest.approx(pair[key], abs=5e-4)
     assert texts["Markdown"].splitlines()[1].startswith("| --: |")
-    lines = texts["LaTeX"].splitlines()
-    assert lines[:3] == ["% \\usepackage{booktabs}", "\\begin{tabular}{lrrrr}", "\\toprule"]
-    assert lines[-1] == "\\end{tabular}"
-    assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[5]
+    package, begin, rule, _, _, first_row, *_, end = texts["LaTeX"].splitlines()
+    assert package == "% \\usepackage{booktabs}"
+    assert (begin, end) == ("\\begin{tabular}{lrrrr}", "\\end{tabular}")
+    assert rule == "\\toprule"
+    assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in first_row
 
 
 SHEETS = 6  # of the print of two or three systems
-ROWS = """
+FILTER_QUERIES = """
 const table = captioned("All 100 queries"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
-const seen = {open: fold.open, kept: filter.value, number: $$("table.metrics").indexOf(table), fours: lines(table)};
+const seen = {open: fold.open, filterAtFirst: filter.value, number: $$("table.metrics").indexOf(table), linesAtFirst: lines(table)};
 fold.open = true;
-type(filter, ""); seen.first = lines(table).length;
-fold.querySelector(".scroll + .tools button").click(); seen.whole = lines(table).length;
-seen.losses = sorts(table, 4)[1][1];
+type(filter, ""); seen.rowsAtFirst = lines(table).length;
+fold.querySelector(".scroll + .tools button").click(); seen.rowsInAll = lines(table).length;
+const [, [, ascending]] = sorts(table, 4); seen.ascendingDifference = ascending;
 type(filter, "digit 4"); seen.typed = lines(table);
 return seen;
 """
 
 
-def test_rows_are_filtered_and_folded_and_the_address_opens_the_same_rows(tmp_path):
-    fresh = quiet(ask(page("ranking"), ROWS, tmp_path))
-    assert (fresh["open"], fresh["kept"], fresh["first"], fresh["whole"]) == (False, "", 12, 100)
+@pytest.fixture(scope="module")
+def queries(tmp_path_factory):
+    """The answer of FILTER_QUERIES on a page without anything in its address."""
+    return quiet(ask(page("ranking"), FILTER_QUERIES, tmp_path_factory.mktemp("queries")))
+
+
+def test_a_list_of_queries_is_folded_and_shows_twelve_of_them_at_first(queries):
+    assert not queries["open"]
+    assert queries["filterAtFirst"] == ""
+    assert queries["rowsAtFirst"] == 12
+    assert queries["rowsInAll"] == 100
+
+
+def test_queries_sorted_by_difference_begin_with_the_worst(queries):
     differences = results("ranking")["differences"]
     worst = min(zip(differences["values"], differences["queries"], strict=True))
-    assert (fresh["losses"][0][0], fresh["losses"][0][4]) == (worst[1], number(worst[0], 3))
-    assert {row[1] for row in fresh["typed"]} == {"digit 4"}
-    told = ask(page("ranking"), ROWS, tmp_path, f"#query-by-query?rows{fresh['number']}=digit+4")
-    linked = quiet(told)
-    assert (linked["open"], linked["kept"]) == (True, "digit 4")
-    assert sorted(linked["fours"]) == sorted(fresh["typed"])
-    assert told.address == f"#_listed?rows{fresh['number']}=digit+4"
+    query, _, _, _, difference, *_ = queries["ascendingDifference"][0]
+    assert (difference, query) == (number(worst[0], 3), worst[1])
+
+
+def test_queries_are_filtered_and_the_address_opens_the_same_rows(queries, tmp_path):
+    assert {segment for _, segment, *_ in queries["typed"]} == {"digit 4"}
+    table = f"rows{queries['number']}"  # the number of the table on the page
+    visit = ask(page("ranking"), FILTER_QUERIES, tmp_path, f"#query-by-query?{table}=digit+4")
+    linked = quiet(visit)
+    assert linked["open"]
+    assert linked["filterAtFirst"] == "digit 4"
+    assert sorted(linked["linesAtFirst"]) == sorted(queries["typed"])
+    assert visit.address == f"#_listed?{table}=digit+4"
 
 
 def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
@@ -111,59 +147,65 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
     return {rows: $$("tbody tr", table).map(texts), heads: texts(table.tHead.rows[0])};
     """
     seen = quiet(ask(page("ranking"), script, tmp_path))
-    found = results("ranking")
-    differences = dict(
-        zip(found["differences"]["queries"], found["differences"]["values"], strict=True)
-    )
-    assert len(seen["rows"]) == len(differences) == 100
+    expected = results("ranking")
+    queries, values = expected["differences"]["queries"], expected["differences"]["values"]
+    difference_by_query = dict(zip(queries, values, strict=True))
+    assert len(seen["rows"]) == len(difference_by_query) == 100
+    sizes = []
     for query, _, first, second, difference, *_ in seen["rows"]:
-        assert value(difference) == pytest.approx(differences[query.split()[0]], abs=6e-4)
+        name = query.split()[0]  # without the lists that the cell opens to
+        # shown with three decimals, so rounded by up to 0.0005 each
+        assert value(difference) == pytest.approx(difference_by_query[name], abs=6e-4)
         assert value(first) - value(second) == pytest.approx(value(difference), abs=1.1e-3)
-    moved = [abs(value(row[4])) for row in seen["rows"]]
-    assert moved == sorted(moved, reverse=True)
-    assert re.search(r"pixel_cosine:? img\d+ \([01–]\),? img", seen["rows"][0][0])
-    assert re.search(r"lda_cosine:? img", seen["rows"][0][0])
-    of_system = [
-        head.rsplit(" ", 1)
-        for head in seen["heads"]
-        if head.endswith((" pixel_cosine", " lda_cosine"))
-    ]
-    metrics = [metric["name"] for metric in found["metrics"][1:3] for _ in range(2)]
-    assert [label for label, _ in of_system] == ["ndcg@10", "ndcg@10", *metrics]
+        sizes.append(abs(value(difference)))
+    assert sizes == sorted(sizes, reverse=True)
+    opened_query, *_ = seen["rows"][0]  # an item has its grade in brackets, – without a judgement
+    assert re.search(r"pixel_cosine:? img\d+ \([01–]\),? img", opened_query)
+    assert re.search(r"lda_cosine:? img", opened_query)
+    both = (" pixel_cosine", " lda_cosine")
+    metric_of_columns = [head.rsplit(" ", 1)[0] for head in seen["heads"] if head.endswith(both)]
+    _, second, third, *_ = [metric["name"] for metric in expected["metrics"]]
+    assert metric_of_columns == ["ndcg@10", "ndcg@10", second, second, third, third]
 
 
-CUE = '" · choose systems, filter, sort, copy"'
-MISSED = """
+FILTER_ROWS_MISSED_BY_MOST = """
 const table = captioned("unlike errors"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
-const cue = getComputedStyle(fold.querySelector("summary"), "::after").content, closed = fold.open;
+const cue = getComputedStyle(fold.querySelector("summary"), "::after").content, opened = fold.open;
 fold.open = true;
 type(filter, "housing rent"); fold.querySelector(".scroll + .tools button").click();
 const kept = lines(table), filtered = getComputedStyle(fold.querySelector("summary"), "::after").content;
 type(filter, ""); $$("th details", table)[0].open = true;
 const heads = texts(table.tHead.rows[0]);
-return {cue, closed, kept, filtered, first: lines(table)[0], heads, copied: copied(table).CSV};
+return {cue, opened, kept, filtered, first: lines(table)[0], heads, copied: copied(table).CSV};
 """
 
 
 def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path):
-    seen = quiet(ask(page("classification"), MISSED, tmp_path))
-    assert (seen["closed"], seen["cue"], seen["filtered"]) == (False, CUE, '" · filtered"')
+    """Heads 4 to 6 of the table are the scores of the three systems, the next is the miss (the
+    absolute error) of the first of them, by which rows are sorted.
+    """
+    seen = quiet(ask(page("classification"), FILTER_ROWS_MISSED_BY_MOST, tmp_path))
+    assert not seen["opened"]
+    assert seen["cue"] == '" · choose systems, filter, sort, copy"'  # after the words of the fold
+    assert seen["filtered"] == '" · filtered"'
     table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
     scores = table.pivot(index="id", columns="model", values="y_score")
-    label, rent = (table.groupby("id")[name].first() for name in ("y_true", "housing"))
+    label = table.groupby("id")["y_true"].first()
+    housing = table.groupby("id")["housing"].first()
     assert len(seen["kept"]) > 5
     systems = [re.sub("Sort by ", "", head) for head in seen["heads"][4:7]]
+    misses = []
     for row in seen["kept"]:
-        assert rent[row[0]] == "rent"
-        assert [value(text) for text in row[4:7]] == pytest.approx(
-            scores.loc[row[0], systems].tolist(), abs=6e-4
-        )
-        assert value(row[7]) == pytest.approx(
-            abs(label[row[0]] - scores.loc[row[0], systems[0]]), abs=6e-4
-        )
-    misses = [value(row[7]) for row in seen["kept"]]
+        name, miss = row[0], value(row[7])
+        assert housing[name] == "rent"
+        # shown with three decimals
+        expected = scores.loc[name, systems].tolist()
+        assert [value(text) for text in row[4:7]] == pytest.approx(expected, abs=6e-4)
+        assert miss == pytest.approx(abs(label[name] - scores.loc[name, systems[0]]), abs=6e-4)
+        misses.append(miss)
     assert misses == sorted(misses, reverse=True)
-    assert "credit_amount: " in seen["first"][0]
+    opened_row, *_ = seen["first"]  # the cell of its name opens to all columns of the row
+    assert "credit_amount: " in opened_row
     assert "credit_amount" not in seen["copied"]
 
 
@@ -174,15 +216,17 @@ def test_a_slice_opens_its_rows(tmp_path):
     const fold = table.closest("details");
     return [fold.open, $$("[type=search]", fold)[0].value, lines(table), fold.getBoundingClientRect().top];
     """
-    told = ask(page("classification"), script, tmp_path)
-    opened, typed, rows, top = quiet(told)
-    assert (opened, typed) == (True, "housing rent ")
-    assert 0 <= top < 20
-    assert {row[2] for row in rows} == {"housing rent"}
-    assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent\+", told.address)
+    visit = ask(page("classification"), script, tmp_path)
+    opened, filter_text, rows, top = quiet(visit)
+    assert opened
+    assert filter_text == "housing rent "
+    assert 0 <= top < 20  # pixels: the list is scrolled to the top of the window
+    assert {segment for _, _, segment, *_ in rows} == {"housing rent"}
+    # the address names the list, the number of its table and the filter
+    assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent\+", visit.address)
 
 
-PAIR = """
+CHOOSE_TWO_SYSTEMS = """
 const fold = document.getElementById("_listed"), table = $$("table", fold)[0], opened = fold.open;
 const boxes = $$("[data-pair] select", fold), names = boxes.map(box => box.value);
 boxes[0].value = "%s"; boxes[1].value = "%s"; boxes[0].dispatchEvent(new Event("change", {bubbles: true}));
@@ -195,66 +239,76 @@ return {opened, names, shown, rows: lines(table), lists: lists.length};
 
 
 def test_a_reader_chooses_the_two_systems_that_a_list_of_rows_compares(tmp_path):
-    told = ask(page("classification"), PAIR % ("logistic", "gbm"), tmp_path)
-    seen = quiet(told)
-    assert (seen["opened"], seen["names"], told.address) == (
-        False,
-        ["forest", "logistic"],
-        "#_listed?pair=1%2C2",
-    )
+    """The systems are forest, logistic and gbm, numbered from 0; the page compares the first two
+    until the reader chooses. `seen["names"]` are those that were chosen before.
+    """
+    visit = ask(page("classification"), CHOOSE_TWO_SYSTEMS % ("logistic", "gbm"), tmp_path)
+    seen = quiet(visit)
+    assert not seen["opened"]
+    assert seen["names"] == ["forest", "logistic"]
+    assert visit.address == "#_listed?pair=1%2C2"  # %2C is a comma
     assert seen["shown"][-2:] == ["miss logistic", "miss logistic − gbm"]
     table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
     table["miss"] = abs(table["y_true"] - table["y_score"])
     misses = table.pivot(index="id", columns="model", values="miss")
     assert len(seen["rows"]) > 50
-    for name, *_, miss, apart in seen["rows"]:
+    for name, *_, miss, difference in seen["rows"]:  # shown with three decimals
         logistic, gbm = misses.loc[name.split()[0], ["logistic", "gbm"]]
         assert value(miss) == pytest.approx(logistic, abs=5.1e-4)
-        assert value(apart) == pytest.approx(logistic - gbm, abs=5.1e-4)
-    again = quiet(
-        ask(page("classification"), PAIR % ("forest", "logistic"), tmp_path, told.address)
-    )
-    assert (again["opened"], again["names"]) == (True, ["logistic", "gbm"])
+        assert value(difference) == pytest.approx(logistic - gbm, abs=5.1e-4)
+    choose_others = CHOOSE_TWO_SYSTEMS % ("forest", "logistic")
+    again = quiet(ask(page("classification"), choose_others, tmp_path, visit.address))
+    assert again["opened"]
+    assert again["names"] == ["logistic", "gbm"]  # by the address
     assert again["shown"][-2:] == ["miss forest", "miss forest − logistic"]
 
 
 def test_a_reader_chooses_the_two_systems_that_a_list_of_queries_compares(tmp_path):
-    seen = quiet(ask(page("ranking"), PAIR % ("pca8_euclid", "binary_overlap_ties"), tmp_path))
+    seen = quiet(
+        ask(page("ranking"), CHOOSE_TWO_SYSTEMS % ("pca8_euclid", "binary_overlap_ties"), tmp_path)
+    )
     assert seen["shown"][2:] == ["ndcg@10 pca8_euclid", "ndcg@10 binary_overlap_ties", "difference"]
     means = {
         row["system"]: row["value"]
         for row in results("ranking")["estimates"]
         if row["metric"] == "ndcg@10"
     }
-    first, second, apart = (np.mean([value(row[i]) for row in seen["rows"]]) for i in (2, 3, 4))
-    assert (len(seen["rows"]), seen["lists"]) == (100, 2)
-    assert (first, second) == pytest.approx(
-        (means["pca8_euclid"], means["binary_overlap_ties"]), abs=5e-4
-    )
-    assert apart == pytest.approx(first - second, abs=5e-4)
+    assert len(seen["rows"]) == 100
+    assert seen["lists"] == 2  # of the query that the script opened, one per system
+    numbers = pd.DataFrame(seen["rows"])[[2, 3, 4]].map(value)  # the columns asserted above
+    first, second, difference = numbers.mean()
+    assert first == pytest.approx(means["pca8_euclid"], abs=5e-4)
+    assert second == pytest.approx(means["binary_overlap_ties"], abs=5e-4)
+    assert difference == pytest.approx(first - second, abs=5e-4)
 
 
 def test_slices_stand_below_their_column_until_they_are_sorted(tmp_path):
     script = """
     const table = captioned("by segment"), heads = () => $$(".group", table).map(row => row.innerText.trim());
-    const of = () => getComputedStyle($$(".of", table)[0]).position;
-    const first = [heads(), of(), lines(table).map(row => row[0])];
-    $$("thead .sort", table)[1].click();
-    const sorted = [heads(), of(), lines(table)[0][0]];
-    return {first, sorted, csv: copied(table).CSV};
+    // the column's name in a row: out of sight (absolute) where a row above has it
+    const position = () => getComputedStyle($$(".of", table)[0]).position;
+    const names = () => lines(table).map(row => row[0]);
+    const grouped = {heads: heads(), position: position(), names: names()};
+    $$("thead .sort", table)[1].click();  // by the number of rows, the largest first
+    const sorted = {heads: heads(), position: position(), names: names()};
+    return {grouped, sorted, csv: copied(table).CSV};
     """
     seen = quiet(ask(page("classification"), script, tmp_path))
-    heads = ["age_band", "housing"]
     bands = ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"]
-    rents = ["housing for free", "housing own", "housing rent"]
-    assert seen["first"] == [heads, "absolute", [heads[0], *bands, heads[1], *rents]]
-    assert seen["sorted"] == [[], "static", "housing own"]
+    housing = ["housing for free", "housing own", "housing rent"]
+    grouped, by_rows = seen["grouped"], seen["sorted"]
+    assert grouped["heads"] == ["age_band", "housing"]
+    assert grouped["position"] == "absolute"
+    assert grouped["names"] == ["age_band", *bands, "housing", *housing]
+    assert by_rows["heads"] == []
+    assert by_rows["position"] == "static"
+    assert by_rows["names"][0] == "housing own"  # which most rows have
     assert '"age_band 26-35",398' in seen["csv"]
 
 
 # Figures ------------------------------------------------------------------------------------------
 
-WALK = """
+WALK_OVER_EACH_FIGURE = """
 $$("details").forEach(fold => { fold.open = true; });
 return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
 """
@@ -262,57 +316,59 @@ return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(name, tmp_path):
-    figures = quiet(ask(page(name), WALK, tmp_path))
-    assert (
-        len(figures)
-        == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", page(name), re.S))
-        > 0
-    )
+    """A figure with systems says the numbers of a point, reached by arrow keys or by the pointer.
+    Enter, or a click in the legend, makes the other systems faint ("away").
+    """
+    figures = quiet(ask(page(name), WALK_OVER_EACH_FIGURE, tmp_path))
+    with_systems = re.findall(r"<figure>(?:(?!</figure>).)*data-series", page(name), re.S)
+    assert len(figures) == len(with_systems) > 0
     for seen in figures:
-        assert re.search(r"\d", seen["first"])
-        assert re.search(r"\d", seen["other"])
-        assert re.search(r"\d", seen["over"])
-        assert seen["left"] == ""
-        assert seen["back"] == 0
-        assert (seen["away"] > 0) == (seen["systems"] > 1)
-        assert not (seen["legend"] and seen["clicked"])
-        assert (seen["alone"] > 0) == (seen["legend"] and seen["systems"] > 1)
+        several = seen["systems"] > 1
+        assert re.search(r"\d", seen["first"])  # after the right arrow
+        assert re.search(r"\d", seen["other"])  # after the down arrow
+        assert re.search(r"\d", seen["over"])  # under the pointer
+        assert seen["left"] == ""  # without the focus
+        assert (seen["away"] > 0) == several  # after Enter
+        assert seen["back"] == 0  # after Enter again
+        if seen["legend"]:
+            assert seen["clicked"] == ""  # a click in the legend ends what the pointer said
+        assert (seen["alone"] > 0) == (seen["legend"] and several)  # after the click
 
 
 def test_a_figure_says_the_numbers_of_the_json(tmp_path):
     script = """
-    const drawn = $$("figure").filter(each => each.tabIndex === 0), told = [];
+    const drawn = $$("figure").filter(each => each.tabIndex === 0);
     const about = words => drawn.find(each => each.textContent.includes(words));
-    const [forest, roc] = ["Paired differences", "ROC"].map(about);
-    forest.focus(); for (let i = 0; i < 3; i++) { key(forest, "ArrowDown"); told.push(said(forest)); }
-    roc.focus(); const curve = []; for (let i = 0; i < 40; i++) { key(roc, "ArrowRight"); curve.push(said(roc)); }
-    return {told, curve};
+    const differences = about("Paired differences"), roc = about("ROC"), pairs = [], points = [];
+    differences.focus();  // an arrow down goes to the next pair of systems
+    for (let i = 0; i < 3; i++) { key(differences, "ArrowDown"); pairs.push(said(differences)); }
+    roc.focus();  // an arrow to the right goes to the next point of the first system, forest
+    for (let i = 0; i < 40; i++) { key(roc, "ArrowRight"); points.push(said(roc)); }
+    return {pairs, points};
     """
     seen = quiet(ask(page("classification"), script, tmp_path))
-    found = results("classification")
-    pairs = [row for row in records(found["comparisons"]) if row["metric"] == "roc_auc"]
-    for text, row in zip(seen["told"], pairs, strict=True):
+    expected = results("classification")
+    pairs = [row for row in records(expected["comparisons"]) if row["metric"] == "roc_auc"]
+    for text, row in zip(seen["pairs"], pairs, strict=True):
         assert text.startswith(f"{row['first']} − {row['second']}: ")
         low, high = re.search(r"\[(.*), (.*)\]", text).groups()
         assert [value(low), value(high)] == pytest.approx([row["low"], row["high"]], abs=5e-4)
-    x, y = (np.array(found["curves"]["roc"][side]) for side in ("x", "y"))
-    own = np.array(found["curves"]["roc"]["system"]) == "forest"
-    for text in seen["curve"]:
-        name, across, up, *_ = text.split("\n")
-        at = np.array(
-            [value(across.removeprefix("false positive rate ")), value(up.removeprefix("recall "))]
-        )
+    curves = pd.DataFrame(expected["curves"]["roc"])
+    curve = curves[curves["system"] == "forest"]
+    for text in seen["points"]:
+        name, x_text, y_text, *_ = text.split("\n")
         assert name == "forest"
-        low, high = (value(end) for end in re.search(r"\[(.*), (.*)\]", up).groups())
-        assert 0 <= low < high <= 1.001
-        assert (
-            np.interp(at[0] - 0.02, x[own], y[own]) - 0.03
-            <= at[1]
-            <= np.interp(at[0] + 0.02, x[own], y[own]) + 0.03
-        )
+        false_positive_rate = value(x_text.removeprefix("false positive rate "))
+        recall = value(y_text.removeprefix("recall "))
+        low, high = (value(limit) for limit in re.search(r"\[(.*), (.*)\]", y_text).groups())
+        assert 0 <= low < high <= 1.001  # rounded
+        # the JSON has fewer points than the curve: as close as between two of them
+        left, right = false_positive_rate - 0.02, false_positive_rate + 0.02
+        lowest, highest = np.interp([left, right], curve["x"], curve["y"])
+        assert lowest - 0.03 <= recall <= highest + 0.03
 
 
-ALONE = """
+SHOW_ONE_SYSTEM_ALONE = """
 const figure = $$("figure").find(each => each.querySelector("[data-key]")), legend = $$("[data-key]", figure);
 legend[1].dispatchEvent(new MouseEvent("click", {bubbles: true}));
 const every = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]);
@@ -326,7 +382,7 @@ return {alone: legend[1].dataset.key, screen, print: faint(), dark: matchMedia("
 
 
 def test_one_system_alone_stays_alone_in_the_dark_and_in_print(tmp_path):
-    seen = quiet(ask(page("classification"), ALONE, tmp_path, theme="dark"))
+    seen = quiet(ask(page("classification"), SHOW_ONE_SYSTEM_ALONE, tmp_path, theme="dark"))
     assert (seen["dark"], seen["rules"] > 1) == (True, True)
     for drawn in (seen["screen"], seen["print"]):
         assert {opacity for system, opacity in drawn if system == seen["alone"]} == {"1"}
@@ -334,14 +390,18 @@ def test_one_system_alone_stays_alone_in_the_dark_and_in_print(tmp_path):
 
 
 def test_one_system_alone_is_printed_alone(tmp_path):
-    click = ALONE.split("const every")[0]
+    """After a click in the legend the other systems have an opacity of 0.15, /ca in the PDF."""
     whole = page("classification")
-    figure = next(
-        part for part in re.findall(r"<figure>.*?</figure>", whole, re.S) if "data-key" in part
-    )
-    short = re.sub(r"<main.*</main>", lambda _: f"<main>{figure}</main>", whole, flags=re.S)
-    faint = [printed(short, script, tmp_path) for script in ("", click)]
-    assert [re.search(rb"/ca 0?\.15\b", pdf) is not None for pdf in faint] == [False, True]
+    figures = re.findall(r"<figure>.*?</figure>", whole, re.S)
+    with_legend = next(figure for figure in figures if "data-key" in figure)
+    short = re.sub(r"<main.*</main>", lambda _: f"<main>{with_legend}</main>", whole, flags=re.S)
+    click_in_legend = """
+    const figure = $$("figure").find(each => each.querySelector("[data-key]"));
+    $$("[data-key]", figure)[1].dispatchEvent(new MouseEvent("click", {bubbles: true}));
+    """
+    opacity = rb"/ca 0?\.15\b"
+    assert not re.search(opacity, printed(short, "", tmp_path))
+    assert re.search(opacity, printed(short, click_in_legend, tmp_path))
 
 
 # The whole page -----------------------------------------------------------------------------------
@@ -349,50 +409,61 @@ def test_one_system_alone_is_printed_alone(tmp_path):
 
 def test_the_strip_leads_to_all_differences(tmp_path):
     script = """
+    // the link below the strip of differences at the top of the page
     const link = $$(".strip + .muted a").find(each => each.textContent.startsWith("All differences"));
     const target = document.getElementById(link.hash.slice(1));
+    // put what it leads to into a closed fold, which the link must open
     const fold = document.createElement("details"); target.replaceWith(fold); fold.append(target);
     link.click(); await wait();
-    return [fold.open, Math.abs(target.getBoundingClientRect().top) < innerHeight, location.hash === link.hash];
+    const isInWindow = Math.abs(target.getBoundingClientRect().top) < innerHeight;
+    return {isOpen: fold.open, isInWindow, isInAddress: location.hash === link.hash};
     """
-    assert quiet(ask(page("ranking"), script, tmp_path)) == [True, True, True]
+    seen = quiet(ask(page("ranking"), script, tmp_path))
+    assert seen == {"isOpen": True, "isInWindow": True, "isInAddress": True}
 
 
-TERMS = """
+POINT_AT_A_TERM_AND_SORT = """
 const link = $$("a.term")[0], card = $$(".card")[0], place = scrollY;
 const move = where => where.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
-const before = card.hidden; move(link); const shown = card.textContent, after = card.hidden;
-link.click(); await wait(); const stays = scrollY === place && location.hash === "";
-move(document.body); const gone = card.hidden;
-link.focus(); const focused = card.hidden; key(link, "Escape"); const closed = card.hidden;
+const hidden = {atFirst: card.hidden};
+move(link); hidden.underThePointer = card.hidden; const shown = card.textContent;
+link.click(); await wait(); const pageStays = scrollY === place && location.hash === "";
+move(document.body); hidden.awayFromThePointer = card.hidden;
+link.focus(); hidden.withFocus = card.hidden;
+key(link, "Escape"); hidden.afterEscape = card.hidden;
 const meaning = document.getElementById(link.hash.slice(1)).nextElementSibling.textContent;
 const metric = $$("table.metrics thead a")[0], head = metric.closest("th"); metric.click();
-return {before, same: shown === meaning, after, stays, gone, focused, closed, sorted: head.ariaSort};
+return {hidden, showsMeaning: shown === meaning, pageStays, sorted: head.ariaSort};
 """
 
 
 def test_a_term_says_what_it_means_in_place_and_a_head_sorts(tmp_path):
-    seen = quiet(ask(page("ranking"), TERMS, tmp_path))
-    assert seen == {
-        "before": True,
-        "same": True,
-        "after": False,
-        "stays": True,
-        "gone": True,
-        "focused": False,
-        "closed": True,
-        "sorted": "descending",
+    """A card with the definition of a term is shown under the pointer or with the focus; a click
+    on the term does not leave for the glossary. A click on a metric in a head sorts.
+    """
+    seen = quiet(ask(page("ranking"), POINT_AT_A_TERM_AND_SORT, tmp_path))
+    assert seen["hidden"] == {
+        "atFirst": True,
+        "underThePointer": False,
+        "awayFromThePointer": True,
+        "withFocus": False,
+        "afterEscape": True,
     }
+    assert seen["showsMeaning"]
+    assert seen["pageStays"]
+    assert seen["sorted"] == "descending"
 
 
 def test_the_contents_mark_the_section_that_is_read(tmp_path):
     script = """
-    const marked = () => $$("nav [aria-current]").map(link => link.hash), top = marked();
-    $$("h2")[2].scrollIntoView(); onscroll();
-    return [top, marked(), "#" + $$("h2")[2].id];
+    const marked = () => $$("nav [aria-current]").map(link => link.hash);
+    const thirdHeading = $$("h2")[2], atTheTop = marked();
+    thirdHeading.scrollIntoView(); onscroll();
+    return {atTheTop, atThirdHeading: marked(), hash: "#" + thirdHeading.id};
     """
-    top, now, expected = quiet(ask(page("ranking"), script, tmp_path))
-    assert (top, now) == ([], [expected])
+    seen = quiet(ask(page("ranking"), script, tmp_path))
+    assert seen["atTheTop"] == []  # above the first section
+    assert seen["atThirdHeading"] == [seen["hash"]]
 
 
 @pytest.mark.parametrize("name", ["classification", "pair", "lists", "rating", "significance"])
@@ -426,25 +497,28 @@ def test_without_its_script_a_page_shows_every_row_and_no_control(tmp_path):
     script = """
     $$("details").forEach(fold => { fold.open = true; });
     const controls = $$(".tools, .sort, button, input, select, textarea");
-    return [$$("tr").filter(row => !row.offsetParent).length, controls.filter(each => each.offsetParent).length,
-      lines($$("table")[0]).length];
+    const isShown = each => each.offsetParent !== null;
+    return {hiddenRows: $$("tr").filter(row => !isShown(row)).length,
+      shownControls: controls.filter(isShown).length, rowsOfFirstTable: lines($$("table")[0]).length};
     """
     for name in ("classification", "ranking"):
-        bare = re.sub(r"<script>.*?</script>", "", page(name), flags=re.S)
-        hidden, controls, rows = quiet(ask(bare, script, tmp_path))
-        assert (hidden, controls) == (0, 0)
-        assert rows >= 3
+        without_script = re.sub(r"<script>.*?</script>", "", page(name), flags=re.S)
+        seen = quiet(ask(without_script, script, tmp_path))
+        assert seen["hiddenRows"] == 0
+        assert seen["shownControls"] == 0
+        assert seen["rowsOfFirstTable"] >= 3  # three systems: the page is not empty
 
 
 def test_a_page_works_under_a_policy_that_lets_nothing_in(tmp_path):
+    """A server may forbid all but the scripts, styles and images that the page itself holds."""
     policy = (
         "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     script = """
     const drawn = $$("figure").find(each => each.tabIndex === 0);
-    return [sorts(captioned("Metrics with"), 1).length, walk(drawn).first];
+    return {presses: sorts(captioned("Metrics with"), 1).length, firstPoint: walk(drawn).first};
     """
-    length, first = quiet(ask(page("classification"), script, tmp_path, head=head))
-    assert length == 3
-    assert "[" in first
+    seen = quiet(ask(page("classification"), script, tmp_path, head=head))
+    assert seen["presses"] == 3  # a table is sorted
+    assert "[" in seen["firstPoint"]  # a figure says a value with its interval

@@ -44,25 +44,29 @@ def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
     return found
 
 
-def test_judgements_and_queries_beside_it_may_be_files(session):
+def test_judgements_and_queries_beside_a_spark_table_may_be_files(session):
+    """A table with a column of systems, and one with a column of scores per system. The name of the
+    system has characters that SQL must escape. Sources differ, as one table is in Spark.
+    """
+    system = "a\\b'c"
     sample = ROOT / "data/digits_retrieval"
-    given = str(sample / "qrels.txt")
+    qrels = str(sample / "qrels.txt")
     options = {"queries": str(sample / "queries.csv"), "segments": ["digit"]}
-    (part,) = sources.parts(str(sample / "runs/lda_cosine.run"))
-    rows = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
-    rows = rows.append_column("system", pa.array(["a\\b'c"] * len(rows)))
-    here = runs.read(rows, given, **options)
-    found = from_spark(session.createDataFrame(rows), given, **options)
-    assert_same(here, replace(found, sources=here.sources))
-    wide = rows.drop_columns("system").rename_columns(["query", "item", "score_a\\b'c"])
-    found = from_spark(session.createDataFrame(wide), given, **options)
-    assert_same(here, replace(found, sources=here.sources, columns=here.columns))
+    (run,) = sources.parts(str(sample / "runs/lda_cosine.run"))
+    rows = pa.table(run.load({"query": "query", "item": "item"}, {"score": "score"}))
+    long = rows.append_column("system", pa.array([system] * len(rows)))
+    wide = rows.rename_columns(["query", "item", f"score_{system}"])
+    expected = runs.read(long, qrels, **options)
+    of_long = from_spark(session.createDataFrame(long), qrels, **options)
+    assert_same(expected, replace(of_long, sources=expected.sources))
+    of_wide = from_spark(session.createDataFrame(wide), qrels, **options)
+    same_but_for_values = replace(of_wide, sources=expected.sources, columns=expected.columns)
+    assert_same(expected, same_but_for_values)
 
 
-def test_rows_that_contradict_each_other_are_refused(session):
-    good = pd.DataFrame(GOOD)
-    with pytest.raises(
-        InputError,
-        match=r"query 'a' and item 'x' must appear once in system 'score', got them again",
-    ):
-        from_spark(frame(session, pd.concat([good, good[:1]])))
+def test_an_item_that_a_list_has_twice_is_refused(session):
+    rows = pd.DataFrame(GOOD)  # the first is item x of query a
+    first_row_again = pd.concat([rows, rows[:1]])
+    message = r"query 'a' and item 'x' must appear once in system 'score', got them again"
+    with pytest.raises(InputError, match=message):
+        from_spark(frame(session, first_row_again))
