@@ -128,7 +128,8 @@ class Rows:
     def counts(self) -> Counts:
         """The table of counts by score."""
         if self.weight is None:
-            return count(self.scores, self.actual)
+            # the scores of one of several classes are a column of a table, and far apart in memory
+            return count(np.ascontiguousarray(self.scores), self.actual)
         positive = self.weight * self.actual
         negative = self.weight * (1 - self.actual)
         return count(self.scores, positive, negative)
