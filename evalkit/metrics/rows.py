@@ -117,9 +117,9 @@ class Rows:
         """The weight of each row, 1 if there are no weights."""
         return weights_or_ones(self.weight, len(self))
 
-    @cached_property
+    @property
     def shares(self) -> Floats:
-        """The weights, scaled so that they add up to 1."""
+        """The weights, scaled so that they add up to 1; not cached, to save memory."""
         return ratio(self.weights, self.weights.sum())
 
     # Of two classes
