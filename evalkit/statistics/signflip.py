@@ -782,7 +782,7 @@ TAIL = f"importance sampling with {DRAWS:,} draws"
 # draws as extreme as the data above which the error of their share is below a tenth
 ENOUGH_EXTREME_DRAWS = 100
 NEWTON_STEPS = 100  # Newton's method is within rounding after some ten
-CACHED_STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
+CACHED_STREAMS = 2  # results of `replayed` functions that are cached, at most 32 MB each
 DRAWS_AT_ONCE = 512  # draws that are worked on at once, so that they stay in the processor's cache
 NUMBERS_AT_ONCE = 32 * DRAWS  # numbers that are drawn at once
 DRAWN_UNITS = 256  # units whose signs are drawn; the sum of the smaller ones is normal
