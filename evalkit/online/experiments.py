@@ -69,10 +69,10 @@ def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLi
 
     A user with rows in several arms is left out, and counted as crossed.
 
-    arm: of each row. arms: their names. repeated_rows: the numbers of all rows whose user has
-    several, ascending; rows of other users do no harm. user: the id of the user of each of these
-    rows. Raises RowError for an unknown arm and for a user with several rows in one arm, InputError
-    for an arm without a user of its own.
+    arm: of each row. arms: their names. repeated_rows: the numbers, ascending, of all rows whose
+    user has several; rows of other users may be among them. user: the id of the user of each of
+    these rows. Raises RowError for an unknown arm and for a user with several rows in one arm,
+    InputError for an arm without a user of its own.
     """
     arm_index = _arm_indices(arm, arms)  # of each row of the table
     user_index, names = codes(user)  # of each of `repeated_rows`

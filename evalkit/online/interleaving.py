@@ -137,10 +137,10 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
                 break
             picker = np.where(free_ranks == 0, (picker + 1) % teams, picker)
             free_ranks = free.ravel().take(picker * users + user)
-        # x & −x is the lowest set bit of x, 2^rank; 2^rank − 1 has as many bits set as the rank
-        # says. Where no rank is free it is 0, and 0 − 1 has all bits set, at least k: the end.
+        # x & −x is the lowest set bit of x, 2^rank, and 2^rank − 1 has `rank` bits set. Where no
+        # rank is free, x is 0, and 0 − 1 has all its bits set, at least k of them: rank k, no item.
         lowest_bit = free_ranks & -free_ranks
-        one = bit[0]  # of the same type, so that 0 − 1 has only its bits
+        one = bit[0]  # 1 in the type of the bits
         rank = np.minimum(np.bitwise_count(lowest_bit - one), k)
         list_and_rank = picker * (k + 1) + rank
         pick = list_and_rank * users + user  # index into `items`

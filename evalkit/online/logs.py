@@ -127,7 +127,7 @@ def read_log(
     teams = {count.team for count in counts if count.team}  # rows without a team are refused later
     # errors about arms, below, would quote a team in full
     if any(len(team.encode()) > LONGEST for team in teams):
-        _check_values(engine, selections, fields)  # raises, with the row of the team that is long
+        _check_values(engine, selections, fields)  # raises, with the row of the long name
         raise _changed(selections)  # all names are short at the second reading
     try:
         arms = arms_of(teams, p.arms, p.neutral)

@@ -528,8 +528,8 @@ class Significance(shown.Shown, Study):
         """A list of one family, all comparisons, which are adjusted together; an empty list without
         comparisons.
 
-        In evaluation logs, no question may have a metric for both systems of a pair: then the pair
-        is not compared on this metric.
+        In evaluation logs, two systems may share no question on which both have a metric: they are
+        then not compared on this metric.
         """
         family = []
         for chosen in self.directed:
@@ -710,7 +710,7 @@ class Significance(shown.Shown, Study):
         for name, texts in self.data.texts.items():
             cluster = texts[rows.in_both].astype(str)
             n_clusters = np.unique(cluster).size
-            has_clusters = 1 < n_clusters < rows.values.size  # more than one, some of several rows
+            has_clusters = 1 < n_clusters < rows.values.size  # several, some of several rows
             if plain_error > 0 and has_clusters:
                 factor = _error(rows.values, cluster) / plain_error
                 if factor > WIDER:
@@ -800,7 +800,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             sorted_means = np.sort(differences.means, kind="stable")
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
-            if by_t.exact_error == 0:  # every difference is 0: both tails are 1, as for t
+            if by_t.exact_error == 0:  # no unit differs: both tails are 1, as for t
                 tails_of_bootstrap = by_t.tails
             else:
                 tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)

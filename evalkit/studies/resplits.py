@@ -629,8 +629,8 @@ def _repeated_folds(
     if setting.examples.fold is None:
         n_folds = setting.limits.repeats * setting.k
         for way in ways:
-            # of other ways by k folds, that whose draws are averaged has more folds, and that which
-            # ignores the group or the time fewer
+            # two other ways have k folds per value, too: the averaged k-folds have more folds in
+            # all, and the one that ignores the group or the time has fewer
             is_k_fold = way.folds_per_value == setting.k
             if is_k_fold and len(way.folds.pairs) == n_folds:
                 return fits[way.name].tests or [fit.test for fit in fold_fits]

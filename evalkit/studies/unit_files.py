@@ -205,7 +205,7 @@ class UnitFile:
         table, such as labels or forecasts.
 
         places: the system's rows of the file, as indices. The file has a row of the system once, or
-        several times: once for each class or label.
+        several times, for several classes or labels.
         """
         columns = {name: column[places] for name, column in self.numeric.items()}
         # a column without any number is one that this system does not have
@@ -217,7 +217,7 @@ class UnitFile:
         elif "score" not in columns:  # only for the actual and the predicted class of a row
             outcomes = _predicted_classes(columns, class_of_place)
         elif structure == "labels":  # for each label, of which a row may have several
-            classes = len(np.unique(class_of_place))  # another system may have other labels
+            classes = len(np.unique(class_of_place))  # of all in the file, those of these rows
             outcomes = _scored_labels(columns, classes)
         else:  # for each class
             outcomes = _scored_classes(columns, classes)
