@@ -751,13 +751,13 @@ class MatchedMetric:
         if self.has_terms or self.same_rows:
             has_many_units = self.common.size > options.limits.flipped
             return inference.compare(new, old, replace(options, many_units=has_many_units))
-        if inference.method(new).test is methods.no_test:  # nor has it one within a report
+        if inference.method(new).test is methods.no_test:  # nor has the metric one within a report
             return methods.no_test(new, old, options)
         assert isinstance(new, RowStatistic)
         assert isinstance(old, RowStatistic)
         metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
-            # which classes it counts varies with the rows; their influence takes them as fixed
+            # the classes that it counts vary with the rows, but influence values take them as fixed
             return inference.compare_by_mover(new, old, options, n=new.n)
         # few positives skew metrics such as average precision, so that t would reject too often
         is_plain = Layout.PLAIN in (new.layout, old.layout)  # independent, unweighted rows

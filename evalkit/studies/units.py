@@ -512,7 +512,7 @@ def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
     """
     written = []
     for table, study in studies.items():
-        units = study.units_wanted()  # None if the study has none, or too many to write unasked
+        units = study.units_wanted()  # None if the user wants none, or for very many unasked
         if units is not None:
             written.append(WrittenStudy(table, study, units))
     if not written:
