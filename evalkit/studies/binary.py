@@ -823,9 +823,9 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     arguments = row_study.arguments_from_rows(data, checked.settings, p)
     # the float type in which each system's scores are stored, to which its threshold is rounded
     score_types = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
-    decisions = {}  # those of the column in use, of all systems or of none
-    if p.threshold is None:
-        decisions = data.decision
+    decisions = data.decision  # by system, those of a column; of all systems or of none
+    if p.threshold is not None:
+        decisions = {}
     thresholds = {}
     rows_at_threshold = {}
     for name, score in data.score.items():
