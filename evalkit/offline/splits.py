@@ -437,7 +437,7 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
     time = finite("time", time)
     if not 0 < share < 1:
         raise ParameterError(f"share must lie between 0 and 1, got {share}")
-    start = np.quantile(time, 1 - share, method="higher")
+    start = np.quantile(time, 1 - share, method="higher")  # a time of the table
     train = np.flatnonzero(start - time > gap)
     test = np.flatnonzero(time >= start)
     return _folds(time.size, [(train, test)], f"the newest {share:.0%} by time, gap {gap:g}")

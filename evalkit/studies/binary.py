@@ -273,7 +273,7 @@ class BinaryStudy(row_study.RowStudy):
         """The rows of a block with the scores and threshold of a system, by its number."""
         return block.rows(system).at_threshold(self.thresholds[self.systems[system]])
 
-    def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
+    def _tables(self, system: str, group: int = ALL_ROWS_GROUP) -> score_kinds.Tables:
         """What holds the counts by score of a system: its rows, or if these are not in memory the
         bins of its scores in a group (all rows, or a slice by number).
         """
@@ -823,8 +823,8 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     arguments = row_study.arguments_from_rows(data, checked.settings, p)
     # the float type in which each system's scores are stored, to which its threshold is rounded
     score_types = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
-    decisions = data.decision  # by system, those of a column; of all systems or of none
-    if p.threshold is not None:
+    decisions = data.decision  # of all systems, or empty if the input has no column of decisions
+    if p.threshold is not None:  # the threshold takes their place
         decisions = {}
     thresholds = {}
     rows_at_threshold = {}
@@ -836,7 +836,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
         rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decisions else ""
     unused = data.unused_decisions
-    if data.decision and not decisions and not unused:  # a threshold takes their place
+    if data.decision and not decisions and not unused:
         unused = (data.rows.columns["predicted"],)
     fields = arguments.study | {
         "decision_column": decision_column,
@@ -902,12 +902,13 @@ def of_blocks(
     first = _first_reading(data, checked, unit_metrics, limits)
     summary = row_study.first_summary(table, first)
     if unit_metrics:
-        units = summary.specific.unit_terms[0].n
+        units = summary.specific.unit_terms[ALL_ROWS_GROUP].n
         if units > UNITS:
             raise ParameterError(
                 f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
                 f"{UNITS:,} at most, got {units:,}"
             )
+    # a float type for each role of predictions; with two classes the score is the only role
     score_types = {name: data.precision(name)[0] for name in table.systems}
     measured = SummedBinary(
         systems=table.systems,
@@ -919,7 +920,7 @@ def of_blocks(
     )
     measured.refuse_partial_losses()
     second = _second_reading(data, checked, measured)
-    if second:
+    if second:  # None if the first reading tells all
         second_summary = _table_of_second_reading(table, second).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
     fields = row_study.arguments_from_blocks(

@@ -37,7 +37,7 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """How a report reads an input; without anything where a header does not tell its parts.
+    """How a report reads an input; empty if only headers were to be read and the input has none.
 
     what: a kind of table, as text. columns: role -> column, or several with commas. size: the
     number of units as text; "" if rows were not read.
@@ -281,7 +281,7 @@ def _reads_rows(opener: Opener, parts: Sequence[InputPart]) -> bool:
 
 def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
     """How the ranking report reads its inputs: by their rows if these are read and few, else by
-    their headers alone; an empty `Inspection` if an input could not be opened.
+    their headers alone; an empty `Inspection` if headers are read and an input has none.
     """
     catalogue = _opened(p.items, p.header, opener)
     run = _opened(p.preds, p.header, opener)
@@ -289,7 +289,7 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     queries = _opened(p.queries, p.header, opener)
     for input_part in catalogue:
         lists.planned_catalogue(input_part, p.columns)  # raises for a table without its columns
-    # an input that the user gave has no parts if it could not be opened
+    # an input that the user gave has no parts if headers are read and it has none
     lacks_judgements = p.qrels is not None and not judged
     lacks_queries = p.queries is not None and not queries
     if not run or lacks_judgements or lacks_queries:
@@ -299,19 +299,23 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     first = ranked.list_parts[0]
     if _reads_rows(opener, run):
         lists_read = runs.rankings_of(ranked)
-        queries_read = counted(len(lists_read.query), "query")
-        return Inspection("ranked lists", first.printed_columns, lists_read.systems, queries_read)
+        return Inspection(
+            "ranked lists",
+            first.printed_columns,
+            systems=lists_read.systems,
+            size=counted(len(lists_read.query), "query"),
+        )
     # if each file has one system, its name is None in the file, and the systems are called after
     # their files
     systems: Sequence[str] = [name for name in first.scores if name is not None]
     if not systems:
         systems = rows.names_of_systems(run)
-    return Inspection("ranked lists", first.printed_columns, systems)
+    return Inspection("ranked lists", first.printed_columns, systems=systems)
 
 
 def _inspect_classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
     """How the classification report reads its input: by its rows if these are read and few, else by
-    its header alone; an empty `Inspection` if it could not be opened.
+    its header alone; an empty `Inspection` if headers are read and it has none.
     """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
@@ -333,7 +337,7 @@ def _inspect_classification(p: reports.ClassificationParameters, opener: Opener)
 
 def _inspect_rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     """How the rating report reads forecasts and actual values: by their rows if these are read and
-    few, else by the header alone; an empty `Inspection` if the input could not be opened.
+    few, else by the header alone; an empty `Inspection` if headers are read and there is none.
     """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
@@ -357,17 +361,18 @@ def _inspection_of_rows(
     what: str, layout: aligned.ColumnLayout, table: aligned.Aligned
 ) -> Inspection:
     """The inspection of a table that was read. what: its content, in words for the user."""
-    return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
+    size = counted(len(table), "row")
+    return Inspection(what, layout.printed_columns, systems=table.systems, size=size)
 
 
 def _inspection_of_header(what: str, layout: aligned.ColumnLayout) -> Inspection:
     """The inspection of a table of which only the header was read. what: its content."""
-    return Inspection(what, layout.printed_columns, list(layout.systems))
+    return Inspection(what, layout.printed_columns, systems=list(layout.systems))
 
 
 def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
     """How the significance report reads its inputs: by their rows if these are read and few, else
-    by their headers alone; an empty `Inspection` if an input could not be opened.
+    by their headers alone; an empty `Inspection` if headers are read and the input has none.
 
     Ranked lists, as a run in TREC's format or as a table, are measured with their judgements. Any
     other input is a table of results or of predictions. The output of trec_eval is such a table,
@@ -405,7 +410,8 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
         values, _ = unit_input.values(USUAL.reading)
     if isinstance(values, Trials):
         return Inspection(what)
-    return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
+    size = counted(len(values), "unit")
+    return Inspection(what, values.columns, systems=values.systems, size=size)
 
 
 def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
@@ -427,13 +433,14 @@ def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Insp
     examples = folds.predictions(predictions, p)
     assert examples.fold is not None
     splits.read(examples.fold, examples.repeat)  # raises if the names tell no test set
-    return Inspection(what, examples.columns, list(examples.score), counted(len(examples), "row"))
+    size = counted(len(examples), "row")
+    return Inspection(what, examples.columns, systems=list(examples.score), size=size)
 
 
 def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
     """How the interleaving report reads its log, or without one its table of users: by the rows if
-    these are read and few, else by the header alone; an empty `Inspection` if `preds` could not be
-    opened. If both inputs are given, both headers are checked and the log is described.
+    these are read and few, else by the header alone; an empty `Inspection` if headers are read and
+    `preds` has none. If both inputs are given, both headers are checked and the log is described.
     """
     if p.preds is not None:
         parts = _opened(p.preds, p.header, opener)
@@ -464,7 +471,7 @@ def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> 
         return Inspection(what, columns)
     log = logs.read_log(sessions, p, segments=p.segments, max_sessions=USUAL.held)
     items = counted(int(log.sessions.item_counts.sum()), "item")
-    return Inspection(what, log.columns, log.sessions.arms, items)
+    return Inspection(what, log.columns, systems=log.sessions.arms, size=items)
 
 
 def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
@@ -485,7 +492,7 @@ def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) ->
         p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     size = counted(len(table.assignment.arm), "user")
-    return Inspection(what, table.columns, table.assignment.arms, size)
+    return Inspection(what, table.columns, systems=table.assignment.arms, size=size)
 
 
 KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opener], Inspection]] = {

@@ -90,7 +90,9 @@ class JudgedOutputs(Significance):
         return JudgedStatistic(chosen, sums, clusters, labels=labels)
 
     def units_held(self) -> units.Units:
-        """The corrected mean of each system: it is no mean of terms of units."""
+        """The rows for the file of units: the corrected mean of each system as a total, because it
+        is not a mean of values of single units.
+        """
         blocks = [
             units.block_of_total(name, self.primary, self.estimate(self.primary, name).value)
             for name in self.systems
@@ -98,7 +100,7 @@ class JudgedOutputs(Significance):
         return units.Units(1, blocks)
 
     def each_difference(self) -> dict[str, list[Any]]:
-        """None: a unit without a label has no difference of its own."""
+        """Empty, because a unit without a label has no difference of its own."""
         return {"units": [], "values": []}
 
     def labelled(self, system: str) -> LabelledScores:
@@ -126,8 +128,8 @@ class JudgedOutputs(Significance):
 
     @cached_property
     def cut(self) -> float:
-        """From where on scores and labels count as 1, for agreement; NaN if categories are compared
-        as they are, or if there are none.
+        """The number from which on scores and labels count as 1 when categories are compared. NaN
+        if the numbers themselves are the categories, or if there are no categories.
         """
         if self.p.cut is not None:
             return float(self.p.cut)

@@ -269,9 +269,9 @@ class Shares(Shown, Study):
         observed, n = self.counts(self.opponents[0])
         if n > proportions.MAX_EXACT_TRIALS:
             return None
-        low, high = proportions.likely(n, self.null)  # the ends of the numbers that are not
+        low, high = proportions.likely(n, self.null)  # the lowest and the highest of these numbers
         step = math.ceil((high - low + 1) / DRAWN)  # so that at most DRAWN numbers are left
-        lowest = low + (observed - low) % step  # in equal steps from here is the observed number
+        lowest = low + (observed - low) % step  # from where the steps meet the observed number
         k = np.union1d(np.arange(lowest, high + 1, step), [observed]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
         if self.p.alternative == "greater":
