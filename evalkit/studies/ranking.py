@@ -399,8 +399,10 @@ class Ranking(Shown, Study):
         )
 
     def explored(self, queries: int, numbers: int) -> tuple[MetricAtK, ...]:
-        """The first metrics, at least one, whose values of the compared systems on so many
-        `queries` are together at most so many `numbers`.
+        """The metrics whose values a page can hold: the first ones of the report, and at least one.
+
+        queries: the number of queries that the page lists. numbers: the most values that it may
+        hold, one for each metric, compared system and query.
         """
         max_metrics = numbers // (len(self.compared_systems) * queries)
         return self.settings.metrics[: max(1, max_metrics)]
@@ -475,7 +477,7 @@ class Ranking(Shown, Study):
 
     @property
     def judged_depth(self) -> int:
-        """The number of first ranks of which it is told how many have a judgement."""
+        """The number of first ranks in which rows without a judgement are counted."""
         return self.primary.k or USUAL_CUT
 
     def unjudged_share(self, system: str) -> float:
@@ -504,12 +506,12 @@ class Ranking(Shown, Study):
 
 # What the findings are measured by ----------------------------------------------------------------
 
-NOTICED = 0.1  # a share of the queries from which it is said what is wrong with their lists
+NOTICED = 0.1  # the share of the queries from which on a fault of their lists is reported
 
 
 class UndefinedMetric(NamedTuple):
-    """A metric without a value on some queries, with the number of these by system. is_shared:
-    every system lacks it on as many.
+    """A metric without a value on some queries. queries: system -> the number of these queries.
+    is_shared: True if this number is the same for every system.
     """
 
     label: str

@@ -356,8 +356,9 @@ class RowStudy(Shown, Study):
     def perfect(
         self, c: Counts, metric: Callable[[Counts], float]
     ) -> consistency.PerfectCalibration:
-        """The value of a metric of a table of counts that perfect calibration would lead to, and
-        the p-value of a test of it; unknown unless rows are independent and unweighted.
+        """The value of a metric that is expected under perfect calibration, and the p-value of a
+        test of perfect calibration; unknown unless rows are independent and unweighted. c: the
+        counts of a system by score.
         """
         if not self.plain:
             return consistency.UNKNOWN
