@@ -42,11 +42,10 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
     evaluation is sound.
 
-    With `preds` the predictions are read. With `features` the estimators are fitted on the folds
-    now, and on other splits, with which the folds are compared, when a figure, a finding or the
-    page first needs these fits; they get what the folds leave of `seconds`. Without any input, the
-    bundled sample of predictions is read. Raises ParameterError for an invalid parameter,
-    InputError for invalid input or if an estimator fails.
+    With `features`, the estimators are fitted on the folds at once. They are fitted on other
+    splits, for at most `seconds`, when a figure, a finding or the page first needs them. Without
+    any input, the bundled sample of predictions is read. Raises ParameterError for an invalid
+    parameter, InputError for invalid input or if an estimator fails.
 
     >>> import evalkit as ek
     >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
@@ -64,6 +63,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
         return _of_predictions(examples, _settings(examples, p, limits), p)
     parts = sources.parts(p.features, p.header, reading)
     examples = folds.table(parts, p)
+    # the fits on the folds are made here, those on other splits by the study when they are needed
     return _of_fits(examples, _settings(examples, p, limits), p)
 
 
