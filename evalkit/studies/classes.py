@@ -620,7 +620,8 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
     table = data.table
     n_classes = len(data.names)
     limits = settings.limits
-    max_units = row_study.max_single_units(table, limits)  # whose sums are kept unit by unit
+    # up to so many units the sums of each unit are kept
+    max_units = row_study.max_single_units(table, limits)
     primary = settings.metrics[0].base
     metrics = [chosen.base for chosen in settings.metrics]
     losses = [chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)]

@@ -941,7 +941,7 @@ def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str
         return {"mix": np.nan, "within": np.nan}
     old_value = in_slice.old.value
     new_value = in_slice.new.value
-    if np.isnan(old_value) and np.isnan(new_value):
+    if np.isnan(old_value) and np.isnan(new_value):  # the slice adds nothing to either value
         return {"mix": 0.0, "within": 0.0}
     if np.isnan(old_value):
         old_value = new_value

@@ -227,7 +227,7 @@ def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
     """
     if isinstance(p.threshold, float):
         return p.threshold
-    if p.threshold is not None:  # one of the rules that other tables have, such as the best F1
+    if p.threshold is not None:  # a rule that chooses the threshold of a binary table, as best_f1
         raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
     if not probabilities:
         raise ParameterError(
@@ -350,7 +350,8 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
     """
     systems = data.table.systems
     thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
-    max_units = row_study.max_single_units(data.table, settings.limits)  # whose sums are kept
+    # up to so many units the sums of each unit are kept
+    max_units = row_study.max_single_units(data.table, settings.limits)
     metrics = [chosen.base for chosen in settings.metrics]
     losses = dict.fromkeys(  # a metric may be chosen several times
         chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)

@@ -796,11 +796,12 @@ def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[State
     study and system. Raises ParameterError for groups or a metric that the report does not have.
     """
     for study in studies:
-        study.group_parts(claim.column or "")  # raises if the column has no groups
+        # the rule names a column, as every `ColumnBound` does; this raises if it has no groups
+        study.group_parts(claim.column or "")
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
-        metric = lookup.label_of("the metric", claim.metric, metrics.values())
+        label = lookup.label_of("the metric", claim.metric, metrics.values())
         for name in _systems(claim, study.systems):
-            yield Statement(claim, study, metrics[metric], name, second="", slice=None)
+            yield Statement(claim, study, metrics[label], name, second="", slice=None)
 
 
 def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator[Statement]:

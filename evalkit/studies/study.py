@@ -423,7 +423,7 @@ class Study(ABC):
         # a one-sided question uses one limit of a two-sided interval at a lower level
         two_sided = compare(question.two_sided_level(self.interval_level))
         if self.settings.alpha is None and not question.one_sided:
-            return two_sided  # tests and intervals have the same level: the test is right already
+            return two_sided  # its test of equivalence is at the level of tests, too
         at_test_level = compare(self.test_level)
         return replace(
             two_sided.answering(question, level=self.interval_level),
@@ -432,8 +432,8 @@ class Study(ABC):
         )
 
     def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests. key: chooses the random numbers, so that different
-        results have different ones: 1 for estimates, 2 for comparisons.
+        """The options of intervals and tests. key: chooses the sequence of random numbers: 1 that
+        of intervals of estimates, 2 that of comparisons.
         """
         settings = self.settings
         return methods.Options(
@@ -631,8 +631,8 @@ class Study(ABC):
 
     def of_systems(self, names: Sequence[str]) -> Self:
         """This study with these systems alone, on the same rows, and with p adjusted over their
-        pairs. Without the baseline a one-sided question becomes two-sided, as it needs a pair whose
-        first system does not depend on the values.
+        pairs. A one-sided question becomes two-sided for a single system, and without the baseline,
+        unless pairs have a first system anyway (`directed_pairs`).
         """
         baseline = self.settings.baseline if self.settings.baseline in names else None
         has_directed_pairs = len(names) > 1 and (baseline is not None or self.directed_pairs)
@@ -683,7 +683,7 @@ class Study(ABC):
         adjusted by Holm within each of the `families`, here over the pairs of one metric.
 
         A pair without common units has an undefined comparison. Raises InputError if no pair has
-        units in common by the primary metric, as the report would then have no result.
+        units in common by the primary metric.
         """
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw_progress:
             n_compared = count()

@@ -147,8 +147,9 @@ class TimedOutcomes(NamedTuple):
 
     def _reference_columns(self, reference: str) -> dict[str, Floats]:
         """The columns that a reference gives, by name: the reference forecast of each row; for a
-        naive reference also its errors NAIVE_MAE and NAIVE_MSE, by which MASE and RMSSE are scaled.
-        Raises ParameterError for a naive reference if the rows are in no time order.
+        naive reference also its mean absolute and its mean squared error over the row's series, by
+        which MASE and RMSSE are scaled. Raises ParameterError for a naive reference if the rows are
+        in no time order.
 
         reference: "mean", the mean actual value of each series, which needs no order; else a naive
         forecast, the last actual value that was known, or that of the last known season.
