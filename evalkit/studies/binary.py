@@ -463,8 +463,8 @@ class BinaryStudy(row_study.RowStudy):
 
         threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
         """
-        # the points of lines that a picture needs: of the cost by the share predicted positive, and of
-        # three metrics by the threshold
+        # the points of lines that a picture needs: of the cost by the share predicted positive, and
+        # of three metrics by the threshold
         is_needed = curves.points_to_draw(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
             is_needed |= curves.points_to_draw(threshold, metrics[metric])
