@@ -60,7 +60,7 @@ STATEMENT: Fields = {"system": str, "slice": str, "why": str, "result": str}
 
 class StripRow(NamedTuple):
     """A system with its estimate, `value`, and a comparison in which it is the first; or a further
-    comparison of the system above, with an empty name and no point.
+    comparison of the system above, with an empty name and without a point (None).
 
     difference, verdict: "" without a comparison. point: NaN where the value is not known. tone: the
     verdict of all comparisons of the system, "" if they differ.
@@ -541,7 +541,7 @@ def _paragraph(text: str, *, size: int = 14, colour: str = INK) -> str:
 
 
 def _note(text: str) -> str:
-    """What is said below a table; "" if there is nothing to say."""
+    """The note below a table as a paragraph; "" for no note."""
     return _paragraph(text, size=12, colour=MUTED) if text else ""
 
 

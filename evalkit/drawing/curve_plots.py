@@ -116,7 +116,9 @@ def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
 
 
 def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
-    """Draw one panel, and return the line of each system that the legend names.
+    """Draw the lines of a panel, with its bands, its operating points (filled), its other points
+    (hollow) and its reference line, as far as it has them; return the line of each system that the
+    legend names.
 
     systems: of all panels, so that a system looks the same in each.
     """
@@ -468,7 +470,8 @@ def cells(frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str) -> 
     """
     largest_count = frame["rows"].max()
     low = frame[["x", "y"]].min()
-    sizes = frame[["width", "height"]].to_numpy()  # an array: columns of a frame add up by name
+    # an array, because pandas would match columns by their names, x and width, when it adds frames
+    sizes = frame[["width", "height"]].to_numpy()
     high = (frame[["x", "y"]] + sizes).max()  # x, y: the upper right corner of all cells
     diagonal = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for panel in _system_panels(frame, axes, xlabel, ylabel):

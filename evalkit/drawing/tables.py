@@ -44,7 +44,8 @@ def table(
     The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks
     of cells, which only a printed table shows.
     """
-    content = _content(caption, columns, rows[:LISTED], note_of_first(len(rows), note), marks)
+    note = note_of_first(len(rows), note)
+    content = _content(caption, columns, rows[:LISTED], note, marks)
     unfolded = content.rows
     fold = ""
     further_rows = content.rows[UNFOLDED:]

@@ -104,7 +104,8 @@ def _opening(study: Diff) -> first_screen.Opening:
     second = study.spoken(row["second"])
     metric = first_screen.spoken(study, row["metric"])
     sentences.append(f"{first} is worse than {second} by {metric}.")
-    system = row["first"] if decides else ""  # "": the loss is in another metric than the answer's
+    # the answer, which is about the primary metric, need not repeat the loss of this system
+    system = row["first"] if decides else ""
     return first_screen.Opening(sentences, system)
 
 
@@ -173,7 +174,7 @@ def _cause(row: Record) -> str:
 
 def _units(study: Diff) -> Iterator[kinds.Finding]:
     """How many units are in both reports, in the old one alone (left) and in the new one alone
-    (came); a warning if none is in both, or if units have no names by which they could be.
+    (came); a warning if none is in both, or if units have no names by which they could be matched.
     """
     row = study.account.iloc[0]  # the units of the first metric and system stand for all
     units = plural(study.unit_name, 2)
@@ -223,7 +224,9 @@ def causes(study: Diff) -> Html:
 
 
 def _facts(report: str) -> Column:
-    """What made a report, with the beginning of each SHA-256. report: "old" or "new"."""
+    """The column of the facts about one of the reports, such as a file or the value of a parameter;
+    of each SHA-256 it has the beginning. report: "old" or "new".
+    """
 
     def fact(row: Record) -> Cell:
         return Cell(DIGEST.sub(r"\1…", row[report]), kind="text")
@@ -287,7 +290,9 @@ def _places(rows: pd.DataFrame) -> int:
 
 
 def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Cell:
-    """A number of the account, with its limits if they are known."""
+    """A number of the account, with its limits if they are known. name, low, high: the names of its
+    columns and of those of the limits.
+    """
     if pd.isna(row[low]):
         return number_cell(row[name], places, signed)
     return with_interval(row[name], row[low], row[high], signed, places)

@@ -109,7 +109,7 @@ def users_for(study: Experiment) -> Html:
 
 
 def _three_digits(users: float) -> str:
-    """A number of users to three digits, of many that they are: 12,345 as "12,300"."""
+    """A number of users with three significant digits, as it is an estimate: 12,345 as "12,300"."""
     return f"{float(f'{users:.3g}'):,.0f}"
 
 

@@ -239,7 +239,9 @@ def recorded(study: RowStudy) -> dict[str, object]:
 
 
 def _record(missed: Missed, row: int) -> dict[str, object]:
-    """A row for the JSON: its id, its actual value, and each system's prediction and miss."""
+    """A row for the JSON: its id, its actual value, and each system's prediction and error. row:
+    its number among all rows.
+    """
     misses = missed.misses
     systems = []
     for name, predictions in misses.predictions.items():
@@ -253,7 +255,7 @@ def _record(missed: Missed, row: int) -> dict[str, object]:
 
 @cached
 def _missed(study: RowStudy) -> Missed:
-    """The rows that are missed most, as many as a page has room for."""
+    """The rows with the largest errors, as many as a page has room for."""
     return missed_within(study, MOST, ROOM, _letters)
 
 
@@ -286,8 +288,8 @@ def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
 
 
 def _misses_of_pair(missed: Missed) -> Pair:
-    """The columns of the misses of the first of two systems, and of how much more it misses than
-    the second.
+    """The columns with the errors of the leader, and with how much larger they are than those of
+    its opponent. They have the errors of every system that the reader can choose instead.
     """
     values = {}
     for name in list(dict.fromkeys([*missed.pair, *missed.study.order]))[:CHOICE]:

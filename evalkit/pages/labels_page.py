@@ -143,17 +143,17 @@ def results(study: LabelsStudy) -> Results:
 def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """Every finding of a multi-label report, those on the input first, those on the sample last."""
     yield from rows_read(study.account)
-    yield from _labels(study)
+    yield from _label_shares(study)
     yield from _scores(study)
     yield from constant_better(study)
     yield from binned(study, "label")
-    yield from _added_up(study)
+    yield from _rows_added_up(study)
     yield from few_rows(study.rows_by_name, "Labels that are true", listed)
     yield from shared_findings.few_clusters(study)
     yield from of_sample(study)
 
 
-def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
+def _label_shares(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """In which share of rows each label is true, whether rows have weights, and the labels that are
     true in all rows or in none.
     """
@@ -188,7 +188,7 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     yield from classes_page.binary_scores(study)
 
 
-def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
+def _rows_added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """That only sums over rows are in memory, because there are too many rows, and what tests then
     assume. Nothing if the rows are in memory.
     """

@@ -97,8 +97,8 @@ def extremes(study: Ranking) -> Html:
 
 def explorer(study: Ranking) -> Html:
     """A list of the queries with the values of the two compared systems, or of the only one; the
-    first queries open to the lists of items side by side. Of more than `MOVED` queries those on
-    which the two systems differ most.
+    first queries open to the lists of items side by side. Of more than `MOVED` queries it has those
+    on which the two systems differ most, or the worst of the only one.
     """
     frame = study.most_different(MOVED)
     all_queries = len(study.runs.query)
@@ -180,7 +180,9 @@ def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, lis
 
 
 def _choice(study: Ranking) -> Sequence[str]:
-    """The systems of which the reader chooses two: those that are shown, then the best."""
+    """The systems of which the reader of the page chooses two: the two compared ones, which it
+    shows at first, then the best of the others; the only one if no two are compared.
+    """
     if len(study.compared_systems) == 1:
         return study.compared_systems
     return list(dict.fromkeys([*study.compared_systems, *study.order]))[:CHOICE]
@@ -468,8 +470,8 @@ def _undefined(study: Ranking) -> Iterator[Finding]:
 
 def _judgements(study: Ranking) -> Iterator[Finding]:
     """What the judgements lack: a file of their own, grades, or the items of some systems."""
-    # of the first k items of each system the share without a judgement, and whether the shares are
-    # so unlike that they can turn the order of the systems
+    # the share of each system's first k items without a judgement, and whether the shares are so
+    # large or so unlike that they can change the order of the systems
     k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
         yield kinds.NO_JUDGEMENT_FILE.warning()
@@ -529,7 +531,7 @@ def _ceilings(study: Ranking) -> Iterator[Finding]:
 
 
 def _short(study: Ranking) -> Iterator[Finding]:
-    """That no list reaches the cut-off of a metric."""
+    """The metrics whose cut-off no list reaches, if there are any."""
     last, labels = ranking.beyond(study)
     if labels:
         verb = "looks" if len(labels) == 1 else "look"

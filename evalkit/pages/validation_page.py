@@ -67,8 +67,8 @@ def title(study: Validation) -> Html:
 def _extent(study: Validation) -> str:
     """How many rows or ids the evaluation is over, and how they are split, in words.
 
-    If the folds were drawn several times, an id has a row in each draw, so that ids are counted in
-    place of rows.
+    If the folds were drawn several times, an id can have a row in every draw, so that ids are
+    counted in place of rows.
     """
     folds = len(study.tests)
     repeats = study.examples.repeats
@@ -154,7 +154,7 @@ def _strip(study: Validation) -> Html:
     }
     rows = []
     for name in study.order:
-        deciding = study.answer  # of the subject alone, whose interval may need other splits
+        deciding = study.answer  # of the subject, whose interval may come from fits on other splits
         if name != subject:
             deciding = vars(study.deciding_estimate(study.primary, name))
         value = deciding["value"]
@@ -189,8 +189,8 @@ def _interval_methods(study: Validation) -> str:
 
 
 def _worst(study: Validation) -> list[Finding]:
-    """The findings that decide the verdict: those that are severe if it is fail, else the warnings;
-    empty if there are none.
+    """The findings that decide the verdict: the severe ones if the verdict is fail, else the
+    warnings; empty if there are none.
     """
     severity = SEVERE if study.word == "fail" else WARNING
     return [finding for finding in study.audited if finding.severity == severity]
@@ -230,8 +230,8 @@ def _estimate(study: Validation) -> Cell:
     value = estimate(answer["value"], answer["low"], answer["high"])
     units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
     subject = f" of {study.subject}"
-    # of several systems whose predictions were read, the subject is the one with the best value,
-    # which is too good for that reason
+    # of several systems whose predictions were read, the subject is the one with the best value;
+    # being chosen on these rows makes its value look better than it is
     if not study.fitted and len(study.systems) > 2:
         selected_from = study.systems[1:]  # without the baseline
         subject = f"{subject} (the best of {len(selected_from)}, selected on these rows)"
@@ -569,7 +569,9 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 
 def unchecked(study: Validation) -> Iterator[Finding]:
-    """The checks that could not be run, if there are any; the verdict weighs them for itself."""
+    """A note of the checks that could not be run, if there are any. It is no warning, because the
+    verdict takes the important ones into account by itself.
+    """
     n = len([check for check in study.checks if check.lacks])
     if n:
         yield kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))
@@ -713,7 +715,9 @@ def _training_rows(row: Record) -> Cell:
 
 
 def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
-    """From a row to the cell of its number in this column, with so many decimals."""
+    """The function from a row to the cell of its number in the column `name`, with `places`
+    decimals.
+    """
     return lambda row: number_cell(row[name], places, show)
 
 
@@ -757,20 +761,20 @@ def paired(study: Validation) -> Html:
         return paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
         )
-    pooled = {
+    pooled_columns = {
         "first − second": pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
-    by_fold = {
+    fold_columns = {
         "first − second": pair,
         "mean difference": limits("by_fold", show=signed),
         "naive p": _struck(p_column("p_naive")),
         "p": p_column("p"),
     }
     if study.few_pooled:
-        by_fold |= named("adjusted p=adjusted p | verdict w")
+        fold_columns |= named("adjusted p=adjusted p | verdict w")
     else:
-        pooled |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
+        pooled_columns |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
     label = study.primary.label
     level = f"{study.settings.level:.0%} interval"
     # the caption has the number of units of the first pair
@@ -796,16 +800,18 @@ def paired(study: Validation) -> Html:
         pooled_note += one_sided_note
         folds_note += one_sided_note
     pooled_caption = f"{MODELS.capitalize()}: differences in {label}, {level}, {sample}"
-    of_models = of_rows(pooled_caption, study.paired, pooled, pooled_note, PAIRED)
+    of_models = of_rows(pooled_caption, study.paired, pooled_columns, pooled_note, PAIRED)
     if study.holdout:
         return of_models
     folds_caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    of_learner = of_rows(folds_caption, study.paired, by_fold, folds_note)
+    of_learner = of_rows(folds_caption, study.paired, fold_columns, folds_note)
     return stack([of_models, of_learner])
 
 
 def _paired_methods(study: Validation) -> str:
-    """How the pairs were tested; if not all in one way, each way with the systems against which."""
+    """How the subject was tested against the other systems, in words; if not in one way against
+    all, each way with the systems that it was tested against.
+    """
     if study.paired["method"].nunique() == 1:
         return page.methods(study.paired)
     systems = study.paired.groupby("method", sort=False)["second"].agg(listed)
