@@ -80,7 +80,8 @@ def adjustments(study: Experiment) -> Html:
     """
     if not len(study.adjustments) or study.plain is None:
         return Html("")
-    # users: the share of the users that would give as short an interval without the adjustment
+    # users: with this share of the users the adjustment gives an interval as wide as that of all
+    # users without it
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
     pair = " − ".join(study.opponents)
     n = max(study.adjustments["n"])
