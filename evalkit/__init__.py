@@ -84,10 +84,11 @@ def __getattr__(name: str) -> object:
     """A public name is imported when it is first used, so that `import evalkit` costs nothing."""
     if name not in PUBLIC:
         raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
-    module, _, attribute = PUBLIC[name].partition(":")
+    module, _, attribute = PUBLIC[name].partition(":")  # "" where the module is what is public
     loaded = import_module(f"evalkit.{module}")
     if attribute:
         return getattr(loaded, attribute)
+    # completion in a notebook then lists the module's functions, not what it imports
     vars(loaded)["__dir__"] = lambda: _own_names(vars(loaded))
     return loaded
 

@@ -70,7 +70,8 @@ def execute(
             failure = _run(ready, engine(), options)
         else:
             failure = _run(ready, NBClientEngine, options_of_kernel | options)
-    if failure is not None and failure.name == report.GATE:  # whose result is in the results
+    if failure is not None and failure.name == report.GATE:
+        # a failed gate is a result, which the results hold, not a failure of the run
         ready = report.without_gate_error(ready)
         failure = report.found_failure(ready)
     results = report.published(ready)
@@ -78,7 +79,7 @@ def execute(
         last_cell = len(ready.cells) - 1
         message = f"the notebook published no results ({report.RESULTS})"
         failure = Failure("ResultsError", message, last_cell)
-    if units is not None and not units.exists():
+    if units is not None and not units.exists():  # the report wrote none
         units = None
     return Run(report.stripped(ready, failure), results, failure, units)
 
@@ -86,12 +87,13 @@ def execute(
 def prepared(
     notebook: NotebookNode, parameters: Mapping[str, object], origin: str = ""
 ) -> NotebookNode:
-    """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names
-    their origin.
+    """A copy of the notebook with papermill's cell that assigns the parameters, if there are any.
+    origin: the settings file of the parameters, which a comment in this cell names; "" for none.
     """
     from papermill.parameterize import parameterize_notebook
 
     ready = copy.deepcopy(notebook)
+    # what papermill adds to a notebook that it reads from a file
     ready.metadata.setdefault("papermill", type(ready.metadata)())
     for cell in ready.cells:
         cell.metadata.setdefault("tags", [])
@@ -100,7 +102,7 @@ def prepared(
             ready, dict(parameters), kernel_name="python3", language="python"
         )
         injected = next(cell for cell in ready.cells if INJECTED in cell.metadata.tags)
-        injected.id = INJECTED
+        injected.id = INJECTED  # papermill's is random
         if origin:
             injected.source += f"\n{cells.SETTINGS}{origin}"
     return ready
@@ -126,15 +128,16 @@ def _run(
 
 
 def import_scipy() -> None:
-    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as
+    """Import scipy without `numpy.f2py`, numpy's tools for Fortran, which take as long to import as
     scipy itself.
 
-    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later
-    requests get them.
+    scipy asks numpy for every name that numpy lists, and numpy imports f2py when it is asked for
+    this name. While scipy is imported, the name therefore stands for None; afterwards f2py can be
+    imported as before.
     """
     import numpy
 
-    if "f2py" in vars(numpy):
+    if "f2py" in vars(numpy):  # imported already
         return
     vars(numpy)["f2py"] = None
     try:
@@ -182,13 +185,15 @@ def run_cell(
     None if it raised none. An exit is an error too, as in a kernel.
 
     number: of the cell, from 1. variables: those of the notebook, which the cell changes. prefix:
-    what begins the name of the cell in tracebacks, if it is not of the report's own.
+    what the name of the cell begins with in tracebacks, such as the name of another notebook; ""
+    for a cell of the report.
     """
     from nbformat.v4 import new_output
 
     printed = io.StringIO()
     errors = io.StringIO()
     file = f"<{prefix}cell {number}>"
+    # so that tracebacks can quote the lines of the cell, which is in no file
     linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
     value = None
     raised: Exception | SystemExit | None = None
@@ -203,7 +208,7 @@ def run_cell(
     frames = raised.__traceback__
     while frames and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
-    raised.__traceback__ = frames  # from the cell on
+    raised.__traceback__ = frames  # from the cell on, without the frames of this module
     lines = "".join(traceback.format_exception(raised)).splitlines()
     name = type(raised).__name__
     cell.outputs.append(new_output("error", ename=name, evalue=str(raised), traceback=lines))
@@ -253,10 +258,11 @@ def _write(path: Path, ending: str, content: str | Path) -> None:
 
 
 def run(notebook: NotebookNode, study: Displayed, parameters: Mapping[str, object]) -> Run:
-    """The notebook with the outputs of its cells; no cell reads the study again.
+    """Run the cells of a notebook on a study that is there already, and return it with their
+    outputs. The statements that would read the study are left out.
 
     parameters: those that the user set, which replace those of the parameters cell. An error in a
-    cell is raised, but for that of a failed gate.
+    cell is raised, except for that of a failed gate, which is a result.
     """
     executed = copy.deepcopy(notebook)
     variables: Variables = {"__name__": "__main__", STUDY: study}
@@ -265,7 +271,7 @@ def run(notebook: NotebookNode, study: Displayed, parameters: Mapping[str, objec
         body = [node for node in ast.parse(cell.source).body if not assigns_study(node)]
         with suppress(report.GateFailed):
             show(cell, number, value_of(body, variables))
-        if "parameters" in cell.metadata.get("tags", []):
+        if "parameters" in cell.metadata.get("tags", []):  # the cell has assigned the defaults
             variables.update(parameters)
     return Run(report.stripped(executed, None), report.published(executed), None)
 
@@ -280,8 +286,9 @@ def value_of(body: Sequence[ast.stmt], variables: Variables, file: str = "<cell>
     if isinstance(last, ast.Expr):
         statements.pop()
         expression = last.value
-    module = ast.fix_missing_locations(ast.Module(statements, []))  # None has no line yet
+    module = ast.Module(statements, [])
     exec(compile(module, file, "exec"), variables)
+    # a constant that no source contains has no line number, which `compile` requires
     last_line = ast.fix_missing_locations(ast.Expression(expression))
     return eval(compile(last_line, file, "eval"), variables)
 

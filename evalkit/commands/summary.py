@@ -42,7 +42,8 @@ CAUGHT = (
 )
 WIDTH = 130  # pixels of the axis, which a telephone has beside the columns of text
 PICTURE = 6  # inches of the width of the picture
-DOT = 8
+DOT = 8  # pixels of the width and the height of the dot at a value
+LINE_HEIGHT = 3  # pixels of an interval
 
 # The form of what the summary reads: the fields of a row, and the types of their values.
 NUMBER = (int, float, type(None))
@@ -59,7 +60,7 @@ STATEMENT: Fields = {"system": str, "slice": str, "why": str, "result": str}
 
 class StripRow(NamedTuple):
     """A system with its estimate, `value`, and a comparison in which it is the first; or a further
-    comparison of the system above, with an empty name and no point.
+    comparison of the system above, with an empty name and without a point (None).
 
     difference, verdict: "" without a comparison. point: NaN where the value is not known. tone: the
     verdict of all comparisons of the system, "" if they differ.
@@ -158,7 +159,7 @@ def read(file: Path) -> Record:
     file is not the results of a report.
     """
     try:
-        # NaN and infinity, which no report writes, have no place on an axis
+        # NaN and infinity, which no report writes and which have no place on an axis, become None
         results = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
@@ -196,7 +197,9 @@ def _study_fields(study: object) -> dict[str, object]:
 
 
 def _gate(gate: object) -> dict[str, object] | None:
-    """The gate, None without one."""
+    """The gate of the results with those rules and statements that have the expected fields; None
+    if the report has no gate. gate: what the report published.
+    """
     if not isinstance(gate, Mapping):
         return None
     rules = []
@@ -231,18 +234,18 @@ def _has(value: object, fields: Fields) -> TypeGuard[Record]:
 
 
 def title(results: Record, name: str) -> str:
-    """The title of the report, with the date of its data; of one without a name of its own, with
-    its first input.
+    """The title of the report with the date of its data: the title that the user set, or else the
+    kind of report and its name. name: that of the file of the results, without its ending.
     """
     parameters = results["parameters"]
     kind = results["report"].capitalize()
-    if "log" in results and not results["log"]["estimates"]:
+    if "log" in results and not results["log"]["estimates"]:  # interleaving with users alone
         kind = "A/B test"
     inputs = [source["name"] for source in results["inputs"]]
     if results["report"] == "diff" and len(inputs) > 1:
-        old, new = inputs[-2:]
+        old, new = inputs[-2:]  # after any earlier reports
         name = f"{new} against {old}"
-    elif inputs and name == results["report"]:
+    elif inputs and name == results["report"]:  # "ranking" alone: the user gave no name
         name = first_screen.input_name(inputs)
     heading = str(parameters.get("title") or f"{kind}: {name}")
     date = parameters.get("data_date")
@@ -262,7 +265,9 @@ def answer(results: Record) -> list[str]:
 
 
 def gate(results: Record) -> str:
-    """How the gate ended, in a line; "" without one."""
+    """How the gate ended, in a line: its own message, or else its result and its rule; "" without a
+    gate, and for a gate without a result.
+    """
     judged = results["gate"] or {}
     if judged.get("message"):
         return _capitalised(str(judged["message"]))
@@ -287,28 +292,31 @@ def _result_of_gate(judged: Record) -> str:
 
 
 def strips(results: Record) -> Iterator[Strip]:
-    """The strip of the report, or of its log and its users."""
+    """The strip of the report: the primary metric of its systems, and their comparisons. Of an
+    interleaving report one for its log and one for its users, as far as it has them.
+    """
     for table_results in batch.results_by_table(results):
         estimates = table_results.get("estimates") or []
         metrics: list[str] = [row["metric"] for row in estimates]
         if not metrics:
             continue
         metric = table_results.get("primary")
-        if metric not in metrics:
+        if metric not in metrics:  # an earlier report, or a notebook that names none
             metric = metrics[0]
         systems = [row for row in estimates if row["metric"] == metric]
         listed = systems[:LISTED]
         names = {row["system"] for row in listed}
         headline = table_results.get("headline") or []
+        # a comparison stands in the row of its first system
         comparisons = [row for row in headline if row["first"] in names][:LISTED]
         rows: list[StripRow] = []
         for estimate in listed:
             rows += _strip_rows(estimate, comparisons)
-        systems_left = _unlisted(len(systems) - LISTED, "system")
-        comparisons_left = _unlisted(len(headline) - len(comparisons), "comparison")
+        further_systems = _unlisted(len(systems) - LISTED, "system")
+        further_comparisons = _unlisted(len(headline) - len(comparisons), "comparison")
         level = systems[0].get("level")
         level_text = percent(level) if isinstance(level, float) else ""
-        note = f"{systems_left} {comparisons_left}".strip()
+        note = f"{further_systems} {further_comparisons}".strip()
         yield Strip(lookup.title_of(metric), level_text, rows, note)
 
 
@@ -407,11 +415,11 @@ def _largest_caught(statements: Sequence[Record]) -> float:
 
 
 def _caught(statements: Sequence[Record]) -> str:
-    """The regression that a rule catches, and how probably an unchanged model fails it, if that is
-    known.
+    """The regression that a rule catches, and, if it is known, the probability that an unchanged
+    model fails the rule. statements: those of the rule, one for each system and slice.
     """
     caught = number(_largest_caught(statements))
-    probabilities = []
+    probabilities = []  # that an unchanged model fails the single statements
     for statement in statements:
         probability = statement.get("unchanged_fails")
         if isinstance(probability, int | float):
@@ -419,14 +427,18 @@ def _caught(statements: Sequence[Record]) -> str:
     if not probabilities:
         return caught
     largest = first_screen.probability(max(probabilities)).text
+    # a rule fails if any of its statements does, so that the largest probability is a lower bound;
+    # "<0.1%" is an upper bound itself
     if len(statements) > 1 and not largest.startswith("<"):
         largest = f"≥ {largest.lstrip('>')}"
     return f"{caught}; unchanged {largest}"
 
 
 def _decided_by(statements: Sequence[Record]) -> str:
-    """The systems and slices of statements, with why they are not decided."""
-    texts: dict[str, None] = {}  # each once
+    """The systems and slices on which a rule's result rests, with the reason of those that are not
+    decided. statements: of the rule, those that have its result.
+    """
+    texts: dict[str, None] = {}  # a set that keeps the order
     for row in statements:
         slice_name = f"{row.get('segment') or ''} {row['slice']}".strip()
         subject = f"{row['system']} ({slice_name})" if slice_name else row["system"]
@@ -463,8 +475,11 @@ def warned(results: Record) -> list[str]:
 
 
 def comment(results: Record, name: str) -> str:
-    """The summary as Markdown. Its first line is a mark by which a comment is found again."""
-    # quoted, as a name may end the mark, or the text of a command in which the mark stands
+    """The summary as Markdown. Its first line is a mark by which the comment that an earlier run
+    wrote is found again. name: of the report's file, without its ending.
+    """
+    # percent-encoded, as a name with "-->" would end the mark, and one with a quotation mark the
+    # text of a command that looks for the mark
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
     lines = [mark, f"### {markdown_line(title(results, name))}", ""]
     first, *further = answer(results) or [""]
@@ -492,7 +507,9 @@ def comment(results: Record, name: str) -> str:
 
 
 def mail(results: Record, name: str) -> str:
-    """The summary as one HTML body with inline styles: mail clients drop style sheets and SVG."""
+    """The summary as an HTML document with inline styles: mail clients drop style sheets and SVG.
+    name: of the report's file, without its ending.
+    """
     heading = escape(title(results, name))
     parts = [f'<h1 style="{FONT};font-size:20px;margin:0 0 12px;color:{INK}">{heading}</h1>']
     first, *further = answer(results) or [""]
@@ -506,8 +523,8 @@ def mail(results: Record, name: str) -> str:
         parts.append(_paragraph(gate_line, colour=colour))
     for strip in strips(results):
         parts += [_strip(strip), _note(strip.note)]
-    for rule_table in rules(results).tables:
-        heads, *rows = rule_table.lines
+    for rule_table in rules(results).tables:  # one table, or none
+        heads, *rows = rule_table.lines  # texts
         parts += [_table(heads, [_rule(row) for row in rows]), _note(rule_table.note)]
     parts += map(_paragraph, warned(results))
     style = f"max-width:720px;margin:0 auto;padding:16px;background:#ffffff;color:{INK}"
@@ -524,16 +541,18 @@ def _paragraph(text: str, *, size: int = 14, colour: str = INK) -> str:
 
 
 def _note(text: str) -> str:
-    """What is said below a table; "" if there is nothing to say."""
+    """The note below a table as a paragraph; "" for no note."""
     return _paragraph(text, size=12, colour=MUTED) if text else ""
 
 
 def _strip(strip: Strip) -> str:
-    """The strip with its axis as the cells of a table."""
-    axis = Axis.around(strip.points, math.nan)
+    """The strip as an HTML table, with each system's interval drawn below its value."""
+    axis = Axis.around(strip.points, reference=math.nan)
     rows = []
     for row in strip.rows:
-        interval = _axis(axis, row.point, row.tone) if row.point else ""
+        interval = ""
+        if row.point:  # None in a further comparison of the system above
+            interval = _axis(axis, row.point, row.tone)
         cells = [breaking(row.system), f"{escape(row.value.full_text)}{interval}"]
         if strip.has_verdicts:
             cells.append(f"{breaking(row.difference)}<br>{_word(row.verdict)}")
@@ -563,12 +582,14 @@ class Bar(NamedTuple):
     colour: str
 
 
-def _axis(axis: Axis, point: Point, verdict: str) -> str:
-    """An interval with its dot: cells of a table, empty ones beside coloured ones; without a value
-    the axis is empty. verdict: decides the colour, "" for none.
+def _axis(axis: Axis, point: Point, tone: str) -> str:
+    """An interval with its dot on the axis, drawn as an HTML table of one row: cells of a colour
+    for the interval, transparent ones beside it. Only transparent if the value is not known.
+
+    tone: the verdict that decides the colour; "" for blue.
     """
     cells = ""
-    for bar in _bars(axis, point, TONES.get(verdict, "#0969da")):
+    for bar in _bars(axis, point, TONES.get(tone, "#0969da")):
         if bar.width:
             cells += (
                 f'<td width="{bar.width}" style="padding:4px 0 0"><div style="width:{bar.width}px;'
@@ -583,20 +604,22 @@ def _axis(axis: Axis, point: Point, verdict: str) -> str:
 
 
 def _bars(axis: Axis, point: Point, colour: str) -> list[Bar]:
-    """The cells of an axis from left to right: an interval, and within it the dot at its value."""
+    """The cells of an axis from left to right: an interval, and within it the dot at its value.
+    Together they are as wide as the axis.
+    """
     value, low, high = point
     if math.isnan(value):
-        return [Bar(WIDTH, 3, "transparent")]
+        return [Bar(WIDTH, LINE_HEIGHT, "transparent")]
     dot_start = _pixel(axis, value) - DOT // 2
     dot_end = dot_start + DOT
-    start = min(_pixel(axis, low), dot_start)
+    start = min(_pixel(axis, low), dot_start)  # a short interval ends with the dot
     end = max(_pixel(axis, high), dot_end)
     return [
-        Bar(start, 3, "transparent"),
-        Bar(dot_start - start, 3, colour),
+        Bar(start, LINE_HEIGHT, "transparent"),
+        Bar(dot_start - start, LINE_HEIGHT, colour),
         Bar(DOT, DOT, colour),
-        Bar(end - dot_end, 3, colour),
-        Bar(WIDTH - end, 3, "transparent"),
+        Bar(end - dot_end, LINE_HEIGHT, colour),
+        Bar(WIDTH - end, LINE_HEIGHT, "transparent"),
     ]
 
 

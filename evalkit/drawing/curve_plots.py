@@ -103,8 +103,9 @@ def look(i: int) -> Style:
 
 
 def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
-    """Draw each panel on its axes. A panel with `keys` has a legend of its own; otherwise the last
-    one has the legend, if there are several systems.
+    """Draw each panel on its axes. A panel with `keys`, texts behind the names of its systems, has
+    a legend of its own; without them the last panel has the legend of all, if there are several
+    systems.
     """
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
     for panel, ax in zip(frames, axes.flat, strict=False):
@@ -115,7 +116,9 @@ def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
 
 
 def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
-    """Draw one panel, and return the line of each system that the legend names.
+    """Draw the lines of a panel, with its bands, its operating points (filled), its other points
+    (hollow) and its reference line, as far as it has them; return the line of each system that the
+    legend names.
 
     systems: of all panels, so that a system looks the same in each.
     """
@@ -177,8 +180,8 @@ def _points(points: pd.DataFrame, shape: Style, ax: Axes, systems: list[str]) ->
 def matrix(
     table: npt.ArrayLike, ax: Axes, *, classes: Sequence[str], xlabel: str, ylabel: str
 ) -> Axes:
-    """Draw a confusion table: each cell with its count, the darker the larger its share of the row;
-    of few classes with the share too.
+    """Draw a confusion table: each cell is the darker the larger its share of the row, and has its
+    count and its share as texts, as far as the number of classes leaves room.
 
     table: counts of shape (n_classes, n_classes). classes: the names of rows and columns.
     """
@@ -196,10 +199,11 @@ def matrix(
     middles = np.arange(len(classes)) + 0.5
     names = [shorten(name, CLASS_NAME) for name in classes]
     lengths = [len(name) for name in names]
-    # names are centred below their columns: those at the ends reach out by half of their lengths
+    # in one line the names are centred below their columns: those at the ends reach out by half of
+    # their lengths
     line = sum(lengths) + GAP * len(names) + max(lengths)
-    fits_level = line <= characters(plots.panel_width(ax))
-    rotation = 0 if fits_level else 90
+    has_room = line <= characters(plots.panel_width(ax))
+    rotation = 0 if has_room else 90
     ax.set_xticks(middles, names, rotation=rotation)
     ax.set_yticks(middles, names)
     ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)  # the first class on top
@@ -230,7 +234,6 @@ def tenths(frame: pd.DataFrame, axes: AxesArray, *, ylabel: str) -> AxesArray:
         ax = panel.ax
         deciles = panel.rows
         ax.axhline(0, **ZERO_LINE)
-        ax.locator_params(axis="x", integer=True)
         x = deciles["tenth"]
         limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
         marks.band(limits, panel.system)
@@ -278,7 +281,8 @@ def fan(
     white dot, the actual value as a filled one.
 
     intervals: row, nominal (the level), low, high, the widest level first. points: row, forecast,
-    actual. names: of the rows, which some ticks have; empty for their numbers.
+    actual. names: of the rows, such as times; some stand at ticks. Without names the numbers of the
+    rows stand there.
     """
     levels = intervals["nominal"].unique().tolist()
     for i, level in enumerate(levels):
@@ -320,8 +324,9 @@ def reliability(
     """Draw a reliability diagram per system: the share of positives as an isotonic function of the
     predicted probability, a band around the diagonal, and the histogram of scores beneath.
 
-    curve: system, x, y. bands: system, x, low, high. spread: the bins of scores, system, low, high,
-    rows. words: lines in the corner.
+    curve: system, x, y. bands: system, x, low, high; None for no bands. spread: the bins of scores,
+    system, low, high (the edges), rows (their number). words: by system, the lines of text in the
+    corner of its panel.
     """
     for panel in _system_panels(curve, axes, "predicted probability", ylabel):
         ax = panel.ax
@@ -465,8 +470,9 @@ def cells(frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str) -> 
     """
     largest_count = frame["rows"].max()
     low = frame[["x", "y"]].min()
+    # an array, because pandas would match columns by their names, x and width, when it adds frames
     sizes = frame[["width", "height"]].to_numpy()
-    high = (frame[["x", "y"]] + sizes).max()
+    high = (frame[["x", "y"]] + sizes).max()  # x, y: the upper right corner of all cells
     diagonal = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for panel in _system_panels(frame, axes, xlabel, ylabel):
         _shaded_cells(panel.rows, largest_count, panel.ax)
@@ -599,12 +605,14 @@ def means(
 def _heights(
     curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame
 ) -> tuple[float, float]:
-    """The lowest and the highest y that the panels of `means` must show: the diagonal over all
-    forecasts, lines and bands over the bulk of them. At the ends few rows may make these jump.
+    """The lowest and the highest y that the panels of `means` must show: those of the diagonal over
+    all forecasts; those of lines and bands over the middle 90% of the forecasts only, because at
+    the ends few rows may make them jump. Parameters: as of `means`.
     """
-    heights = [spread["low"].min(), spread["high"].max()]
+    heights = [spread["low"].min(), spread["high"].max()]  # y = x on the diagonal
     for name, bins in spread.groupby("system", sort=False):
         edges = _edges(bins)
+        # the share of rows below each edge, by which quantiles of the forecasts are interpolated
         share_below = np.append(0, np.cumsum(bins["rows"])) / max(bins["rows"].sum(), 1)
         first, last = np.interp(BULK, share_below, edges)
         x = np.linspace(first, last, 50)

@@ -90,7 +90,9 @@ class Piece(Protocol):
 
 
 def stack(pieces: Iterable[Piece]) -> Html:
-    """Several pieces below one another as one; empty ones leave no line."""
+    """Several pieces below one another as one; empty ones leave no line. If a notebook shows a
+    figure, or other HTML than the page, the pieces that it shows are `replaced_by`.
+    """
     filled = [piece for piece in pieces if piece.html]
     tables = tuple(chain.from_iterable(piece.tables for piece in filled))
     replaced_by: list[Piece] = []
@@ -129,9 +131,10 @@ def _is_html(piece: Piece) -> bool:
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
-    """A piece that opens when its summary is clicked; an empty piece stays empty.
+    """A piece that opens when its summary, a line of text, is clicked; an empty piece stays empty.
+    In a notebook HTML is folded too, but figures stand open below the summary.
 
-    kind, place: class and id, "" for none.
+    kind, place: the class and the id of the element, "" for none.
     """
     if not piece.html:
         return piece
@@ -139,7 +142,7 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
     if kind:
         attributes += f' class="{kind}"'
     start = f"<details{attributes}><summary>{escape(summary)}</summary>"
-    replaced_by: list[Piece] = []
+    replaced_by: list[Piece] = []  # stays empty if a notebook shows the same as the page
     if all(map(_is_html, piece.replaced_by)):
         for html in piece.replaced_by:
             replaced_by.append(Html(f"{start}{html.html}</details>", html.text))

@@ -331,10 +331,12 @@ def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
 
 def _label_lowest(axes: AxesArray, panels: int, label: str) -> None:
     """Give the lowest panel of each column the numbers and the label of the x axis, and hide the
-    axes that are left over. axes: by row and column; the first `panels` are drawn on.
+    axes that are left over. axes: of shape (rows, columns); the first `panels`, row by row, are
+    drawn on.
     """
+    n_columns = axes.shape[1]
     for i, ax in enumerate(axes.flat):
-        has_none_below = i + axes.shape[1] >= panels
+        has_none_below = i + n_columns >= panels
         if i >= panels:
             ax.set_axis_off()
         elif has_none_below:
@@ -368,7 +370,7 @@ def histogram(
 
     direction: 1 if higher values are better, −1 if lower ones are, 0 if neither is known to be.
     """
-    reach = max(abs(values.low), abs(values.high)) or 1.0
+    reach = max(abs(values.low), abs(values.high)) or 1.0  # 0 is in the middle of the axis
     edges = np.linspace(-reach, reach, BINS + 1)
     bin_width = edges[1] - edges[0]
     counts = values.histogram(edges).astype(np.int64)
@@ -728,9 +730,11 @@ def _zero_cross(ax: Axes) -> None:
 
 def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
     """Draw the true lift of rankers against their user share − ½, one panel for `plays` and one for
-    `hours`, with a marker per `family` and the least-squares line of the first family.
+    `hours`, with a marker per `family` and the least-squares line of the first family, which shows
+    whether the other families follow it.
 
-    frame: `family`, `share`, and the lifts as shares, which are drawn in percent.
+    frame: a row per ranker; `family`; `share`, the user share − ½; `plays` and `hours`, the lifts
+    as shares, which are drawn in percent.
     """
     for ax, lift in zip(axes.flat, ("plays", "hours"), strict=False):
         _zero_cross(ax)

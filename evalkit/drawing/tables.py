@@ -44,7 +44,8 @@ def table(
     The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks
     of cells, which only a printed table shows.
     """
-    content = _content(caption, columns, rows[:LISTED], note_of_first(len(rows), note), marks)
+    note = note_of_first(len(rows), note)
+    content = _content(caption, columns, rows[:LISTED], note, marks)
     unfolded = content.rows
     fold = ""
     further_rows = content.rows[UNFOLDED:]
@@ -59,20 +60,22 @@ def table(
 def split_table(
     caption: str, columns: Sequence[Head], rows: Lines, note: str, *, marks: str, widest: int
 ) -> Html:
-    """A table with at most `widest` columns behind the first, or several below each other that each
-    have the first column and their share of the others.
+    """A table with at most `widest` columns after the first. Of more columns several tables below
+    each other, about equally wide: each repeats the first column, and the last has the note.
     """
     first, *heads = columns
-    number = math.ceil(len(heads) / widest)
-    width = math.ceil(len(heads) / number)
+    n_tables = math.ceil(len(heads) / widest)
+    width = math.ceil(len(heads) / n_tables)
     tables = []
     for start in range(0, len(heads), width):
         end = start + width
-        its_heads = [first, *heads[start:end]]
-        its_rows = [[row[0], *row[1 + start : 1 + end]] for row in rows]
+        table_heads = [first, *heads[start:end]]
+        table_rows = []
+        for row_head, *cells in rows:
+            table_rows.append([row_head, *cells[start:end]])
         name = caption if start == 0 else f"{caption}, continued"
         note_below = note if end >= len(heads) else ""
-        tables.append(table(name, its_heads, its_rows, note_below, marks=marks))
+        tables.append(table(name, table_heads, table_rows, note_below, marks=marks))
     return stack(tables)
 
 
@@ -114,9 +117,10 @@ def _html(
     place: str = "",
     ends: EndTags = ALL_TAGS,
 ) -> str:
-    """A table in its box in HTML. Before the first row of each group stands the group's heading.
+    """A table in its box in HTML. Before the first row of each group stands the group's heading;
+    the first cell of a row, its head, names the group, "" for none.
 
-    place: the id of the box.
+    place: the id of the box, "" for none. ends: the end tags, which HTML allows to leave out.
     """
     head = ""
     for i, column in enumerate(columns):

@@ -63,10 +63,12 @@ def kernel_options(units: Path | None = None) -> Iterator[dict[str, object]]:
 
 @contextmanager
 def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
-    """Set the environment of a report, whose kernel imports nothing from the working directory.
+    """Set the environment variables of a report's kernel while the context lasts. The kernel then
+    imports nothing from the working directory, where a file such as pandas.py beside the data would
+    be imported in place of the package. IPython writes into `folder`, and so does matplotlib where
+    its own folders cannot be written.
 
-    It writes only into `folder`. Otherwise a file such as pandas.py beside the data would be
-    imported instead of the package. units: where it leaves the file of the units.
+    units: where the kernel leaves the file of the units; None: nowhere.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
@@ -110,7 +112,10 @@ def _home_folders() -> list[Path]:
 
 
 def clean(spill: str | None) -> None:
-    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
+    """Stop the kernels that an interrupted run left behind, and remove its temporary folders.
+
+    spill: the folder for temporary files of large inputs that the user set; None without one.
+    """
     import psutil
 
     kernels = [process for process in psutil.Process().children() if _is_kernel(process)]

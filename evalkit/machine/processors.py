@@ -54,8 +54,8 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
 
 
 def dispatched() -> list[str]:
-    """Return the features by which this numpy chooses its AVX-512 sort and that are enabled in this
-    process.
+    """Return the processor features with which this numpy sorts by AVX-512, as far as they are
+    enabled in this process; empty if it sorts in another way.
     """
     numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
     return [

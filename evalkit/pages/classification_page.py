@@ -35,10 +35,11 @@ Piece = Callable[[Any], Any]  # from a study, whose kind the piece knows, to a p
 
 
 def _piece(name: str) -> Piece:
-    """A piece of the page that each kind of table makes in its own way: the function of this name
-    in the first module of the kind that has one. For a kind without one the place stays empty.
+    """A function that makes the part of the page called `name` for a study of any kind of table, by
+    the function of this name in the first module of the kind that has one. The part is empty for a
+    kind of which no module has it.
     """
-    pieces_by_kind: dict[type, Piece] = {}
+    pieces_by_kind: dict[type, Piece] = {}  # by the class of the study
     for kind, modules in PAGES.items():
         for module in modules:
             if hasattr(module, name):
@@ -118,7 +119,9 @@ Classified = binary.BinaryStudy | classes.ProblemStudy
 
 
 def estimates(study: Classified) -> Html:
-    """The metrics above what needs no model; of two classes those of decisions come last."""
+    """The metrics of each system, and below them those of a prediction that needs no model. Of two
+    classes the metrics that depend on decisions come last.
+    """
     metrics: Sequence[MetricAtK] = study.settings.metrics
     caption = (
         f"Metrics with {study.settings.level:.0%} intervals, "
@@ -126,8 +129,9 @@ def estimates(study: Classified) -> Html:
     )
     constant = _constant(study)
     if isinstance(study, binary.BinaryStudy):
-        metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)
+        metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)  # True is last
         if metrics[-1].uses_decisions:
+            # by a column of the input, or at a threshold
             preposition = "by" if study.decision_column else "at"
             caption += f"; those of decisions {preposition} {study.decided_by}"
     references = []
@@ -137,13 +141,15 @@ def estimates(study: Classified) -> Html:
 
 
 def _constant(study: Classified) -> ConstantRow:
-    """The prediction without a model that stands below the metrics of this kind of table."""
+    """The row of a prediction without a model that stands below the metrics of this kind of table;
+    with the note that explains it only where the table has the metrics that need the note.
+    """
     if isinstance(study, binary.BinaryStudy):
         has_decisions = any(chosen.uses_decisions for chosen in study.settings.metrics)
         return CONSTANT if has_decisions else CONSTANT.without_note()
-    if not isinstance(study, labels.LabelsStudy):
+    if not isinstance(study, labels.LabelsStudy):  # several classes
         return LARGEST if study.probabilities else LARGEST.without_note()
-    if not study.probabilities:
+    if not study.probabilities:  # the shares are probabilities, the scores are not
         return ConstantRow("", "")
     return SHARES if study.measured.label_sets_known else NO_SHARES
 
@@ -165,7 +171,8 @@ def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
     """
     if isinstance(curves, Html):
         return curves
-    panel = curves.data[0][number]
+    panels = curves.data[0]  # what the figure was drawn from: first the panels
+    panel = panels[number]
     says = "; ".join(f"{name}{area}" for name, area in panel.keys.items())
     return figures.picture(
         curve_plots.panels, [panel], caption=panel.caption, says=says, panels=(1, 1), **ALONE

@@ -85,8 +85,8 @@ def _further(study: Diff) -> list[str]:
 
 
 def _opening(study: Diff) -> first_screen.Opening:
-    """The sentences before the answer: that no unit is in both reports, if so, and the largest
-    significant loss unless the answer is that sentence.
+    """The sentences before the answer: that no unit is in both reports, if so, and which side has
+    the largest significant loss, unless the answer says that itself.
     """
     sentences = []
     if study.has_no_common_unit:
@@ -100,17 +100,19 @@ def _opening(study: Diff) -> first_screen.Opening:
     decides = row["metric"] == study.primary.label
     if decides and len(study.headline) == 1:  # the answer says it
         return first_screen.Opening(sentences)
-    first = study.spoken(row["first"])
+    first = study.spoken(row["first"])  # the new side, which lost
     second = study.spoken(row["second"])
     metric = first_screen.spoken(study, row["metric"])
     sentences.append(f"{first} is worse than {second} by {metric}.")
+    # the answer, which is about the primary metric, need not repeat the loss of this system
     system = row["first"] if decides else ""
     return first_screen.Opening(sentences, system)
 
 
 def most_changed(label: str, row: Record | None) -> list[str]:
-    """In which slice a metric changed most, of those that show a change; nothing where none
-    does. label: of the metric.
+    """A sentence on the slice in which a metric changed most; none without a significant change.
+
+    label: of the metric. row: the slice's row of `Diff.segments`, None without such a slice.
     """
     if row is None:
         return []
@@ -130,13 +132,15 @@ def every_finding(study: Diff) -> Iterator[kinds.Finding]:
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:
-    """What the files prove of the cause: which inputs, parameters, versions … differ."""
+    """What the files prove of the cause of the change: which inputs, parameters, definitions, units
+    or versions differ; and whether rows have other actual values in the new report.
+    """
     differing = study.changes[~study.changes["same"]]
-    causes = {}  # by the kind of what differs, in words
+    causes = {}  # by the kind of what differs, such as "input", in words
     for kind, changes in differing.groupby("kind", sort=False):
         causes[kind] = listed(map(_cause, changes.to_dict("records")))
     if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
-        yield kinds.CAUSE_UNKNOWN.note()
+        yield kinds.CAUSE_UNKNOWN.note()  # the reports do not name their input files
     elif not causes:
         yield kinds.ONLY_VERSIONS.note(0, "nothing")
     elif list(causes) == ["version"]:
@@ -145,8 +149,9 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
         equal = []
         for kind in study.changes["kind"].unique():
-            if kind not in causes and kind != "unit":
+            if kind not in causes and kind != "unit":  # an equal unit goes without saying
                 equal.append(f"{kind}s")
+        # the old and the new values are then not of the same quantity
         changes_meaning = "definition" in causes or "unit" in causes
         severity = kinds.WARNING if changes_meaning else kinds.NOTE
         yield kinds.CAUSES.rated(
@@ -161,14 +166,17 @@ def _cause(row: Record) -> str:
     name = str(row["what"])
     if row["kind"] != "input":
         return name
+    # an input is "NAME, N rows, SHA-256 DIGEST"
     old_file = row["old"].partition(", SHA-256")[0]
     new_file = row["new"].partition(", SHA-256")[0]
     return f"{name} ({old_file} → {new_file})"
 
 
 def _units(study: Diff) -> Iterator[kinds.Finding]:
-    """How many units are common, left and came; that there are none, or that they have no names."""
-    row = study.account.iloc[0]
+    """How many units are in both reports, in the old one alone (left) and in the new one alone
+    (came); a warning if none is in both, or if units have no names by which they could be matched.
+    """
+    row = study.account.iloc[0]  # the units of the first metric and system stand for all
     units = plural(study.unit_name, 2)
     if row["common"]:
         yield kinds.COMMON_UNITS.note(
@@ -185,7 +193,9 @@ def _units(study: Diff) -> Iterator[kinds.Finding]:
 
 
 def _alone(study: Diff) -> Iterator[kinds.Finding]:
-    """The systems and metrics that are not compared, and how systems are paired."""
+    """The systems and metrics that are not compared; if both reports have such systems, also the
+    parameter that would compare the first of each.
+    """
     if not study.not_compared:
         return
     new = study.unpaired_new
@@ -193,14 +203,16 @@ def _alone(study: Diff) -> Iterator[kinds.Finding]:
     report = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
     names = listed(f"{name}{report.get(name, '')}" for name in study.not_compared)
     pair = ""
-    if new and old:
+    if new and old:  # the second may be the first under its earlier name
         pairs = {**study.p.pairs, new[0]: old[0]}
         pair = f" If {new[0]} was {old[0]}, set pairs='{written(pairs)}'."
     yield kinds.NOT_COMPARED.warning(len(study.not_compared), names=names, pair=pair)
 
 
 def causes(study: Diff) -> Html:
-    """The inputs of both reports, and what else differs in what made them."""
+    """A fold with a table of the inputs of both reports, equal or not, and of the other facts that
+    differ: parameters, definitions, the unit, versions.
+    """
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
     columns = named("kind | what w")
     columns |= {"old": _facts("old"), "new": _facts("new"), "": by_row(_comparison)}
@@ -212,7 +224,9 @@ def causes(study: Diff) -> Html:
 
 
 def _facts(report: str) -> Column:
-    """What made a report, with the beginning of each SHA-256. report: "old" or "new"."""
+    """The column of the facts about one of the reports, such as a file or the value of a parameter;
+    of each SHA-256 it has the beginning. report: "old" or "new".
+    """
 
     def fact(row: Record) -> Cell:
         return Cell(DIGEST.sub(r"\1…", row[report]), kind="text")
@@ -234,10 +248,10 @@ def account(study: Diff) -> Html:
 
 
 def account_table(frame: pd.DataFrame, note: str = "") -> Html:
-    """The account of a diff, a row per metric and system; each metric has the decimals that its
-    difference has elsewhere.
+    """The account of a diff, a row per metric and system: the change as the sum of what changed on
+    the common units, what the units that left took away, and what those that came added.
 
-    frame: of `Diff.account`.
+    frame: `Diff.account`. Each metric has the decimals that its difference has elsewhere.
     """
     rows = []
     for _, metric_rows in frame.groupby("metric", sort=False):
@@ -261,18 +275,24 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
 
 
 def _places(rows: pd.DataFrame) -> int:
-    """The decimals that the numbers of one metric ask for. rows: of the account."""
+    """The decimals of the numbers of a metric, from its intervals. rows: those of the metric in
+    `Diff.account`.
+    """
+    # without common units only the change as a whole has an interval
     value = rows["changed"].fillna(rows["change"])
     low = rows["low"].fillna(rows["change_low"])
     high = rows["high"].fillna(rows["change_high"])
     places = decimals(value, low, high)
+    # no common unit changed: then only the other two terms say how many decimals they need
     if (rows["low"] == rows["high"]).all():
         places = max(places, decimals(pd.concat([rows["left"], rows["came"]])))
     return places
 
 
 def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Cell:
-    """A number of the account, with its limits if they are known."""
+    """A number of the account, with its limits if they are known. name, low, high: the names of its
+    columns and of those of the limits.
+    """
     if pd.isna(row[low]):
         return number_cell(row[name], places, signed)
     return with_interval(row[name], row[low], row[high], signed, places)
@@ -286,7 +306,10 @@ def _sizes(row: Record) -> Cell:
 
 @pieces.where(lambda study: len(study.segments))
 def segments(study: Diff) -> Html:
-    """The metric that decides in each slice; mix and within of a mean or ratio."""
+    """The primary metric in each slice of both reports. Of a mean or ratio, whose slices add up,
+    also what each slice adds to the change: by its share of the units (mix), and by its own value
+    (within).
+    """
     frame = study.segments
     columns: dict[str, Column] = {"slice": by_row(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
@@ -304,7 +327,9 @@ def segments(study: Diff) -> Html:
 
 
 def moved(study: Diff) -> Html:
-    """The common units that moved most."""
+    """The common units on which the primary metric changed most; of ranked lists also the items
+    that entered and left their first ranks.
+    """
     frame = study.moved
     if frame.empty and study.has_no_common_unit:
         return paragraph(f"No {study.unit_name} is in both reports.")
@@ -315,8 +340,8 @@ def moved(study: Diff) -> Html:
     if study.averaged:
         columns = named("system w | old # | new # | difference ±")
         note = texts.sentence("diff.moved_mean", study)
-    else:
-        first_values = next(iter(study.deciding.values()))
+    else:  # not a mean of values of units, so that the difference is a unit's effect on the metric
+        first_values = next(iter(study.deciding.values()))  # of any system: all have the same kind
         noun = "value" if first_values.has_terms else "score"
         effect = f"effect on {study.primary.label}"
         columns = named(f"system w | old {noun}=old # | new {noun}=new # | {effect}=difference ±")
@@ -339,8 +364,9 @@ def moved(study: Diff) -> Html:
 
 @pieces.where(lambda study: len(study.series))
 def series(study: Diff) -> figures.Figure | Html:
-    """The metric that decides along the reports, with intervals."""
+    """The primary metric of each system in each of three or more reports, with its interval."""
     frame = study.series
+    # a report without the date of its data is named by its file
     dates = frame["date"].where(frame["date"] != "", frame["report"])
     frame = frame.assign(name=dates + " " + frame["system"])
     caption = texts.sentence("diff.series", study, level=percent(study.settings.level))

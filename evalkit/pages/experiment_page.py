@@ -49,14 +49,14 @@ def comparisons(study: Experiment) -> Html:
 @pieces.where_it_exists
 @pieces.where(lambda study: len(study.lifts))
 def effects(study: Experiment) -> figures.Figure | Html:
-    """The lift in every metric with its interval on one axis; names have the arms if these are more
-    than two.
+    """The lift in every metric with its interval on one axis. If several pairs of arms are compared
+    each row names its pair, otherwise the caption does.
     """
     rows = study.lifts.head(page.DRAWN)
     pairs = rows["first"] + " − " + rows["second"]
     names = rows["metric"] + ": " + pairs
     whose = ""
-    if pairs.nunique() == 1:
+    if pairs.nunique() == 1:  # the pair stands in the caption
         names = rows["metric"]
         whose = f"{pairs.iloc[0]}: "
     frame = rows[["value", "low", "high"]].assign(name=names)
@@ -75,9 +75,13 @@ def effects(study: Experiment) -> figures.Figure | Html:
 
 @pieces.where_it_exists
 def adjustments(study: Experiment) -> Html:
-    """The same difference with and without CUPED, strata and a cap; empty without any of these."""
+    """The difference of the headline's two arms in one mean, `study.plain`, with and without CUPED,
+    strata and a cap; empty if no metric is a mean.
+    """
     if not len(study.adjustments) or study.plain is None:
         return Html("")
+    # users: with this share of the users the adjustment gives an interval as wide as that of all
+    # users without it
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
     pair = " − ".join(study.opponents)
     n = max(study.adjustments["n"])
@@ -88,7 +92,9 @@ def adjustments(study: Experiment) -> Html:
 
 @pieces.where_it_exists
 def users_for(study: Experiment) -> Html:
-    """The users per arm that would show a lift with 80% power, by lift."""
+    """The users per arm that would show a lift with 80% power, a row for each lift; without and
+    with CUPED. Empty if no metric is a mean, or the mean of the second arm is 0 or unknown.
+    """
     if not len(study.users_for) or study.plain is None:
         return Html("")
     columns = named("lift % | difference ±")
@@ -104,7 +110,7 @@ def users_for(study: Experiment) -> Html:
 
 
 def _three_digits(users: float) -> str:
-    """A number of users to three digits, of many that they are: 12,345 as "12,300"."""
+    """A number of users with three significant digits, as it is an estimate: 12,345 as "12,300"."""
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
@@ -122,7 +128,8 @@ def definitions(study: Experiment) -> list[tuple[str, str]]:
 
 
 def answers(study: Experiment) -> dict[str, object]:
-    """Every number of this part of the page."""
+    """Every number of the A/B test for the JSON, unrounded."""
+    # by the top share of users, such as "0.01", their share of the total
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
     return as_json.answers(study) | {
         "columns": dict(study.table.columns),
@@ -143,19 +150,21 @@ def findings_of_users(study: Experiment) -> Iterator[Finding]:
     if study.sample:
         yield kinds.BUNDLED.warning()
     yield _arms(study)
-    if "metrics" not in study.p.given:
+    if "metrics" not in study.p.given:  # then the columns of numbers suggest them
         yield _columns_as_metrics(study)
     yield from undirected(study)
     yield from design(study)
     yield from one_row_per_unit(study, study.users, plural(study.unit_name, 2))
-    yield from _usual(study)
+    yield from _distribution(study)
     yield from picked(study)
     yield from contrary(study)
     yield from slices(study)
 
 
 def _arms(study: Experiment) -> Finding:
-    """How many users each arm has, and which arm is the baseline, if its name says so."""
+    """How many users each arm has; and which arm is the baseline, if the user named none and it was
+    recognised by its name, such as "control".
+    """
     baseline = ""
     if study.settings.baseline and study.p.baseline != study.settings.baseline:
         baseline = f" Its name makes {study.settings.baseline} the baseline."
@@ -178,8 +187,8 @@ def _columns_as_metrics(study: Experiment) -> Finding:
 
 
 def design(study: Experiment) -> Iterator[Finding]:
-    """What the verdict stands on: users in one arm each, the planned shares, the interim
-    analyses.
+    """The findings on the design of the experiment: users seen in several arms, arms without their
+    planned shares of users, arms that differed before the experiment, interim analyses.
     """
     if study.crossed:
         severity = WARNING if study.many_crossed else NOTE
@@ -188,8 +197,9 @@ def design(study: Experiment) -> Iterator[Finding]:
     yield _sample_ratio(study)
     if study.p.before:
         yield _balance(study)
-    cost = study.looks
+    cost = study.looks  # of interim analyses; None without any
     if cost:
+        # a warning if a result is significant only as long as the interim analyses do not count
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(
             severity,
@@ -206,13 +216,14 @@ def design(study: Experiment) -> Iterator[Finding]:
 def _sample_ratio(study: Experiment) -> Finding:
     """Whether the arms have the planned shares of users, and what to do if not."""
     check = study.sample_ratio
-    if math.isnan(check.p):
+    if math.isnan(check.p):  # not tested
         return kinds.SAMPLE_RATIO.note(None, "unknown")
     facts = {"plan": check.words, "p": p_value(check.p)}
     if check.severity is NOTE:
         return kinds.SAMPLE_RATIO.note(None, "fits", **facts)
     if study.p.shares:
         return kinds.SAMPLE_RATIO.rated(check.severity, None, "planned", **facts)
+    # the user gave no shares: the plan may have been other than the equal shares that are tested
     return kinds.SAMPLE_RATIO.rated(check.severity, None, "unplanned", **facts)
 
 
@@ -225,15 +236,18 @@ def _balance(study: Experiment) -> Finding:
     return kinds.BALANCE.rated(check.severity, None, "differs", **facts)
 
 
-def _usual(study: Experiment) -> Iterator[Finding]:
-    """Heavy users, and arms in which few have another than the usual value."""
-    if study.plain is None:
+def _distribution(study: Experiment) -> Iterator[Finding]:
+    """The findings on the values of the users: how much of the total the top users contribute, and
+    arms in which so few users differ from the most frequent value, often 0, that the interval of a
+    mean is too short. Nothing if no metric is a mean.
+    """
+    if study.plain is None:  # `plain` is the mean that these findings are about
         return
     if study.concentration:
         shares = []
         for top, share in study.concentration.items():
             shares.append(f"{share:.0%} by the top {top:.0%}")
-        simulated = ""
+        simulated = ""  # how far tests err on so few heavy users
         if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY:
             simulated = f" {measured.ZIPF}"
         yield kinds.HEAVY_USERS.note(
@@ -243,7 +257,7 @@ def _usual(study: Experiment) -> Iterator[Finding]:
             shares=", ".join(shares),
             simulated=simulated,
         )
-    unusual_users = experiment.few_others(study)  # by arm
+    unusual_users = experiment.few_others(study)  # by arm, the number of those that differ
     if unusual_users:
         yield kinds.FEW_UNITS.warning(
             min(unusual_users.values()),
@@ -256,7 +270,9 @@ def _usual(study: Experiment) -> Iterator[Finding]:
 
 @pieces.where_it_exists
 def heavy_users(study: Experiment) -> figures.Figure | Html:
-    """The difference with heavy users capped at falling quantiles."""
+    """The difference of the headline's two arms in a mean, as it is and with values above falling
+    quantiles set to the quantile: how far heavy users decide it. Empty if no metric is a mean.
+    """
     if not len(study.caps) or study.plain is None:
         return Html("")
     n = max(study.caps["n"])

@@ -28,6 +28,7 @@ SYSTEMS = 4  # whose values stand beside the two that are compared
 CHOICE = 5  # systems of which a reader chooses the two that are compared
 HEADS = {ErrorKind.LABELS: "worst label of {}"}  # of a column of predictions; else the system
 Columns = Mapping[str, Sequence[Cell | str]]  # the cells of each column, by its head
+FIRST, SECOND, DIFFERENCE = range(3)  # what a column of `Pair` holds; the page's script has these
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,8 @@ class Pair:
     """The columns of two systems, those that the page compares until the reader chooses others.
 
     values: of each system that can be chosen, one per unit, the two first. differences: one per
-    unit. heads: of each column, with {0} and {1} for the systems; mapped to what it holds: 0 or 1
-    for the values of the first or the second system, 2 for the differences.
+    unit. heads: of each column, with {0} and {1} for the systems; mapped to what it holds: the
+    values of the `FIRST` or the `SECOND` system, or the `DIFFERENCE`. places: the decimals.
     """
 
     values: Mapping[str, Floats]
@@ -52,11 +53,11 @@ class Pair:
     def columns(self) -> dict[Cell, list[Cell]]:
         """The cells of each column, by its head."""
         first, second = islice(self.values.values(), 2)
-        cells = [
-            [number_cell(value, self.places) for value in first],
-            [number_cell(value, self.places) for value in second],
-            [number_cell(value, self.places, signed) for value in self.differences],
-        ]
+        cells = {
+            FIRST: [number_cell(value, self.places) for value in first],
+            SECOND: [number_cell(value, self.places) for value in second],
+            DIFFERENCE: [number_cell(value, self.places, signed) for value in self.differences],
+        }
         columns = {}
         for template, content in self.heads.items():
             head = template.format(*self.values)
@@ -64,7 +65,12 @@ class Pair:
         return columns
 
     def choice(self, start: int) -> Html:
-        """Two boxes to choose from, where a script runs. start: the place of the first column."""
+        """Two boxes in which a reader chooses the systems; a script of the page then fills the
+        columns with their values, which an attribute holds as JSON. start: the place of the first
+        of these columns in the table.
+
+        A notebook, which runs no script, shows nothing in its place.
+        """
         values: list[list[object]] = []
         for name, numbers in self.values.items():
             values.append([name, *(rounded(value, self.places) for value in numbers)])
@@ -118,19 +124,25 @@ class Explored:
 
 
 def listing(explored: Explored) -> Html:
-    """A fold with a table of the units, and above it the choice of two of more systems."""
+    """A fold with a table of the units; of more than two systems also, above the table, the choice
+    of the two that it compares.
+    """
+    # only the first units have HTML that they open to
     names_and_html = zip_longest(explored.names, explored.opened, fillvalue="")
     heads = [_opening(name, html) for name, html in names_and_html]
     pieces = [_listing_table(explored, heads)]
     pair = explored.pair
     if pair is not None and pair.has_choice:
+        # the columns of the pair follow the unit's name, its attributes and `columns`
         start = 1 + len(explored.attributes) + len(explored.columns)
         pieces.insert(0, pair.choice(start))
     return folded(explored.which, stack(pieces), place=LISTED)
 
 
 def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
-    """The table of the units. heads: of the rows."""
+    """The table of the units: their attributes, `columns`, the columns of the pair, and
+    `further_columns`. heads: the first cell of each row.
+    """
     attributes = []
     for name, values in explored.attributes.items():
         attributes.append([_attribute(name, value) for value in values])
@@ -141,7 +153,7 @@ def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
         pair_columns = explored.pair.columns()
         table_heads += pair_columns
         columns += pair_columns.values()
-        if explored.pair.has_choice:
+        if explored.pair.has_choice:  # the order stays if the reader chooses other systems
             caption = f"{explored.which}, in the order of {explored.systems}"
     table_heads += explored.further_columns
     columns += explored.further_columns.values()
@@ -179,7 +191,9 @@ def explorer(study: RowStudy) -> Html:
 
 
 def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
-    """The rows as they are listed. opened: as of `Explored`."""
+    """The rows that a system misses by most as the page lists them: the predictions of the systems,
+    and the errors of the pair of compared systems, or of the only one. opened: as of `Explored`.
+    """
     total = len(missed.aligned)
     first = missed.pair[0]
     is_pair = len(missed.pair) > 1
@@ -225,7 +239,9 @@ def recorded(study: RowStudy) -> dict[str, object]:
 
 
 def _record(missed: Missed, row: int) -> dict[str, object]:
-    """A row for the JSON: its id, its actual value, and each system's prediction and miss."""
+    """A row for the JSON: its id, its actual value, and each system's prediction and error. row:
+    its number among all rows.
+    """
     misses = missed.misses
     systems = []
     for name, predictions in misses.predictions.items():
@@ -239,16 +255,19 @@ def _record(missed: Missed, row: int) -> dict[str, object]:
 
 @cached
 def _missed(study: RowStudy) -> Missed:
-    """The rows that are missed most, as many as a page has room for."""
+    """The rows with the largest errors, as many as a page has room for."""
     return missed_within(study, MOST, ROOM, _letters)
 
 
 def _letters(missed: Missed) -> int:
-    """How many letters of HTML the table of these rows has, without what they open to and without
-    what lets a reader choose two systems: these take no room from the rows.
+    """How many letters of HTML the table of these rows has, by which the number of rows is limited.
+
+    What rows open to, the marks of the pair's columns and the choice of other systems do not count:
+    with them, the page would list fewer rows.
     """
     explored = _explored(missed)
     if explored.pair:
+        # the columns of the pair as ordinary ones
         columns = {head.text: cells for head, cells in explored.pair.columns().items()}
         explored = replace(explored, columns={**explored.columns, **columns}, pair=None)
     heads = [Cell(str(name)) for name in explored.names]
@@ -256,12 +275,12 @@ def _letters(missed: Missed) -> int:
 
 
 def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
-    """The cells of the actual values and of the predictions of up to `SYSTEMS` systems, those that
-    are compared first; by the head of the column.
+    """The cells of the actual values, and of the predictions of up to `SYSTEMS` systems, the
+    compared ones first; by the head of the column.
     """
     misses = missed.misses
     columns = {misses.truth_name: _values(misses.truth[missed.rows])}
-    head = HEADS.get(misses.error_kind, "{}")
+    head = HEADS.get(misses.error_kind, "{}")  # {}: the name of the system
     systems = list(dict.fromkeys([*missed.pair, *missed.study.order]))[:SYSTEMS]
     for name in systems:
         columns[head.format(name)] = _values(misses.predictions[name][missed.rows])
@@ -269,14 +288,15 @@ def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
 
 
 def _misses_of_pair(missed: Missed) -> Pair:
-    """The columns of the misses of the first of two systems, and of how much more it misses than
-    the second.
+    """The columns with the errors of the leader, and with how much larger they are than those of
+    its opponent. They have the errors of every system that the reader can choose instead.
     """
     values = {}
     for name in list(dict.fromkeys([*missed.pair, *missed.study.order]))[:CHOICE]:
         values[name] = missed.misses.errors[name][missed.rows]
     places = decimals(chain.from_iterable(values[name] for name in missed.pair))
-    return Pair(values, missed.excess, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
+    heads = {"miss {0}": FIRST, "miss {0} − {1}": DIFFERENCE}
+    return Pair(values, missed.excess, heads, places)
 
 
 def _values(values: "np.ndarray") -> list[Cell | str]:

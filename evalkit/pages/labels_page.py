@@ -65,8 +65,11 @@ def curves(study: LabelsStudy) -> Html:
 
 
 def threshold_plot(study: LabelsStudy) -> figures.Figure:
-    """The leader's micro and macro metrics along the threshold."""
-    threshold_in_use = ((study.threshold, study.threshold), (0.0, 1.0))  # x, y: upright
+    """The leader's micro and macro metrics along the threshold, with bands, and an upright line at
+    the threshold in use.
+    """
+    threshold_in_use = ((study.threshold, study.threshold), (0.0, 1.0))  # the ends in x and in y
+    # a frame with the values and with the limits of the metrics at each threshold
     panel = Panel(
         study.sweep,
         "threshold for every label",
@@ -112,7 +115,8 @@ def confusion(study: LabelsStudy) -> Html:
 
 
 def definitions(study: LabelsStudy) -> Html:
-    """Exactly the metrics shown, then the intervals and the tests."""
+    """Exactly the metrics shown and when a label is predicted, then the intervals and the tests."""
+    # scores that are stored with fewer digits are compared in their own precision
     compared = shared_findings.compared(labels.stored(study))
     decided = filled(
         "a label is predicted if its score is at least {threshold:.12g}, {compared}",
@@ -139,17 +143,17 @@ def results(study: LabelsStudy) -> Results:
 def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """Every finding of a multi-label report, those on the input first, those on the sample last."""
     yield from rows_read(study.account)
-    yield from _labels(study)
+    yield from _label_shares(study)
     yield from _scores(study)
     yield from constant_better(study)
     yield from binned(study, "label")
-    yield from _added_up(study)
+    yield from _rows_added_up(study)
     yield from few_rows(study.rows_by_name, "Labels that are true", listed)
     yield from shared_findings.few_clusters(study)
     yield from of_sample(study)
 
 
-def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
+def _label_shares(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """In which share of rows each label is true, whether rows have weights, and the labels that are
     true in all rows or in none.
     """
@@ -169,24 +173,28 @@ def _labels(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """The threshold and what it decides, scores that are no probabilities, and decisions given as
+    """The findings on scores: the threshold, that it is rounded to the precision of the scores,
+    that it decides all rows alike, scores that are not probabilities, and decisions given as
     scores.
     """
-    loss = number(study.loss_of_none)
+    loss = number(study.loss_of_none)  # the share of wrong labels if none is ever predicted
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=loss)
     yield from rounded(study.threshold, labels.stored(study))
     ends = {name: study.measured.score_range(name) for name in study.systems}
-    yield from idle(dict.fromkeys(ends, study.threshold), ends)
+    thresholds = dict.fromkeys(study.systems, study.threshold)
+    yield from idle(thresholds, ends)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
     yield from classes_page.binary_scores(study)
 
 
-def _added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """That rows were added up while they were read, if so, and what tests then assume."""
+def _rows_added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
+    """That only sums over rows are in memory, because there are too many rows, and what tests then
+    assume. Nothing if the rows are in memory.
+    """
     if study.measured.in_memory:
         return
     varied = ""
-    if not study.plain:
+    if not study.plain:  # rows have weights, or several belong to one unit
         varied = " Tests of averages over labels take Kish's degrees of freedom."
     yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

@@ -45,18 +45,16 @@ def hundred() -> figures.Figure:
 
 
 def coin() -> figures.Figure:
-    """The probability of each number of heads in ten flips of a fair coin; those red that are at
-    least as many as `SEEN`.
+    """The probability of each number of heads in ten flips of a fair coin. Red: `SEEN` heads or
+    more, whose probabilities add up to the one-sided p of `SEEN` heads.
     """
     frame = lessons.coin()
     flips = lessons.FLIPS
     heads = frame["heads"].to_numpy(float)
     probability = frame["chance"].to_numpy(float)
     is_as_many = heads >= SEEN
-    together = number(float(frame.set_index("heads").at[SEEN, "one_sided"]), 4)
-    caption = (
-        f"Heads of {flips} flips of a fair coin. Red: {SEEN} heads or more, {together} together."
-    )
+    p = number(float(frame.set_index("heads").at[SEEN, "one_sided"]), 4)
+    caption = f"Heads of {flips} flips of a fair coin. Red: {SEEN} heads or more, {p} together."
     return figures.picture(
         plots.null_shares,
         heads,
@@ -70,7 +68,9 @@ def coin() -> figures.Figure:
 
 
 def on_coin() -> Html:
-    """The table of 7 heads or more in ten flips, the figure of all, and what p means."""
+    """A table of the p-values of 7 heads or more in ten flips, one-sided and two-sided; a figure of
+    the probability of every number of heads; and a paragraph on what p means.
+    """
     frame = lessons.coin()
     rows = []
     for row in frame[frame["heads"] >= FEWEST_HEADS].to_dict("records"):

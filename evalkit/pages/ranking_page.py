@@ -25,7 +25,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
 from evalkit.pages import as_json, first_screen, page, pieces, texts
-from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
+from evalkit.pages.explorer import CHOICE, DIFFERENCE, FIRST, SECOND, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.reports import RENUMBER
@@ -53,7 +53,9 @@ def title(study: Ranking) -> Html:
 
 
 def estimates(study: Ranking) -> Html:
-    """Metrics in columns, systems in rows, best first; a range where ties could move the number."""
+    """Metrics in columns, systems in rows, best first. Below an estimate that the order of tied
+    items visibly changes stands its range over all orders.
+    """
     over = f"over {counted(diagnostics.most_units(study), 'query')}"
     if study.settings.unit:
         over = f"over queries, clustered by {study.settings.unit}"
@@ -61,6 +63,8 @@ def estimates(study: Ranking) -> Html:
     note = ""
     if any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records"))):
         note = "Ties: the range from the worst to the best order of tied items."
+    # on a query with fewer relevant items than k no list has a precision@k of 1, with more no list
+    # has a recall@k of 1
     below_1 = []
     for label, ceiling in study.ceilings.items():
         if ceiling.value < 1:
@@ -71,11 +75,11 @@ def estimates(study: Ranking) -> Html:
 
 
 def extremes(study: Ranking) -> Html:
-    """The queries that the leader wins and loses by most; of a single system those with its worst
-    values.
+    """The queries that the leader wins and loses by most against its opponent; the leader's worst
+    queries if there is no such pair.
     """
     query = {"query": text("query")}
-    if not len(study.headline):
+    if not len(study.headline):  # one system, or a metric without a better direction
         end = "highest" if study.primary.metric.best == "low" else "lowest"
         caption = f"Queries with the {end} {study.primary.label}, {study.leader}"
         return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
@@ -92,20 +96,22 @@ def extremes(study: Ranking) -> Html:
 
 
 def explorer(study: Ranking) -> Html:
-    """Every query with the values of the two systems, and their lists side by side; of many those
-    that differ most.
+    """A list of the queries with the values of the two compared systems, or of the only one; the
+    first queries open to the lists of items side by side. Of more than `MOVED` queries it has those
+    on which the two systems differ most, or the worst of the only one.
     """
     frame = study.most_different(MOVED)
     all_queries = len(study.runs.query)
-    labels = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
+    # the primary metric first; further metrics as far as the page has room for their numbers
+    primary, *further_metrics = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = None
     columns: dict[str, list[Cell]] = {}
     if len(study.compared_systems) > 1:
         pair = _pair(study, frame)
     else:
-        columns = _values_of(study, frame, labels[0])
+        columns = _values_of(study, frame, primary)
     further_columns = _likeness(study, frame)
-    for label in labels[1:]:
+    for label in further_metrics:
         further_columns |= _values_of(study, frame, label)
     attributes = {}
     for name in study.settings.attributes:
@@ -174,30 +180,37 @@ def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, lis
 
 
 def _choice(study: Ranking) -> Sequence[str]:
-    """The systems of which the reader chooses two: those that are shown, then the best."""
+    """The systems of which the reader of the page chooses two: the two compared ones, which it
+    shows at first, then the best of the others; the only one if no two are compared.
+    """
     if len(study.compared_systems) == 1:
         return study.compared_systems
     return list(dict.fromkeys([*study.compared_systems, *study.order]))[:CHOICE]
 
 
 def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
-    """The columns of the metric that decides, of two systems, and of their difference. frame: of
-    `study.most_different`.
+    """The columns of the primary metric: the values of the two compared systems, and their
+    difference. They have the values of every system that the reader can choose in place of the two.
+    frame: of `study.most_different`.
     """
     label = study.primary.label
     values = {}
     for name in _choice(study):
         values[name] = study.per_query[label, name].per_unit[frame["number"]]
     places = decimals(chain.from_iterable(values[name] for name in study.compared_systems))
-    heads = {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}
+    # {0} and {1} become the names of the two systems
+    heads = {f"{label} {{0}}": FIRST, f"{label} {{1}}": SECOND, "difference": DIFFERENCE}
     return Pair(values, frame["difference"], heads, places)
 
 
 def _opened(study: Ranking, query: int) -> str:
-    """The first items of each list side by side, as HTML; empty if the items are not at hand.
+    """The first items of each system's list for a query side by side, as HTML; empty if the items
+    are not in memory. query: its number.
 
-    Of the systems that can be chosen those that are not shown are hidden.
+    The page has the lists of all systems that the reader can choose; those of systems other than
+    the two compared are hidden until they are chosen.
     """
+    # by system, each item with its grade
     lists = {system: study.top(system, query, TOP) for system in _choice(study)}
     if not any(lists.values()):
         return ""
@@ -216,11 +229,12 @@ def _grade(grade: float) -> str:
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    gaps = "a missing rank counts as an item that is not relevant"
+    rank_gaps = "a missing rank counts as an item that is not relevant"
     if study.p.ranks == RENUMBER:
-        gaps = "gaps are closed"
+        rank_gaps = "gaps are closed"
     ordered_by = "ranks" if "rank" in study.runs.columns else "scores"
-    order = dict(texts.meanings("ranking_order", gaps=gaps))[ordered_by]
+    meaning_of_order = dict(texts.meanings("ranking_order", gaps=rank_gaps))
+    order = meaning_of_order[ordered_by]
     items = page.metric_definitions(study)
     items += texts.meanings("ranking", level=study.relevance_level, order=order)
     if len(study.likeness):
@@ -268,8 +282,10 @@ def results(study: Ranking) -> Results:
 
 
 def queries(study: Ranking) -> Figure | Html:
-    """The primary difference of each query, sorted; of a single system its values."""
-    if not len(study.headline):
+    """The difference of the two compared systems in the primary metric on each query, sorted; the
+    values of the leader if there is no such pair.
+    """
+    if not len(study.headline):  # one system, or a metric without a better direction
         return _values(study)
     row = study.headline.iloc[0]
     values = study.differences()
@@ -279,7 +295,7 @@ def queries(study: Ranking) -> Figure | Html:
     n_above, n_equal, n_below = diagnostics.sign_counts(values)
     better = n_above
     worse = n_below
-    if study.primary.metric.best == "low":
+    if study.primary.metric.best == "low":  # a difference above 0 is a loss
         colours = (worse_colour.code, better_colour.code)
         better = n_below
         worse = n_above
@@ -321,8 +337,8 @@ def _values(study: Ranking) -> Figure:
 
 
 def curves(study: Ranking) -> Figure:
-    """The primary metric against its cut-off."""
-    name = study.curves.iloc[0]["metric"]
+    """The primary metric against its cut-off; NDCG in its place if it takes no cut-off."""
+    name = study.curves.iloc[0]["metric"]  # all rows have the same
     return _curves(
         study,
         study.curves,
@@ -416,12 +432,14 @@ def _against_ranks(study: Ranking) -> Iterator[Finding]:
 
 
 def _rows(study: Ranking) -> Finding:
-    """How many rows were read and used, and how their columns were understood."""
+    """How many rows were read, used and left out, all systems together, and which columns of the
+    input have which meaning.
+    """
     rows = total(study.runs.accounts, "rows")
     unjudged = total(study.runs.accounts, "unjudged_query")
     left_out = f", {unjudged:,} in queries without judgements left out" if unjudged else ""
     columns = columns_read(study.runs.columns)
-    layout = f"Columns: {columns}" if columns else "TREC run files"
+    layout = f"Columns: {columns}" if columns else "TREC run files"  # which name no columns
     return kinds.ROWS_READ.note(
         rows,
         "ranked",
@@ -433,8 +451,9 @@ def _rows(study: Ranking) -> Finding:
 
 
 def _undefined(study: Ranking) -> Iterator[Finding]:
-    """Queries without a value of a metric, a warning where systems do not share them, or of a
-    segment column.
+    """How many queries have no value of a metric, and how many have none in a segment column. It is
+    a warning for a metric if the systems differ in this number: then their means are over different
+    queries.
     """
     for label, queries_by_system, are_shared in ranking.undefined(study):
         n = max(queries_by_system.values())
@@ -451,6 +470,8 @@ def _undefined(study: Ranking) -> Iterator[Finding]:
 
 def _judgements(study: Ranking) -> Iterator[Finding]:
     """What the judgements lack: a file of their own, grades, or the items of some systems."""
+    # the share of each system's first k items without a judgement, and whether the shares are so
+    # large or so unlike that they can change the order of the systems
     k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
         yield kinds.NO_JUDGEMENT_FILE.warning()
@@ -459,6 +480,7 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
     if study.runs.negative:
         yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
     shares_text = listed(f"{name} {value:.0%}" for name, value in shares.items())
+    # where people chose the relevant items, all others have no judgement, as is to be expected
     if any(shares.values()) and study.interactions:
         yield kinds.OTHER_ITEMS.note(k=k, shares=shares_text, noun=study.unit_name)
     elif any(shares.values()):
@@ -476,17 +498,19 @@ def _judgements(study: Ranking) -> Iterator[Finding]:
 
 
 def _own_documents(study: Ranking) -> Iterator[Finding]:
-    """Lists that return the query itself, with the metric that decides with it and without it."""
-    if study.p.leave_out:
+    """Lists that return the query itself as an item, and the primary metric with and without this
+    item.
+    """
+    if study.p.leave_out:  # the user has asked to leave these items out
         yield kinds.OWN_DOCUMENT.note(None, "left_out")
         return
-    lists = ranking.with_own_document(study)  # their number, by system
+    lists = ranking.with_own_document(study)  # the number of such lists, by system
     if not lists:
         return
     most_lists = max(lists.values())
     facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
     values_without = ranking.without_own_document(study)
-    if not values_without:
+    if not values_without:  # the query itself is the only item with a judgement
         yield kinds.OWN_DOCUMENT.note(most_lists, "sought", **facts)
         return
     values = []
@@ -507,7 +531,7 @@ def _ceilings(study: Ranking) -> Iterator[Finding]:
 
 
 def _short(study: Ranking) -> Iterator[Finding]:
-    """That no list reaches the cut-off of a metric."""
+    """The metrics whose cut-off no list reaches, if there are any."""
     last, labels = ranking.beyond(study)
     if labels:
         verb = "looks" if len(labels) == 1 else "look"
@@ -521,14 +545,16 @@ def _renumbered(study: Ranking) -> Iterator[Finding]:
 
 
 def _ties(study: Ranking) -> Iterator[Finding]:
-    """That items of a list are tied, if some are, and what their order could change."""
+    """How many items of each system are tied, and what their order could change in the primary
+    metric; a warning if the change is large for the interval. Nothing without ties.
+    """
     tied = ranking.by_system(study.runs.accounts, "tied")
     if not tied:
         return
     label = study.primary.label
-    rows, matters = ranking.ties(study)
+    changed_estimates, matters = ranking.ties(study)
     ranges = []
-    for row in rows.itertuples():
+    for row in changed_estimates.itertuples():
         worst_to_best = interval(row.worst_ties, row.best_ties)
         ranges.append(f"{label} of {row.system} lies in {worst_to_best}")
     change = f" Their order changes {label} by less than {VISIBLE:g}."
@@ -556,16 +582,19 @@ def diversity(study: Ranking) -> Html:
             f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
         )
         return paragraph(text)
-    frame = beyond_relevance.measures(study)
+    frame = beyond_relevance.measures(study)  # a row for each measure and system
     caption = (
         f"The first {study.depth} items of each list, with {percent(study.settings.level)} "
         f"intervals"
     )
     names = dict.fromkeys(frame["metric"])
     meanings = dict(texts.meanings("diversity"))
-    note = _unknown_items(study.catalogue, frame)
+    note = _catalogue_note(study.catalogue, frame)
     table = tables.by_system(caption, frame, "metric", limits("value"), note)
-    sentences = [f"{name[0].upper()}{name[1:]}: {meanings[name]}." for name in names]
+    sentences = []
+    for name in names:
+        capitalised = f"{name[0].upper()}{name[1:]}"
+        sentences.append(f"{capitalised}: {meanings[name]}.")
     columns: dict[str, Column] = {"first − second": pair_column}
     columns |= named("metric w | difference ±[] | p p | adjusted p=adjusted p")
     differences = tables.of_rows(
@@ -576,28 +605,33 @@ def diversity(study: Ranking) -> Html:
     return stack([table, paragraph(" ".join(sentences)), differences])
 
 
-def _unknown_items(catalogue: Catalogue, frame: pd.DataFrame) -> str:
-    """How many items the table has, and how many are left out of each measure."""
+def _catalogue_note(catalogue: Catalogue, frame: pd.DataFrame) -> str:
+    """In a note, how many items the table of items has, and how many items of a system each measure
+    leaves out at most, because the table lacks what the measure needs. frame: of
+    `beyond_relevance.measures`.
+    """
     left_out = frame.groupby("metric", sort=False)["left_out"].max()
-    most_items = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
+    left_out_text = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
-    if not most_items:
+    if not left_out_text:
         return size
-    return f"{size} Shown items left out for lack of an entry, per system: {most_items}."
+    return f"{size} Shown items left out for lack of an entry, per system: {left_out_text}."
 
 
 PLACES = 3  # decimals of a limit at most
 
 
 def unjudged(study: Ranking) -> Html:
-    """The lowest and the highest value of each metric, whatever the unjudged items of each system
-    are.
+    """The lowest and the highest value that each metric could have if the unjudged items were
+    judged, a row for each system; empty if no bounds are known.
     """
     frame = beyond_relevance.bounds(study)
     if frame.empty:
         return Html("")
     labels = dict.fromkeys(frame["metric"])
-    wide = frame.pivot(index="system", columns="metric").loc[list(dict.fromkeys(frame["system"]))]
+    # a row for each system, in the order of the frame; columns by the name and the metric
+    systems = list(dict.fromkeys(frame["system"]))
+    wide = frame.pivot(index="system", columns="metric").loc[systems]
     counts = wide["unjudged"].max(axis=1).astype(int).map("{:,}".format)
     rows = pd.DataFrame({"system": wide.index, "unjudged": counts.to_numpy()})
     columns: dict[str, Column] = {
@@ -614,7 +648,9 @@ def unjudged(study: Ranking) -> Html:
 
 
 def _range(low: str, high: str) -> Column:
-    """A column of ranges, all with the same decimals. low, high: the columns of their ends."""
+    """A column of ranges, all with the same decimals. low, high: the names of the columns with the
+    ends of the ranges.
+    """
 
     def cells(rows: Rows) -> list[str]:
         """The ranges of all rows: "0.31 to 0.38"."""

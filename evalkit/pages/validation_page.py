@@ -65,17 +65,21 @@ def title(study: Validation) -> Html:
 
 
 def _extent(study: Validation) -> str:
-    """How many rows or ids the evaluation is over, and how they are split."""
+    """How many rows or ids the evaluation is over, and how they are split, in words.
+
+    If the folds were drawn several times, an id can have a row in every draw, so that ids are
+    counted in place of rows.
+    """
     folds = len(study.tests)
     repeats = study.examples.repeats
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
-    if repeats > 1 and folds == repeats:
+    if repeats > 1 and folds == repeats:  # one test set in each repeat
         return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
     if repeats > 1 and study.folds_per_repeat:
         split = f"{repeats} repeats of {study.folds_per_repeat} folds"
         return f"{study.distinct:,} ids, {split}"
-    if repeats > 1:
+    if repeats > 1:  # the repeats have unlike numbers of folds
         return f"{study.distinct:,} ids, {folds} folds in {repeats} repeats"
     if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
@@ -83,7 +87,10 @@ def _extent(study: Validation) -> str:
 
 
 def verdict(study: Validation) -> Html:
-    """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
+    """The first screen: the gate if one is set; in a sentence, whether the evaluation is sound; the
+    value of each system; then the verdict with its first reason, followed by the estimate and what
+    limits it.
+    """
     lines = [_estimate(study)]
     lines += _training_gap(study)
     lines += _baseline(study)
@@ -95,7 +102,7 @@ def verdict(study: Validation) -> Html:
         first_line = _with_evidence(study, _problem(study))
     elif study.unchecked_leaks:
         first_line = _with_evidence(study, texts.sentence("validation.unseen"))
-    else:
+    else:  # nothing speaks against the estimate, which then is the first line itself
         first_line = lines.pop(0)
     parts = first_screen.gate(study)
     parts.append(paragraphs.answer(_answer(study)))
@@ -113,7 +120,9 @@ def _with_evidence(study: Validation, text: str) -> Cell:
 
 
 def _answer(study: Validation) -> str:
-    """In one sentence whether the evaluation is sound, as far as could be checked."""
+    """In one sentence whether the evaluation is sound, as far as could be checked: problems first;
+    without problems, whether the checks for the usual leaks (groups, time, copies) could be run.
+    """
     run = len(study.checks_run)
     all_checks = len(study.checks)
     checks = f"the {run} checks that could be run, of {all_checks}"
@@ -132,19 +141,20 @@ def _answer(study: Validation) -> str:
 
 
 def _strip(study: Validation) -> Html:
-    """A row for each system with the interval that decides, the subject's as it is answered, and
-    the verdicts.
+    """A chart with a row for each system: its primary metric with the interval on which its verdict
+    rests, and its verdict against the subject.
     """
     places = page.places(study, study.primary.label)
     subject = study.subject
-    # the verdict of a pair is on the subject, its first; that of a row is on the other system
+    # a row of `paired` has the verdict on the subject, its first system; the chart has the verdict
+    # on the other system, which is the reverse
     verdicts = {
         row["second"]: TURNED.get(row["verdict"], row["verdict"])
         for row in study.paired.to_dict("records")
     }
     rows = []
     for name in study.order:
-        deciding = study.answer
+        deciding = study.answer  # of the subject, whose interval may come from fits on other splits
         if name != subject:
             deciding = vars(study.deciding_estimate(study.primary, name))
         value = deciding["value"]
@@ -165,18 +175,23 @@ def _strip(study: Validation) -> Html:
 
 
 def _interval_methods(study: Validation) -> str:
-    """The systems by how their intervals were found, the subject first, in words."""
+    """How the intervals were calculated, in words: the systems of each method, that of the subject
+    first.
+    """
     systems = list(study.order)
     systems.remove(study.subject)
     systems.insert(0, study.subject)
     systems_by_method: dict[str, list[str]] = {}
     for name in systems:
-        systems_by_method.setdefault(study.decides(name), []).append(name)
+        method = study.decides(name)
+        systems_by_method.setdefault(method, []).append(name)
     return "; ".join(f"{listed(names)}: {method}" for method, names in systems_by_method.items())
 
 
 def _worst(study: Validation) -> list[Finding]:
-    """The findings that decide the verdict."""
+    """The findings that decide the verdict: the severe ones if the verdict is fail, else the
+    warnings; empty if there are none.
+    """
     severity = SEVERE if study.word == "fail" else WARNING
     return [finding for finding in study.audited if finding.severity == severity]
 
@@ -202,17 +217,21 @@ def _reason(study: Validation) -> str:
     checked = f"{len(study.checks_run)} of {len(study.checks)} checks could be run"
     if _worst(study):
         return f"a warning must be explained first: {problem}; {checked}"
-    if problem:
+    if problem:  # without findings, the important checks that could not be run
         return f"no problem found; {checked}; {problem}"
     return f"no problem found; {checked}"
 
 
 def _estimate(study: Validation) -> Cell:
-    """The subject's value with the interval that decides, and what it is over."""
-    answer = study.answer
+    """The subject's primary metric with the interval that decides, the number of its units, and its
+    method; with a link to the table of intervals.
+    """
+    answer = study.answer  # a row of `study.intervals`
     value = estimate(answer["value"], answer["low"], answer["high"])
     units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
     subject = f" of {study.subject}"
+    # of several systems whose predictions were read, the subject is the one with the best value;
+    # being chosen on these rows makes its value look better than it is
     if not study.fitted and len(study.systems) > 2:
         selected_from = study.systems[1:]  # without the baseline
         subject = f"{subject} (the best of {len(selected_from)}, selected on these rows)"
@@ -228,14 +247,17 @@ def _estimate(study: Validation) -> Cell:
 
 
 def _claims(study: Validation) -> list[Cell]:
-    """What is claimed of the fitted models and of the learner, which of both the verdict is about,
-    and what the choice of the best system adds.
+    """The sentences about the two claims: the value of the fitted models (MODELS) and of models of
+    the same kind that are fitted to other rows (LEARNER), which claim the verdict is about, the
+    systems whose verdict depends on it, and the value of the best system without the gain of being
+    chosen as the best.
     """
     lines = []
+    # the rows of a claim repeat its value for each system that the subject is compared with
     claimed = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
-    if study.holdout:
+    if study.holdout:  # its one model says nothing about models fitted to other rows
         lines.append(texts.sentence("validation.one_split"))
-    elif len(claimed) > 1:
+    elif len(claimed) > 1:  # the learner has no value if fewer than two folds define the metric
         values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
         why = texts.sentence("validation.many_decide")
         if study.few_pooled:
@@ -258,10 +280,12 @@ def _claims(study: Validation) -> list[Cell]:
 
 
 def _winner(study: Validation, row: Record) -> str:
-    """What became of the value of the best system when it was chosen on other folds."""
+    """In a sentence, how far the value of the best system falls if the system is chosen on other
+    folds than those that measure it. row: of `split_claims.winner`.
+    """
     parts = "parts of the test rows" if study.holdout else "folds"
     choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
-    if row["value"] == row["apparent"]:
+    if row["value"] == row["apparent"]:  # being chosen was no advantage
         return texts.sentence("validation.no_gain", **choice)
     value = estimate(row["value"], row["low"], row["high"])
     selection = number(abs(row["selection"]), page.places(study, study.primary.label))
@@ -275,11 +299,14 @@ def _winner(study: Validation, row: Record) -> str:
 
 
 def _training_gap(study: Validation) -> list[Cell]:
-    """How much better the metric is on the training rows; empty where these have no predictions."""
+    """The subject's primary metric on the training rows of a holdout minus on its test rows; empty
+    for folds, and if the training rows have no predictions.
+    """
     gap = study.training_gap
     if gap is None:
         return []
-    train = study.folds.sizes[0][0]
+    training_sizes, _ = study.folds.sizes
+    train = training_sizes[0]  # a holdout is a single fold
     what = (
         f"{study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
         f"rows"
@@ -289,12 +316,14 @@ def _training_gap(study: Validation) -> list[Cell]:
 
 
 def _baseline(study: Validation) -> list[Cell]:
-    """The subject against the baseline without features; empty if these are not compared."""
+    """In a sentence, the verdict on the subject against the baseline, which uses no features, with
+    the difference; empty if no fold defines the metric of both.
+    """
     pairs = [row for row in study.paired.to_dict("records") if row["second"] == study.baseline]
     if not pairs:
         return []
     row = pairs[0]
-    if study.few_pooled:
+    if study.few_pooled:  # then the comparison by fold decides
         difference = estimate(row["by_fold"], row["low"], row["high"], signed)
     else:
         difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
@@ -343,7 +372,9 @@ def _audit_cells(study: Validation, finding: Finding) -> list[Cell]:
 
 
 def definitions(study: Validation) -> Html:
-    """The metrics shown, then the words of this page."""
+    """The metrics shown, then the terms of this page; those of the training gap and of other ways
+    of splitting only if the page uses them.
+    """
     items = page.metric_definitions(study) + texts.meanings("validation")
     if study.training_gap is not None:
         items += texts.meanings("holdout")
@@ -428,7 +459,9 @@ def findings_of_data(study: Validation) -> Iterator[Finding]:
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
-    """What was read, what was left out, and the actual values: their range, or their classes."""
+    """What was read, what was left out, and the actual values: the range of numbers, or the share
+    of each class.
+    """
     examples = study.examples
     n = len(examples)
     yield kinds.ROWS_READ.note(
@@ -437,14 +470,14 @@ def _rows(study: Validation) -> Iterator[Finding]:
         used=rows_used(examples.read, n, len(examples.score)),
         columns=columns_read(examples.columns),
     )
-    for exclusion in examples.exclusions:
+    for exclusion in examples.exclusions:  # rows, columns or folds that were read but not used
         names: Iterable[str] = exclusion.names
         if exclusion.kind is kinds.UNUSED_COLUMNS:
             names = map(repr, names)
         yield exclusion.kind.warning(
             exclusion.count, "out", n=exclusion.count, names=listed(names), of=exclusion.total
         )
-    if not examples.classes:
+    if not examples.classes:  # the actual values are numbers
         low, high, mean = study.label_range
         yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)
         return
@@ -458,13 +491,16 @@ def _rows(study: Validation) -> Iterator[Finding]:
 
 
 def _threshold(study: Validation) -> Iterator[Finding]:
-    """How scores that are not doubles are compared with the threshold, whether it decides all rows
-    alike, decisions given as scores, and scores outside 0..1 for which 0.5 is hardly meant.
+    """What may be wrong with the threshold: it is rounded to the precision of scores that are
+    stored with less than that of doubles; it decides all rows of a system alike; the scores of a
+    system are decisions, 0 and 1 only; scores lie outside 0..1, while the user set no threshold,
+    so that it is 0.5. No findings for actual values that are numbers, and for estimators, which
+    make their own decisions.
     """
     if study.threshold is None:
         return
-    stored = study.examples.precision
-    score_ends = ends(study.examples.score)
+    stored = study.examples.precision  # by system
+    score_ends = ends(study.examples.score)  # the lowest and the highest score of each system
     thresholds = {name: rules.rounded(study.threshold, stored[name]) for name in score_ends}
     yield from rounded(study.threshold, stored)
     yield from idle(thresholds, score_ends)
@@ -497,8 +533,8 @@ def _features(study: Validation) -> Iterator[Finding]:
 
 
 def _folds(study: Validation) -> Iterator[Finding]:
-    """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was
-    simulated.
+    """Folds that were drawn several times, rows that no fold tests, and few pooled rows: how far
+    tests on so few rows err, as simulated.
     """
     examples = study.examples
     if examples.ids_again:
@@ -507,12 +543,13 @@ def _folds(study: Validation) -> Iterator[Finding]:
         once = ""
         if study.settings.unit == "id":
             once = " Each id counts once, with the mean of its repeats."
+        # form: the wording of the finding
         form = "repeats"
         times = examples.repeats
-        if examples.has_resampled_folds:
+        if examples.has_resampled_folds:  # each fold is a draw of its own, without repeats
             form = "redrawn"
             times = len(study.tests)
-        if examples.repeats == len(study.tests):
+        if examples.repeats == len(study.tests):  # one test set in each repeat
             form = "holdouts"
         yield kinds.REPEATED_FOLDS.note(
             times,
@@ -532,7 +569,9 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 
 def unchecked(study: Validation) -> Iterator[Finding]:
-    """The checks that could not be run, if there are any; the verdict weighs them for itself."""
+    """A note of the checks that could not be run, if there are any. It is no warning, because the
+    verdict takes the important ones into account by itself.
+    """
     n = len([check for check in study.checks if check.lacks])
     if n:
         yield kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))
@@ -544,7 +583,7 @@ def _fits(study: Validation) -> Iterator[Finding]:
     """
     if study.other_splits is None:
         return
-    unfitted = study.other_splits.unfitted
+    unfitted = study.other_splits.unfitted  # a way without a reason ran out of time
     out_of_time = [_why_not(way) for way in unfitted if not way.reason]
     impossible = [_why_not(way) for way in unfitted if way.reason]
     if out_of_time:
@@ -566,7 +605,9 @@ ALONG = {
 
 
 def intervals(study: Validation) -> Html:
-    """The subject's primary metric: honest intervals, and naive ones crossed out."""
+    """The subject's primary metric with an interval by each method; crossed out where the interval
+    is naive, which means too narrow for its level.
+    """
     label = study.primary.label
     note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
     columns = named("estimate=what | claim")
@@ -583,7 +624,12 @@ def intervals(study: Validation) -> Html:
 
 
 def _is_valid(study: Validation, row: Record) -> bool:
-    """True for an interval that is valid for its claim, although another one may decide."""
+    """True for an interval that is valid for its claim, although another one may decide. row: of
+    `study.intervals`.
+
+    The interval over pooled rows is valid for the fitted models, even of so few rows that the
+    folds decide, unless the folds differ.
+    """
     of_models = row["what"] == study.measured_on and not study.folds_differ
     return bool(row["honest"]) or of_models
 
@@ -600,7 +646,7 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
     """
 
     def cells(rows: Rows) -> list[Cell]:
-        """The cells of the column, crossed out where they are to be."""
+        """The cells of `column`, crossed out in the rows that `where` selects."""
         struck = []
         for cell, row in zip(map(as_cell, column(rows)), rows, strict=True):
             if where(row):
@@ -612,23 +658,29 @@ def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str 
 
 
 def by_fold(study: Validation) -> Html:
-    """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
+    """The table of the subject by fold: a row for each fold, and below the folds the metrics of the
+    pooled rows and the means of the folds. Columns: the sizes of the fold and its mean label; every
+    metric; where models were fitted, also the primary metric on the training rows.
+    """
     frame = study.by_fold[study.by_fold["system"] == study.subject]
     primary = study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     places = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
-    columns: dict[str, Callable[[Record], Cell]] = {
+    # by the head of a column, the function that makes its cell from a row of `frame`
+    sizes: dict[str, Callable[[Record], Cell]] = {
         "fold": lambda row: Cell(str(row["fold"])),
         "training": _training_rows,
         "test": _number("test", 0),
         label: _number("label", 3),
     }
+    values: dict[str, Callable[[Record], Cell]] = {}
     for metric in places:
-        columns[metric] = _number(metric, places[metric])
+        values[metric] = _number(metric, places[metric])
     if study.gap is not None:
         frame = frame.assign(gap=study.gap)
-        columns[f"{primary} in training"] = _number("on_train", places[primary])
-        columns["better by"] = _number("gap", places[primary], signed)
+        values[f"{primary} in training"] = _number("on_train", places[primary])
+        values["better by"] = _number("gap", places[primary], signed)
+    columns = sizes | values
     rows = []
     for row in frame.to_dict("records"):
         rows.append([cell_of_row(row) for cell_of_row in columns.values()])
@@ -636,15 +688,15 @@ def by_fold(study: Validation) -> Html:
     if study.holdout:
         note = "One holdout: there are no folds to pool."
         return tables.table(f"{study.subject}, the one test set", heads, rows, note)
-    # below the folds, cells by the heads of their columns; the metrics follow the first four heads
+    # the cells of the two rows below the folds, by the heads of their columns
     pooled = {
         "fold": Cell("pooled", tag="strong"),
         "test": number_cell(study.rows.size, 0),
     }
     means = {"fold": Cell("mean of folds")}
-    for head in heads[4:]:
-        means[head] = columns[head](study.mean_of_folds)
-    differing = []
+    for head, cell_of_row in values.items():
+        means[head] = cell_of_row(study.mean_of_folds)
+    differing = []  # the metrics of which the two rows print different values
     for chosen in study.settings.metrics:
         value = study.estimate(chosen, study.subject).value
         cell = number_cell(value, places[chosen.label])
@@ -653,7 +705,7 @@ def by_fold(study: Validation) -> Html:
             differing.append(chosen.label)
     for cells in (pooled, means):
         rows.append([cells.get(head, Cell("")) for head in heads])
-    note = f"{_heterogeneity(study)}{_pooled_is_no_mean(study, differing)}"
+    note = f"{_heterogeneity(study)}{_pooled_differs_from_mean(study, differing)}"
     return tables.table(f"{study.subject}, fold by fold", heads, rows, note)
 
 
@@ -663,7 +715,9 @@ def _training_rows(row: Record) -> Cell:
 
 
 def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
-    """From a row to the cell of its number in this column, with so many decimals."""
+    """The function from a row to the cell of its number in the column `name`, with `places`
+    decimals.
+    """
     return lambda row: number_cell(row[name], places, show)
 
 
@@ -677,9 +731,13 @@ def _heterogeneity(study: Validation) -> str:
     return f"The folds {differ} in {study.primary.label}: {result}."
 
 
-def _pooled_is_no_mean(study: Validation, differing: Collection[str]) -> str:
-    """The metrics whose pooled value is not the mean of the folds, among those of which the two are
-    printed differently; a mean over rows differs by the sizes of the folds alone.
+def _pooled_differs_from_mean(study: Validation, differing: Collection[str]) -> str:
+    """A sentence with the metrics whose pooled value is another quantity than the mean of the
+    folds; "" if there are none. differing: the labels of the metrics of which the page prints
+    different values for the two.
+
+    Metrics that are a mean over rows need no such sentence: their pooled value is the mean of the
+    folds weighted by size.
     """
     names = [
         chosen.label
@@ -692,27 +750,34 @@ def _pooled_is_no_mean(study: Validation, differing: Collection[str]) -> str:
 
 
 def paired(study: Validation) -> Html:
-    """The subject against every other system on the same rows, pooled, and on the same folds."""
+    """Two tables of the subject against each other system: differences on the pooled rows, which
+    are about the fitted models; and mean differences by fold, which are about the learner. A
+    holdout has the first table only.
+
+    One of the tables decides, that by fold if few rows are pooled: it has the adjusted p and the
+    verdict.
+    """
     if not len(study.paired):
         return paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
         )
-    pooled = {
+    pooled_columns = {
         "first − second": pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
-    folded = {
+    fold_columns = {
         "first − second": pair,
         "mean difference": limits("by_fold", show=signed),
         "naive p": _struck(p_column("p_naive")),
         "p": p_column("p"),
     }
     if study.few_pooled:
-        folded |= named("adjusted p=adjusted p | verdict w")
+        fold_columns |= named("adjusted p=adjusted p | verdict w")
     else:
-        pooled |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
+        pooled_columns |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
     label = study.primary.label
     level = f"{study.settings.level:.0%} interval"
+    # the caption has the number of units of the first pair
     comparison = study.compare_pooled(
         study.primary, (study.subject, study.paired["second"].iloc[0])
     )
@@ -729,21 +794,24 @@ def paired(study: Validation) -> Html:
         )
         folds_adjusted = adjusted
     folds_note = texts.sentence("validation.wrong_note", adjusted=folds_adjusted)
+    # only the comparison with the baseline is one-sided, that with further systems is not
     if study.settings.alternative.one_sided and len(study.paired) > 1:
         one_sided_note = texts.sentence("validation.one_sided_note", study)
         pooled_note += one_sided_note
         folds_note += one_sided_note
     pooled_caption = f"{MODELS.capitalize()}: differences in {label}, {level}, {sample}"
-    of_models = of_rows(pooled_caption, study.paired, pooled, pooled_note, PAIRED)
+    of_models = of_rows(pooled_caption, study.paired, pooled_columns, pooled_note, PAIRED)
     if study.holdout:
         return of_models
     folds_caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    of_learner = of_rows(folds_caption, study.paired, folded, folds_note)
+    of_learner = of_rows(folds_caption, study.paired, fold_columns, folds_note)
     return stack([of_models, of_learner])
 
 
 def _paired_methods(study: Validation) -> str:
-    """How the pairs were tested; if not all in one way, each way with the systems against which."""
+    """How the subject was tested against the other systems, in words; if not in one way against
+    all, each way with the systems that it was tested against.
+    """
     if study.paired["method"].nunique() == 1:
         return page.methods(study.paired)
     systems = study.paired.groupby("method", sort=False)["second"].agg(listed)
@@ -765,6 +833,7 @@ def fold_map(study: Validation) -> figures.Figure:
     repeated folds those of the first repeat.
     """
     along = ALONG[study.axis]
+    # each stretch is a part of the axis whose rows train, test, or do both in a fold
     frame = study.stretches(BINS)
     rows = counted(len(study.rows_of_first_repeat), "row")
     mixed = ""
@@ -816,7 +885,9 @@ def folds(study: Validation) -> figures.Figure:
 
 
 def interval_plot(study: Validation) -> figures.Figure:
-    """The honest intervals and the naive ones, which are grey, on one axis."""
+    """The intervals of the subject's primary metric by each method, on one axis; those that are
+    naive, too narrow for their level, are grey.
+    """
     frame = study.intervals[["what", "value", "low", "high"]].rename(columns={"what": "name"})
     colours = []
     for row in study.intervals.to_dict("records"):
@@ -834,15 +905,17 @@ def interval_plot(study: Validation) -> figures.Figure:
 
 @pieces.where(lambda study: len(study.selection))
 def selection(study: Validation) -> Html:
-    """The columns as selected, beside as many selected anew on all rows and inside each fold; empty
-    without any.
+    """The subject's primary metric with the columns that the user selected, and with as many
+    columns selected on all rows and inside each fold: how much a selection outside the folds
+    raises the metric. Empty if no columns were selected.
     """
     n_selected, n_columns = study.selection_sizes
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
         INSIDE: "selected by the F statistic on the training rows of each fold",
     }
-    leaks = study.selection["verdict"].iloc[:2].eq("better").all()
+    outside_folds = study.selection.iloc[:2]  # the user's selection, and the one on all rows
+    leaks = outside_folds["verdict"].eq("better").all()  # than the third, inside each fold
     difference = limits("difference", "difference_low", "difference_high", signed)
 
     def is_leak(row: Record) -> bool:
@@ -866,7 +939,7 @@ def selection(study: Validation) -> Html:
 
 
 def _but_last(column: Column) -> Column:
-    """The column with an empty cell in the last row."""
+    """The column with an empty cell in the last row, with which the other rows are compared."""
 
     def cells(rows: Rows) -> list[Cell | str]:
         return [*column(rows[:-1]), ""]
@@ -900,8 +973,8 @@ def other_splits(study: Validation) -> Html:
 
 
 def _lesson(study: Validation, resplits: Resplits) -> str:
-    """What the ways of splitting teach: how much more a single holdout varies, and where leaving
-    one row out is wrong.
+    """The note on the ways of splitting: how much more a single holdout varies than k folds, and
+    the value of leave-one-out where that is far below the baseline's.
     """
     sentences = []
     single, ratios = resplits.spread_ratios
@@ -909,8 +982,8 @@ def _lesson(study: Validation, resplits: Resplits) -> str:
     if times:
         sentences.append(f"{single} varies {' and '.join(times)}.")
     sentences.append(texts.sentence("resplits._lesson_text"))
-    value = study.reversed_by_one_out  # leaving one out can be wrong on every row
-    if value is not None:
+    value = study.reversed_by_one_out
+    if value is not None:  # leave-one-out errs on most rows
         sentences.append(texts.sentence("resplits.one_out", value=number(value)))
     return " ".join(sentences)
 
@@ -927,18 +1000,20 @@ def _bootstrap(resplits: Resplits) -> Html:
 
 
 def _ignoring(study: Validation, resplits: Resplits) -> Html:
-    """The split that fits the columns beside one that ignores them."""
+    """The subject's primary metric by the split of the report, which respects time or groups, and
+    by a random split of the rows, which ignores them; empty if no such split was fitted.
+    """
     if resplits.ignoring is None:
         return Html("")
     what = "time" if "time" in study.known_columns else "group"
     split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
-    honest = study.estimate(study.primary, study.subject)
-    blind = study.interval(study.primary, resplits.ignoring)
-    blind_cell = with_interval(blind.value, blind.low, blind.high)
+    respecting = study.estimate(study.primary, study.subject)
+    at_random = study.interval(study.primary, resplits.ignoring)
+    random_cell = with_interval(at_random.value, at_random.low, at_random.high)
     rows: list[list[Cell | str]] = [
-        [split, with_interval(honest.value, honest.low, honest.high)],
-        [Cell(f"rows at random, {what} ignored", tag="s"), replace(blind_cell, tag="s")],
-        ["difference", number_cell(study.optimism(blind), show=signed)],
+        [split, with_interval(respecting.value, respecting.low, respecting.high)],
+        [Cell(f"rows at random, {what} ignored", tag="s"), replace(random_cell, tag="s")],
+        ["difference", number_cell(study.optimism(at_random), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return tables.table(
