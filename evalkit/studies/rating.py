@@ -502,8 +502,7 @@ class ForecastSums:
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
         if weighted:  # `columns` has the order of the fields, but no cubes
-            cubed_error = np.zeros(len(rows))
-            return cls(rows, *sums, cubed_error)
+            return cls(rows, *sums, cubed_error=np.zeros(len(rows)))
         forecast, error, square, cube = sums
         return cls(
             rows,
