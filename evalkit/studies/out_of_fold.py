@@ -763,7 +763,7 @@ class Validation(Shown, Study):
 
     def stretches(self, bins: int) -> pd.DataFrame:
         """The map of folds along time, groups or rows (`axis`): where each fold trains and where it
-        tests, as rows of fold, kind (train, test or both), start and width. If folds are repeated,
+        tests, as rows of fold, kind (training, test or both), start, width. If folds are repeated,
         the map has the folds and the rows of the first repeat only.
 
         bins: the largest number of parts of the axis.
