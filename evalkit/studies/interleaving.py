@@ -235,7 +235,7 @@ class Interleaving(Study):
     def units_held(self) -> Units:
         """The units of the file of units: first the sessions with their slices and the credit of
         each arm, because slices are of sessions; then the users with the terms of each metric,
-        because metrics are means over users.
+        because metrics are computed from one value per user.
         """
         table = self.session_table
         users = UnitNames(table.users)

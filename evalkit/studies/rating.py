@@ -184,10 +184,10 @@ def _read_in_memory(
 ) -> "Rating":
     """The study of a table that fits into memory.
 
-    If it has times, its rows are put in order by series and time, a reference forecast that `p`
-    names is computed from earlier actual values, and forecasts of several horizons (steps ahead)
-    are shown by horizon, unless the user names segments. Raises ParameterError for slices of a
-    time series.
+    A reference forecast that `p` names is computed from the actual values. If the table has times,
+    rows are put in order by series and time, and forecasts of several horizons (steps ahead) are
+    shown by horizon, unless the user names segments. Raises ParameterError for slices of a time
+    series.
     """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     data, timing = timed.with_reference(p.reference, settings.columns)
@@ -501,8 +501,9 @@ class ForecastSums:
         """
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
-        if weighted:  # `columns` has the order of the fields, but no cubes
-            return cls(rows, *sums, cubed_error=np.zeros(len(rows)))
+        if weighted:  # the sums are in the order of the fields; the last, of cubes, is lacking
+            sums.append(np.zeros(len(rows)))
+            return cls(rows, *sums)
         forecast, error, square, cube = sums
         return cls(
             rows,
@@ -801,8 +802,8 @@ class Rating(row_study.RowStudy):
         """
         sample = self.table_summary.sample
         forecast = sample.rows.predictions[self.systems.index(system)]
-        # A sampled row weighs as much as all rows of the table that it represents. `times`: for
-        # how many equal rows it was sampled. `stands_for`: rows of the table / rows of the sample.
+        # A sampled row weighs as much as all rows of the table that it represents. `times`: how
+        # many equal rows it replaces. `stands_for`: rows of the table / rows of the sample.
         weight = sample.stands_for * sample.times * sample.rows.weights
         rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
         i, j = np.nonzero(rows)  # the cells with any weight
@@ -856,7 +857,8 @@ class Rating(row_study.RowStudy):
         frame = self.coverages
         # the confidence interval of the coverage, from low to high, lies on one side of the level
         is_wrong = frame["high"] < frame["nominal"]
-        if not self.target.integers:  # whole numbers may lie on a bound, where they are covered
+        # whole numbers often lie just on a bound, which counts as covered: more is then no fault
+        if not self.target.integers:
             is_wrong |= frame["low"] > frame["nominal"]
         is_far = (frame["value"] - frame["nominal"]).abs() >= COVERAGE_GAP
         shown_levels = [percent / 100 for percent in self.stated.shown_intervals]
@@ -1144,11 +1146,12 @@ class Rating(row_study.RowStudy):
             return None
         assert isinstance(self.measured, RowsInMemory)  # only rows in memory are put in order
         rows_by_system = self.measured.rows
-        leader, *opponents = row_study.compared(self)
-        rows = rows_by_system[leader]
+        compared = row_study.compared(self)  # the leader, and its opponent if there is one
+        rows = rows_by_system[self.leader]
         influence = self.primary.base.effects(rows).influence  # of each row
-        for opponent in opponents:  # at most one
-            influence = influence - self.primary.base.effects(rows_by_system[opponent]).influence
+        if len(compared) > 1:
+            rows_of_opponent = rows_by_system[compared[1]]
+            influence = influence - self.primary.base.effects(rows_of_opponent).influence
         lag = rows.lags + 1  # intervals and tests use the autocovariances up to `lags`
         # the units of ordered rows are times: the rows at one time are added up
         has_weight = sum_by_unit(rows.weights, rows.unit) > 0
@@ -1253,7 +1256,7 @@ class Rating(row_study.RowStudy):
         rows = sample.rows
         errors = rows.predictions[i] - rows.truth
         if sample.is_complete:
-            unit = rows.key if rows.clustered else None  # the key is a hash of the unit
+            unit = rows.key if rows.clustered else None  # the key identifies the unit of a row
             all_rows = Rows(errors, weight=rows.weight, unit=unit)
             return RowStatistic(MEAN_NUMBER, all_rows.take(is_in_tenth))
         mean = self.summariser.centre(i) + float(sums.mean_error[number])
