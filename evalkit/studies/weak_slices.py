@@ -112,9 +112,11 @@ class SearchedMetric:
         values = [self.study.measure(self.chosen, name).value for name in self.systems]
         low, high = self.chosen.metric.ends
         mean = values[0]
-        if len(values) > 1:  # the range of a difference of two systems
+        if len(values) > 1:  # a difference of two systems lies within ± the width of the range
             mean = values[0] - values[1]
-            low, high = low - high, high - low
+            width = high - low
+            low = -width
+            high = width
         distance_above = high - mean
         distance_below = mean - low
         if not self.is_directed:
