@@ -70,8 +70,9 @@ def _add_working_directory() -> None:
 
 
 def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) -> None:
-    """Raise ParameterError for an estimator that cannot be cloned, a clusterer, a regressor for
-    classes, or a classifier for numbers. path, name, kind: as in `load`.
+    """Raise ParameterError for an estimator that scikit-learn cannot clone, for a clusterer, and
+    for a regressor if the target is a class, or a classifier if it is a number. path, name, kind:
+    as in `load`.
     """
     from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
@@ -209,8 +210,8 @@ class Learner:
     classes: int
 
     def fit(self, job: Job) -> Fit:
-        """Make one fit. Raises InputError with the message of the estimator if it fails, or if
-        training rows have one class alone.
+        """Fit a clone of the job's estimator and predict the test rows. Raises InputError if the
+        estimator fails, with its message, or if all training rows have the same class.
         """
         from sklearn.base import clone
 
@@ -239,14 +240,17 @@ class Learner:
         return Fit(test, train, tuple(warned))
 
     def _predict(self, model: Estimator, features: pd.DataFrame, rows: Ints) -> Rows:
-        """The labels and the predictions of some rows: numbers, or decisions and scores of classes.
-        model: fitted. Raises ValueError for a prediction that is not finite.
+        """Some rows with their labels and the predictions of a fitted model: forecasts if labels
+        are numbers, else decisions (class numbers) and scores. Raises ValueError for a prediction
+        that is not finite.
 
-        The score is the probability of class 1 of two, the probabilities of all of more, or else
-        the decision function for class 1 of two; None for a classifier that has neither.
+        The scores are probabilities if the model gives them: of class 1 if there are two classes,
+        shape (rows,), else of all classes, (rows, classes). Otherwise they are the decision
+        function if there are two classes, and None if there is none or if there are more classes.
         """
         x: Matrix = features.iloc[rows]
-        if hasattr(model, "steps"):  # preprocess the rows once for decisions and probabilities
+        if hasattr(model, "steps"):
+            # a pipeline: preprocess the rows once, not for decisions and probabilities separately
             if len(model.steps) > 1:
                 x = model[:-1].transform(x)
             model = model[-1]
@@ -257,7 +261,7 @@ class Learner:
             return Rows(self.label[rows], prediction)
         score = None
         if hasattr(model, "predict_proba"):
-            # a class that no training row has gets probability 0
+            # the model has only the classes of its training rows; others get probability 0
             p = np.zeros((len(rows), self.classes))
             p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)
             score = p[:, 1] if self.classes == 2 else p
@@ -294,9 +298,9 @@ def run(
     """Make the fits of the jobs in order: the first `required` in any case, then as many as fit
     into `seconds`.
 
-    Work of up to `second_process` seconds is done by one process, because starting another takes
-    seconds. Linear algebra uses one thread: on small tables its threads wait for each other. clock:
-    the time in seconds.
+    One process makes all fits if they take at most `second_process` seconds, because starting
+    another takes seconds; `PROBED` fits are made first to estimate this. Linear algebra uses one
+    thread: on small tables its threads wait for each other. clock: the time in seconds.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
@@ -306,7 +310,7 @@ def run(
     with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
         while budget.allows_another(len(fits)):
             if len(fits) >= PROBED and budget.work_left(len(fits)) > second_process:
-                break  # the rest is worth a second process
+                break  # the rest is shared out to several processes
             fits.append(learner.fit(jobs[len(fits)]))
             draw(len(fits))
         if not budget.allows_another(len(fits)):
@@ -315,7 +319,7 @@ def run(
             while budget.allows_another(len(fits)):
                 end = len(fits) + CHUNK
                 if len(fits) < required:
-                    end = min(end, required)  # then look whether there is time for optional fits
+                    end = min(end, required)  # ask again for time before any optional fit
                 fits += parallel(delayed(learner.fit)(job) for job in jobs[len(fits) : end])
                 draw(len(fits))
     return fits
@@ -351,20 +355,19 @@ class TimeBudget:
 
 
 def steps(estimator: Estimator) -> list[str]:
-    """The steps of an estimator as text; preprocessing of `prepared` in words.
+    """The steps of an estimator as texts, the usual preprocessing (see `prepared`) in words.
 
-    The first step of a pipeline is this preprocessing, with text (a `ColumnTransformer`) or without
-    (a `Pipeline`), or a step of the user's own.
+    Preprocessing is known by its class as the first step of a pipeline: a `ColumnTransformer` for
+    columns with text, a `Pipeline` for numbers only. Other steps are as scikit-learn prints them.
     """
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
-    transformer = estimator.steps[0][1]
-    words = {
+    _, first_step = estimator.steps[0]  # a step is its name and its transformer
+    preprocessing = {
         "ColumnTransformer": "missing numbers set to the median, scaled; text one-hot encoded",
         "Pipeline": "missing numbers set to the median, scaled",
     }
-    first = words.get(type(transformer).__name__, repr(transformer))
-    texts = [first]
+    texts = [preprocessing.get(type(first_step).__name__, repr(first_step))]
     for _, step in estimator.steps[1:]:
         texts.append(repr(step).replace("\n", " "))
     return texts
@@ -440,8 +443,9 @@ def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> li
     """The k columns with the largest F statistic against the label, each column alone, in the order
     of the table.
 
-    kind: whether the label is a class or a number. Missing numbers are replaced by the median. A
-    text column has the largest F of its values; constant columns come last.
+    kind: of the label, "classes" or "number". Missing numbers are replaced by the median. The F of
+    a text column is the largest of its values, each as a column of 0 and 1. Constant columns are
+    selected last.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"a": [1.0, 2, 1, 2], "b": [1.0, 1, 2, 3], "c": ["x", "x", "x", "z"]})
@@ -463,17 +467,18 @@ def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> li
         f_of_column[name] = _f_statistics(one_hot, label, kind).max()
     largest_first = np.argsort([-f_of_column[name] for name in features], kind="stable")
     selected = np.sort(largest_first[:k])  # in the order of the table
-    return [features.columns[place] for place in selected]
+    return [features.columns[position] for position in selected]
 
 
 def _f_statistics(columns: Matrix, label: ArrayLike, kind: str) -> Floats:
-    """The F statistic of each column of a matrix, which may be sparse, against the label; −1 for
-    constant columns.
+    """The F statistic of each column of a matrix, which may be sparse, against the label: of an
+    analysis of variance for classes, of a linear regression for numbers. −1, below all others, for
+    constant columns, of which it is undefined. kind: of the label, "classes" or "number".
     """
     from sklearn.feature_selection import f_classif, f_regression
 
     f_test = f_classif if kind == CLASSES else f_regression
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of constant columns
+        warnings.simplefilter("ignore")  # scikit-learn warns of constant columns
         f, _ = f_test(columns, np.asarray(label))
     return np.asarray(np.nan_to_num(f, nan=-1.0))

@@ -45,17 +45,17 @@ def finding(
 def single_features(
     features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator
 ) -> Iterable[Finding | None]:
-    """Yield columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a
-    warning from 0.95.
+    """Yield columns that alone predict the label too well: severe from 0.995, a warning from 0.95.
 
-    Both directions are checked, and missingness too; text is coded by the label mean in the other
-    half of the rows. With more than 20 classes only the 20 most common are used. If labels have
-    more than 20 distinct numbers, |rank correlation| replaces the AUC. A finding is never severe if
-    there are so few rows that an uninformative column could separate them by chance. rng: draws
-    the halves.
+    For classes the measure is the AUC of one class against the rest, averaged over the 20 most
+    common classes; for labels of more than 20 distinct numbers it is the absolute rank correlation.
+    High and low values may predict a class, and so may missing values. A text is replaced by the
+    mean label of its rows in the other half of the table. A finding is at most a warning if there
+    are so few rows that an uninformative column could have this order by chance. rng: draws the
+    halves.
     """
     target = np.asarray(label)
-    half = rng.permutation(len(features)) % 2
+    half = rng.permutation(len(features)) % 2  # 0 or 1 for each row
     class_index, _ = codes(target)
     measure = "AUC" if is_class(label) else "rank correlation"
     highest_severity = WARNING
@@ -112,9 +112,10 @@ def _is_beyond_chance(class_index: Ints, columns: int, measure: str) -> bool:
 
 
 def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
-    """The largest AUC with which the column separates the rows of one class from the others: by its
-    missing values or its numbers, in either direction, or, if it is text or has at most `MANY`
-    distinct values, by the label means of its values.
+    """How well a column separates the rows of one class from the others, from 0.5 to 1: the largest
+    AUC of three scores made of it. These are whether it is missing; its numbers; and, if it is text
+    or has at most `MANY` distinct values, which may be codes, the share of the class among the rows
+    of the other half with the same value.
 
     positive: True for the rows of the class. half: 0 or 1 for each row, as in `_label_means`.
     """
@@ -122,25 +123,27 @@ def _separation(column: pd.Series, positive: Bools, half: Ints) -> float:
     aucs = [auc(column.isna().to_numpy(np.float64), positive)]
     if is_number:
         aucs.append(auc(numeric(column), positive))
-    separations = [max(value, 1 - value) for value in aucs]
+    separations = [max(value, 1 - value) for value in aucs]  # low values may predict the class
     if not is_number or column.nunique(dropna=False) <= MANY:
+        # in this direction only: a high share of the class predicts the class
         separations.append(auc(_label_means(column, positive, half), positive))
     return max(separations)
 
 
 def _label_means(column: pd.Series, label: Floats | Bools, half: Ints) -> Floats:
-    """For each row the mean label of the rows of the other half that have the row's value in the
-    column; the mean label of all rows if there are none. half: 0 or 1 for each row.
+    """A number for each row by which its value in the column predicts the label: the mean label of
+    the rows of the other half with the same value, or of all rows if there are none. half: 0 or 1
+    for each row.
 
-    Because of the halves, a row's own label is not in the number that is to predict it.
+    Because of the halves, the label of a row does not enter its own prediction.
     """
-    value = levels(column)
-    values = value.max() + 1
-    means = []  # of both halves, by value
+    value = levels(column)  # the number of each row's value among the distinct ones
+    distinct = value.max() + 1
+    means = []  # the mean label of each value, in half 0 and in half 1
     for number in (0, 1):
         is_in_half = half == number
-        total = np.bincount(value[is_in_half], label[is_in_half], values)
-        count = np.bincount(value[is_in_half], minlength=values)
+        total = np.bincount(value[is_in_half], label[is_in_half], distinct)
+        count = np.bincount(value[is_in_half], minlength=distinct)
         means.append(ratio(total, count))
     other_half = 1 - half
     means_of_other_half = np.stack(means)[other_half, value]
@@ -212,19 +215,19 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
     """
     for name in features:
         column = features[name]
-        values = numeric(column)  # whole numbers for a text, by its place among the sorted texts
+        values = numeric(column)  # for a text, its place among the sorted distinct texts
         is_whole = bool((values == np.round(values)).all())
         distinct = int(column.nunique())
         if is_whole and len(features) >= 50 and distinct >= 0.99 * len(features):
-            is_growing = (np.diff(values) > 0).all()  # such as a number of the row
+            is_growing = (np.diff(values) > 0).all()  # as row numbers do
             form = "growing" if is_growing else ""
             yield replace(kinds.ID_LIKE.warning(distinct, form, name=name), of=len(features))
 
 
 def gives_away(c: counts.Counts) -> Finding | None:
-    """A finding if a score separates two classes without error: severe if it has only two values,
-    so that it is a copy of the label, else a warning. c: the counts of the score; in the wrong
-    direction, with an AUC of 0, it separates the classes as well.
+    """A finding if a score separates two classes without error, whether higher scores mean the
+    positive class (AUC 1) or the negative one (AUC 0): severe if it has only two values, so that it
+    is a copy of the label, else a warning. c: the counts of positives and negatives by score.
     """
     has_both_classes = (c.positive > 0) & (c.negative > 0)  # at each distinct score
     if has_both_classes.any() or counts.auc(c) not in (0.0, 1.0):
@@ -274,15 +277,19 @@ def rows_in_training(folds: Folds, key: Ints) -> Ints:
 def duplicates(
     folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None
 ) -> Finding | None:
-    """Test rows with the same features as a training row; severe if coarse columns explain less
-    than half of them.
+    """Test rows with the same features as a training row: copies, or equal by coincidence, which is
+    common if features have few distinct values (coarse columns).
 
-    Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number
-    assumes independent columns; it is raised to the share that near misses explain, because rows of
-    dependent columns repeat more often. Also severe, however coarse the columns, if the whole table
-    was copied: the number of times that a row with its `label` occurs is for every row a multiple
-    of the same number, 2 or more. If coincidence gives the share `BLIND` of the test rows an equal
-    one, so that some copies could not be noticed, the finding is a note of the kind `COARSE`.
+    The number expected by coincidence comes from `_coincidence`. The finding is
+    - severe if the whole table was copied into itself, see `_times_copied`, however coarse the
+      columns are,
+    - severe or a warning if clearly more rows are equal than expected; severe if coincidence
+      explains less than half of them and at least 1% of the test rows are in excess,
+    - a note of the kind `COARSE` if at least the share `BLIND` of the test rows is expected to have
+      an equal row, among which copies could not be noticed,
+    - a note otherwise.
+
+    label: of each row, without which copies of the table are not looked for.
     """
     columns = [levels(features[name]) for name in features]
     rows = np.unique(rows_in_training(folds, row_key(columns)))
@@ -296,7 +303,7 @@ def duplicates(
     training_rows = float(folds.sizes.train.mean())
     chance = _coincidence(columns, tested, n_other=training_rows, n_equal=rows.size)
     excess = rows.size - chance.expected
-    # three standard errors of a Poisson number, and one row
+    # more than three standard deviations of a Poisson number, and more than one row
     is_clear = excess > 3 * np.sqrt(chance.expected) + 1
     if not is_clear and chance.expected >= BLIND * tested.size:
         return finding(kinds.COARSE, NOTE, rows, tested.size, expected=chance.expected)
@@ -321,22 +328,24 @@ class Coincidence(NamedTuple):
 def _coincidence(
     columns: Sequence[Ints], rows: Ints, *, n_other: float, n_equal: int
 ) -> Coincidence:
-    """How many of some rows equal one of other rows by coincidence, such as test rows one of the
-    training rows.
+    """How many of some rows, such as test rows, are expected to equal one of other rows, such as
+    the training rows, by coincidence: the number for independent columns, or the share of the
+    `n_equal` rows that `_explained_share` allows for dependent columns, whichever is larger.
 
-    The number expected of independent columns, or, if larger, the share of the equal rows that near
-    misses explain (`_explained_share`). columns: codes of the values of the whole table. rows: the
-    numbers of the rows in question. n_other: how many other rows there are, on average. n_equal:
-    how many rows do equal one.
+    columns: the values of the whole table as codes, one array per column. rows: the numbers of the
+    rows in question. n_other: how many other rows there are, on average. n_equal: how many rows do
+    equal one.
     """
-    # the share of all rows that has the row's value, multiplied over columns
+    # for each row the probability that another one equals it in all columns, if these are
+    # independent: the product of the shares of rows with its values
     shares = [np.bincount(column)[column] / column.size for column in columns]
     p_equal: Floats = np.prod(shares, axis=0)
     # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
     p_none_equal = np.exp(-n_other * p_equal[rows])
     expected = float((1 - p_none_equal).sum())
-    # no more equal rows than expected of independent columns: coincidence explains all of them
-    explained = _explained_share(columns) if n_equal > expected else 1.0
+    explained = 1.0  # independent columns explain all equal rows
+    if n_equal > expected:
+        explained = _explained_share(columns)
     return Coincidence(max(expected, n_equal * explained), explained)
 
 
@@ -349,12 +358,12 @@ def _testing_fold(folds: Folds) -> Ints:
 
 
 def _times_copied(key: Ints, fold: Ints) -> int:
-    """How many times a whole table was copied into itself: the greatest common divisor of how often
-    each distinct row occurs.
+    """How many times a whole table was copied into itself, so that each distinct row occurs this
+    number of times or a multiple of it: the greatest common divisor of the counts of the rows.
 
-    1 if it was not copied: also if the copies of a row stay together in a fold, as those of a group
-    do, or if fewer than `LEAST` rows are distinct. key: of each row, equal for equal rows. fold:
-    the fold that tests each row.
+    1 if it was not copied, and also if copies do no harm, because all copies of a row are in one
+    fold, or if fewer than `LEAST` rows are distinct, whose counts may have a divisor by chance.
+    key: of each row, equal for equal rows. fold: the number of the fold that tests each row.
 
     >>> row = np.repeat(np.arange(30), 2)
     >>> _times_copied(row, np.arange(60) % 2)  # the copies are in different folds
@@ -366,22 +375,24 @@ def _times_copied(key: Ints, fold: Ints) -> int:
     if count.size < LEAST:
         return 1
     times = int(np.gcd.reduce(count))
-    cell = key * (fold.max() + 1) + fold  # a number for each distinct row in each fold
-    count_in_fold = np.unique(cell, return_counts=True)[1]
-    # if copies always stay together in a fold, each count in a fold is a multiple of `times` too
+    row_in_fold = key * (fold.max() + 1) + fold  # a number for each distinct row and fold
+    _, count_in_fold = np.unique(row_in_fold, return_counts=True)
+    # if the copies of a row are always in one fold, the counts in folds have the divisor, too
     is_together = np.gcd.reduce(count_in_fold) % times == 0
     return 1 if is_together else times
 
 
 def _explained_share(columns: Sequence[Ints]) -> float:
-    """The share of the pairs of equal rows that is coincidence, at most 1, judged by near misses.
+    """The share of the pairs of equal rows that is coincidence, at most 1, estimated from pairs of
+    rows that are nearly equal.
 
-    Take the pairs that agree in all columns but two, a and b. If they agree in a and in b
-    independently, then by coincidence
-    pairs that agree in both / pairs that differ in a alone
-    = pairs that differ in b alone / pairs that differ in both.
-    The two columns that explain most count, among `TRIED` pairs of neighbouring columns. Only rare
-    rows are used: common rows have more equal rows by coincidence than copies could add.
+    Take the pairs of rows that agree in all columns except perhaps two, a and b. If they agree in a
+    and in b independently of each other, then by coincidence
+    pairs that agree in both / pairs that differ only in a
+    = pairs that differ only in b / pairs that differ in both.
+    This is done for up to `TRIED` pairs of neighbouring columns a and b, and the largest share is
+    taken. Only rare rows are used: of common rows, more are equal by coincidence than copies could
+    add. columns: the values of the table as codes, one array per column.
     """
     key = row_key(columns)
     is_rare = np.bincount(key)[key] <= RARE
@@ -390,7 +401,7 @@ def _explained_share(columns: Sequence[Ints]) -> float:
     columns = [column[is_rare] for column in columns]
     shares = [0.0]
     for i in range(min(len(columns), TRIED)):
-        a = columns[i - 1]  # the last column before the first: neighbours in a circle
+        a = columns[i - 1]  # for the first column b this is the last one
         b = columns[i]
         all_but_two = [column for column in columns if column is not a and column is not b]
         rest = row_key(all_but_two or [np.zeros_like(a)])
@@ -400,10 +411,12 @@ def _explained_share(columns: Sequence[Ints]) -> float:
         agree_b = _equal_pairs(row_key([rest, b]))
         agree_both = _equal_pairs(row_key([rest, a, b]))
         differ_both = agree - agree_a - agree_b + agree_both
-        # by the equation above, the pairs that agree in both by coincidence / those that do
-        near_misses = (agree_a - agree_both) * float(agree_b - agree_both)
-        share = ratio(near_misses, differ_both * float(agree_both))
-        shares.append(float(np.nan_to_num(share)))
+        # By the equation above, differ_only_b · differ_only_a / differ_both pairs agree in both by
+        # coincidence; their share is of all pairs that do.
+        differ_only_b = agree_a - agree_both
+        differ_only_a = agree_b - agree_both
+        share = ratio(differ_only_b * float(differ_only_a), differ_both * float(agree_both))
+        shares.append(float(np.nan_to_num(share)))  # 0 if the denominator is 0
     return min(1.0, max(shares))
 
 
@@ -415,13 +428,13 @@ def _equal_pairs(key: Ints) -> int:
 
 
 def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
-    """Rows with equal features and different labels, and the largest accuracy and AUC possible with
-    these columns.
+    """Rows with equal features but different labels, which no model can all predict: the finding
+    states the largest accuracy, and for two classes the largest AUC, of any model on this table.
 
-    The limits hold for these rows, even for a model that has memorised them. The finding is a
-    warning from a tenth of the rows on, unless at least half as many equal rows are expected by
-    coincidence: then labels are expected to differ. None if no labels conflict, and for a label
-    that is a number.
+    It is a warning if at least a tenth of the rows conflict, else a note. It is also a note if
+    coincidence explains at least half of the equal rows: columns are then too coarse to tell rows
+    apart, and labels are expected to differ. None if no labels conflict, and for a label that is a
+    number.
     """
     if not is_class(label):
         return None
@@ -435,9 +448,10 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     has_conflict = np.bincount(key_of_pair) > 1  # by key: rows of several classes
     rows = np.flatnonzero(has_conflict[key])
 
-    # the best model predicts for equal rows their most common class, or the share of class 1
-    most_common = np.zeros(key.max() + 1, dtype=np.int64)  # by key: rows of that class
-    np.maximum.at(most_common, key_of_pair, count)  # the largest count of each key
+    # the best decision for equal rows is their most common class; the best score, the share of
+    # class 1
+    most_common = np.zeros(key.max() + 1, dtype=np.int64)  # by key: rows of its most common class
+    np.maximum.at(most_common, key_of_pair, count)
     largest_accuracy = most_common.sum() / key.size
     text = f"{largest_accuracy:.3f}"
     if classes.size == 2:
@@ -515,8 +529,8 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
-    """Test rows not newer than the newest training row of their fold: severe, as the model has seen
-    the future.
+    """Test rows that are as old as the newest training row of their fold, or older: severe, as the
+    model has seen the future of these rows. time: of each row, larger for newer rows.
     """
     when = np.asarray(time)
     rows = []  # of each fold
@@ -530,12 +544,12 @@ def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
 def near_duplicates(
     folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator
 ) -> Finding | None:
-    """Test rows much closer to a training row, without equalling it, than rows usually are to their
-    nearest row.
+    """Test rows that are nearly equal to a training row: their nearest row is in training, at less
+    than a hundredth of the median distance of rows to their nearest row, but not equal.
 
-    Much closer: less than a hundredth of the median distance to the nearest row, with numeric
-    columns standardised. At most 2,000 rows, drawn by `rng`, are checked. None if the median is 0,
-    because equal rows are then common, and for a table of fewer than 10 rows or without numbers.
+    Distances are of the numeric columns, standardised. At most `SAMPLE` rows, drawn by `rng`, are
+    checked. None if the median is 0, because equal rows are then common, and for a table of fewer
+    than 10 rows or without numbers.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -556,8 +570,8 @@ def near_duplicates(
         is_near_training = np.isin(close_row[test], train)  # False for −1, which is no row
         close_to_training.append(test[is_near_training])
     close_rows = np.concatenate(close_to_training)
-    # In d dimensions a hundredth of a distance is 0.01^d of the volume. Columns are dependent: two
-    # dimensions are counted at most.
+    # In d dimensions a ball of a hundredth of the radius has 0.01^d of the volume, and so by chance
+    # of the rows. As columns are dependent, d is at most 2.
     by_chance = sample.size * 0.01 ** min(columns, 2)
     is_severe = np.unique(close_rows).size > max(0.01 * sample.size, 5 * by_chance)
     severity = SEVERE if is_severe else WARNING
@@ -581,12 +595,12 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """Out-of-bag AUC of a random forest that separates test rows from training rows of the last
-    fold, which is the newest one if folds go forward in time.
+    """A finding if the features of test rows differ from those of training rows in the last fold,
+    which is the newest one if folds go forward in time: a warning if a random forest tells them
+    apart with an out-of-bag AUC of at least 0.75, a note from 0.65. This is drift, not leakage.
 
-    Drift, not leakage: a warning from 0.75, a note from 0.65; the finding's `count` is the number
-    of test rows. At most `SAMPLE` rows of either kind, drawn by `rng`, are used; None for fewer
-    than 20.
+    At most `SAMPLE` test rows and as many training rows, drawn by `rng`, are used; None for fewer
+    than 20 of either.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -636,8 +650,9 @@ def sizes(folds: Folds) -> Finding | None:
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
-    """Test sets with only one class (AUC is undefined), or a class share 4 standard errors from the
-    overall one.
+    """A warning of test sets with only one class, for which AUC is undefined, or with a class whose
+    share is more than 4 standard errors from its share of all rows. None for a label that is a
+    number.
     """
     if not is_class(label):
         return None
@@ -677,13 +692,14 @@ def variance_between_folds(values: Floats, fold: Ints) -> float:
 
 
 def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
-    """A warning of scores on different scales in different folds, whose pooled AUC misleads: the H
-    of Kruskal and Wallis is far above its mean, and so is the H of the values in place of ranks.
+    """A warning of scores on different scales in different folds, whose pooled AUC misleads.
 
-    Ranks alone mislead: the leaves of a small tree have nearly the same value in each fold, and the
-    smallest difference orders all of their rows by fold. Values alone are misled by a few far ones,
-    and are cut off at the percentiles `TAILS`. tests: the test rows of each fold. score: of each
-    row of the table.
+    Two variances between folds must be far larger than expected: that of the ranks of scores, which
+    is the H of Kruskal and Wallis, and that of the scores themselves, cut off at the percentiles
+    `TAILS` against outliers. Ranks are not enough: a small tree gives many rows the same score,
+    and if this differs slightly between folds, ranks order all of these rows by fold.
+
+    tests: the test rows of each fold, as places in `score`.
     """
     folds = len(tests)
     if folds < 2:
@@ -693,10 +709,10 @@ def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
     h_of_ranks = variance_between_folds(ranks(score[rows]), fold)
     low, high = np.percentile(score[rows], TAILS)
     h_of_values = variance_between_folds(np.clip(score[rows], low, high), fold)
-    # H is nearly chi-square if folds do not differ, with this mean and twice its variance: far is
-    # six standard deviations above
+    # If folds do not differ, H is nearly chi-square, with the mean folds − 1 and twice this as its
+    # variance. Far is six standard deviations above the mean.
     expected = folds - 1
     far = expected + 6 * np.sqrt(2 * expected)
-    if not (h_of_ranks > far and h_of_values > far):  # or undefined
+    if not (h_of_ranks > far and h_of_values > far):  # NaN, of equal scores, is not far
         return None
     return finding(kinds.SCORE_SCALE, WARNING, rows, score.size, h=h_of_ranks, expected=expected)

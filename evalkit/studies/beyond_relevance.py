@@ -24,13 +24,14 @@ MOST_ROWS = 5_000_000  # that all ways to judge the lists of one system may have
 
 @cached
 def bounds(study: Ranking) -> pd.DataFrame:
-    """The bounds of each system's metrics with unjudged items in its first `study.depth` ranks:
-    `BOUNDS_COLUMNS`.
+    """How low and how high each metric of each system could be if the unjudged items in the first
+    `study.depth` ranks were judged: `BOUNDS_COLUMNS`.
 
     Each of these items may be relevant, with the highest grade of the judgements, or not relevant.
-    unjudged: their number in all lists. value, low, high: means over the n queries on which the
-    metric is defined now. Empty if all items are judged, and if the lists are not in memory or
-    there are too many.
+    value: as the items are judged now. low, high: the bounds. All three are means over the n
+    queries on which the metric is defined now. unjudged: the number of these items in all lists.
+    Empty if all items are judged, if the lists are not in memory, and if they have so many rows
+    that judging them in every way takes too long.
     """
     if not study.runs.rankings:
         return pd.DataFrame(columns=BOUNDS_COLUMNS)
@@ -38,6 +39,7 @@ def bounds(study: Ranking) -> pd.DataFrame:
     for name in study.order:
         rows += _bounds_of_system(study, name, study.runs.rankings[name])
     frame = pd.DataFrame(rows, columns=BOUNDS_COLUMNS)
+    # by metric, in the order of the study; within a metric the systems keep their order
     place = {chosen.label: i for i, chosen in enumerate(study.settings.metrics)}
     return frame.sort_values(
         "metric", key=lambda labels: labels.map(place), kind="stable", ignore_index=True
@@ -45,37 +47,40 @@ def bounds(study: Ranking) -> pd.DataFrame:
 
 
 def _bounds_of_system(study: Ranking, name: str, lists: rankings.Rankings) -> Iterator[Row]:
-    """The bounds of each metric that is a mean over queries, a row for each. No rows for a system
-    without an unjudged item, or with so many that the ways to judge them have more than `MOST_ROWS`
-    rows.
+    """The bounds of each metric that is a mean over queries, a row for each. No rows if all items
+    are judged, or if the lists judged in all ways together have more than `MOST_ROWS` rows.
 
-    name, lists: the system and its ranked lists.
+    name: of the system. lists: its ranked lists.
     """
     unjudged = UnjudgedRows.find(lists, study.depth)
-    # for each number of relevant items two ways, the items being the first or the last ones
+    # For each number j of relevant items, `extreme_judgements` judges all lists in two ways: the
+    # first j unjudged items are relevant, or the last j.
     rows_of_all_ways = unjudged.largest_count * 2 * len(lists.retrieved.grade)
     if not unjudged.largest_count or rows_of_all_ways > MOST_ROWS:
         return
     highest_grade = max(study.relevance_level, study.runs.top_grade)
-    ways_to_judge = [lists]  # first as they are judged now
-    ways_to_judge += unjudged.extreme_judgements(highest_grade)
+    judged_lists = [lists]  # first as they are judged now
+    judged_lists += unjudged.extreme_judgements(highest_grade)
     for chosen in study.settings.metrics:
-        sums = [chosen.sums(judged, study.relevance_level) for judged in ways_to_judge]
+        sums = [chosen.sums(judged, study.relevance_level) for judged in judged_lists]
         is_mean = sums[0].denominator is None
         if is_mean and sums[0].defined.any():
+            values = np.array([sums_of_way.numerator for sums_of_way in sums])  # (ways, queries)
             row: Row = {"metric": chosen.label, "system": name}
-            row |= _means_of_extremes(np.array([sums_of_way.numerator for sums_of_way in sums]))
+            row |= _means_of_extremes(values)
             yield row | {"unjudged": int(unjudged.count.sum())}
 
 
 def _means_of_extremes(values: Floats) -> dict[str, float]:
-    """The mean over queries as the lists are judged now, and with the lowest and the highest value
-    of each query.
+    """The mean over queries of a metric as the lists are judged now (value), of its lowest value
+    per query (low), and of its highest (high); n: the number of queries. Queries without a value
+    now are left out.
 
-    values: one row for each way to judge, the first that of now; one column for each query. Queries
-    without a value now are left out.
+    values: of the metric, shape (ways to judge the lists, queries). The first way is how they are
+    judged now.
     """
-    values = values[:, ~np.isnan(values[0])]
+    has_value_now = ~np.isnan(values[0])
+    values = values[:, has_value_now]
     return {
         "value": float(values[0].mean()),
         "low": float(np.nanmin(values, axis=0).mean()),
@@ -101,15 +106,17 @@ class UnjudgedRows:
 
     @classmethod
     def find(cls, system: rankings.Rankings, depth: int) -> "UnjudgedRows":
-        """The unjudged rows in the first `depth` ranks."""
+        """The unjudged rows in the first `depth` ranks of the lists of a system."""
         lists = system.retrieved
         # an unjudged item has the grade NaN
         row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
-        owner = lists.owner[row]
+        owner = lists.owner[row]  # the number of each row's list
         count = np.bincount(owner, minlength=len(lists))
-        in_earlier_lists = np.cumsum(count) - count
-        # rows stand list by list: the number among all unjudged rows less those of earlier lists
-        nth = np.arange(1, len(row) + 1) - in_earlier_lists[owner]
+        count_in_earlier_lists = np.cumsum(count) - count
+        # Rows stand list by list, from the top: a row's number within its list is its number among
+        # all unjudged rows less the count in earlier lists.
+        number_in_all = np.arange(1, len(row) + 1)
+        nth = number_in_all - count_in_earlier_lists[owner]
         return cls(system, row, owner, nth, count)
 
     @property
@@ -131,9 +138,11 @@ class UnjudgedRows:
 
     def _judged(self, is_relevant: Bools, grade: float) -> rankings.Rankings:
         """The rankings with the unjudged items judged: relevant ones get the grade, the others 0.
-        The ideal list of each query gets the items, too.
 
-        is_relevant: a mask of the unjudged rows.
+        The ideal list of a query, to which metrics such as nDCG compare, has all its judged items
+        by descending grade: it gets these items too.
+
+        is_relevant: a mask of the unjudged rows. grade: of a relevant item.
         """
         added_grade = np.where(is_relevant, grade, 0.0)
         retrieved_grade = self.judged_lists.retrieved.grade.copy()
@@ -177,8 +186,8 @@ def measures(study: Ranking) -> pd.DataFrame:
     """Every measure of each system at `study.depth`: `MEASURE_COLUMNS`; empty without `items` or if
     lists are not in memory.
 
-    n: number of lists with a value. left_out: number of items among the first k that the table
-    lacks, or that lack what the measure needs.
+    n: the number of lists with a value. left_out: how many of the first k items of all lists are
+    not in the table of items, or have no value there in the column that the measure needs.
     """
     rows = []
     for name, measures_of_system in _by_system(study).items():
@@ -192,8 +201,8 @@ def measures(study: Ranking) -> pd.DataFrame:
 
 @cached
 def differences(study: Ranking) -> pd.DataFrame:
-    """The differences of every measure between pairs of systems: `DIFFERENCE_COLUMNS`; p adjusted
-    by Holm within a measure.
+    """The differences of every measure between pairs of systems: `DIFFERENCE_COLUMNS`; p-values are
+    adjusted by Holm over the pairs of a measure.
 
     Means over lists are compared by sign flips over the lists (or their units) with a value of both
     systems; measures of all lists together by the paired t-test of jackknife values.
@@ -232,15 +241,17 @@ def _comparison_at(
     """The two-sided comparison of two systems with limits at a level. first, second: the same
     measure of each.
 
-    NaN if no list has a value of both, or if the error of a measure of all lists is unknown.
+    Undefined (NaN) if no list has a value of both, or if the error of a measure of all lists is
+    unknown.
     """
     options = replace(study.inference_options(2), level=level)
-    d = first.values - second.values
-    # equal jackknife values: no list alone changes the measure, so that its error is unknown
+    d = first.values - second.values  # of each list; of a measure of all lists, jackknife values
+    # with equal jackknife values no list alone changes the measure, so that its error is unknown
     is_error_unknown = first.is_of_all_lists and not np.ptp(d)
     if np.isnan(d).all() or is_error_unknown:
         return inference.undefined(options.level, options.unit)
     if first.is_of_all_lists:
+        # a sign flip needs a value of each list, which a measure of all lists does not have
         return significance.paired_t(d, level=options.level, unit=options.unit)
     units = Sums(d).summed_by_unit(~np.isnan(d), study.unit)
     return significance.sign_flip(
@@ -267,7 +278,9 @@ class _Measure:
 
 @cached
 def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
-    """Every measure of every system; nothing without `items` and without lists in memory."""
+    """System -> measure name -> the measure; empty if the user gave no table of items (`items`), or
+    if the lists are not in memory.
+    """
     if study.catalogue is None or study.runs.retrieved is None:
         return {}
     lists = study.catalogue.listed(study.runs.retrieved)
@@ -279,13 +292,17 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
 
 
 def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> Iterator[_Measure]:
-    """Each measure of one system that the table of items allows. lists: of this system."""
+    """Each measure of one system for which the table of items has the columns: first those that are
+    means over lists, then those of all lists together. catalogue: the table of items. lists: the
+    items in the lists of this system.
+    """
     k = study.depth
 
     def mean(name: str, values: Floats, is_usable: Bools, highest: float = 1.0) -> _Measure:
         """The mean over lists of a measure that lies between 0 and `highest` for each list.
 
-        values: one per list, NaN without a value. is_usable: the items that have what it needs.
+        values: one per list, NaN without a value. is_usable: a mask of the items in the catalogue
+        that have what the measure needs.
         """
         has_value = ~np.isnan(values)
         arm = independent.ratio_of(Sums(values).summed_by_unit(has_value, study.unit))
@@ -295,13 +312,14 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
 
     if catalogue.category is not None:
         values = diversity.intra_list_diversity_category(lists, catalogue.category, k)
-        yield mean("diversity by category", values, catalogue.category >= 0)
+        has_category = catalogue.category >= 0
+        yield mean("diversity by category", values, has_category)
     if catalogue.features is not None:
         values = diversity.intra_list_diversity(lists, catalogue.features, k)
-        yield mean(
-            "diversity by features", values, diversity.described(catalogue.features), OPPOSITE
-        )
+        has_features = diversity.described(catalogue.features)
+        yield mean("diversity by features", values, has_features, OPPOSITE)
     for name, share in novelty_shares(catalogue).items():
+        # −log2 of the share: undefined for a share of 0, and without an upper bound
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
     all_items = np.ones(len(catalogue), bool)  # measures of all lists use every item
     for name, measure in MEASURES_OF_ALL_LISTS.items():
@@ -350,8 +368,8 @@ def jackknifed(value: float, jackknife: Floats, *, level: float) -> intervals.Es
 
 
 def novelty_shares(catalogue: Catalogue) -> dict[str, Floats]:
-    """The novelty measures that the table of items allows, each with the probability of every item,
-    by which it is novel: its share of interactions, or of users.
+    """The name of each novelty measure for which the table of items has the columns -> the share of
+    every item, of interactions or of users. The lower its share, the more novel is an item.
     """
     shares = {}
     if catalogue.popularity is not None:

@@ -95,32 +95,32 @@ class Experiment(Study):
 
     @property
     def tested(self) -> list[lookup.MetricAtK]:
-        """The metrics as their tests compare them: a share that CUPED adjusts has values other than
-        0 and 1, so that its test is that of a mean.
+        """The metrics in the form that decides their tests. A proportion, which has its own test,
+        becomes a mean if CUPED adjusts it: its adjusted values are no longer 0 and 1.
         """
         metrics = []
         for chosen in self.directed:
             if self.adjusted_for(chosen):
-                chosen = AdjustedStatistic.adjusted_metric(chosen)
-            metrics.append(chosen)
+                metrics.append(AdjustedStatistic.adjusted_metric(chosen))
+            else:
+                metrics.append(chosen)
         return metrics
 
     def compared(
         self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> tuple[UnitStatistic, UnitStatistic]:
-        """The metric in two arms, adjusted by a column from before the experiment if one is named
-        (CUPED).
-
-        The same mean of that column is subtracted in both arms, so that the level of the values,
-        and with it the lift, is kept.
+        """The metric of the first and of the second arm of a pair, adjusted by CUPED if a column
+        from before the experiment is named for it.
         """
         first, second = super().compared(chosen, pair, member)
         name = self.adjusted_for(chosen)
-        if not name or min(first.n, second.n) < 2:
+        if not name or min(first.n, second.n) < 2:  # the spread of a single user is unknown
             return first, second
         before = Sums(self.table.numbers[name])
         first_before = self._members(before, pair[0], member).numerator
         second_before = self._members(before, pair[1], member).numerator
+        # `adjusted` subtracts slope · covariate. With the covariate centred over both arms, the
+        # overall level of the values, and with it the lift, stays the same.
         centre = np.concatenate([first_before, second_before]).mean()
         adjusted = experiments.adjusted(
             first.sums.numerator,
@@ -151,7 +151,7 @@ class Experiment(Study):
         first, second = self.compared(chosen, pair)
         options = self.inference_options(2)
         question = self.settings.alternative
-        if second.value < 0:  # there the lift falls where the difference rises
+        if second.value < 0:  # with a negative divisor, a larger difference means a smaller lift
             question = question.opposite
         lift = self.asked_comparison(
             lambda level: inference.lift(first, second, replace(options, level=level)), question
@@ -177,11 +177,11 @@ class Experiment(Study):
 
     @frame
     def adjustments(self) -> Iterator[Row]:
-        """The headline pair's difference, unadjusted, with CUPED, stratified and capped; one row
-        per method.
+        """The headline pair's difference of means of the metric `plain`, one row per method:
+        unadjusted, with CUPED, stratified, capped. No rows if there is no such metric.
 
-        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would
-        give an interval of the same width without the adjustment).
+        Columns: way (the method), estimand, difference, low, high, p, n, users (the share of users
+        with which the method gives an interval as wide as the unadjusted one).
         """
         if self.plain is None:
             return
@@ -199,18 +199,22 @@ class Experiment(Study):
         comparison: significance.Comparison,
         unadjusted: significance.Comparison,
     ) -> Row:
-        """A row of `adjustments`. way: of adjusting. estimand: what the difference is of, in words.
-        unadjusted: the comparison without adjustment, whose width the users are relative to.
+        """A row of `adjustments`. way: the method, in words. estimand: what is compared, such as
+        "mean of min(value, 50)". comparison: by this method. unadjusted: the comparison of the
+        values as they are.
         """
         row: Row = {"way": way, "estimand": estimand}
         row |= study.limits(comparison.difference, "difference")
         users = float("nan")
         if 0 < unadjusted.half_width < np.inf:
+            # a half-width is proportional to 1 / √users
             users = (comparison.half_width / unadjusted.half_width) ** 2
         return row | {"p": comparison.p_value, "n": comparison.difference.n, "users": users}
 
     def _uncapped(self, unadjusted: significance.Comparison) -> dict[str, significance.Comparison]:
-        """The headline pair's difference by method, as far as the input has what it needs."""
+        """The headline pair's difference of values that are not capped, by method; CUPED and strata
+        only if the user named their columns. unadjusted: the comparison without either.
+        """
         ways = {"as it is": unadjusted}
         if self.p.before:
             ways[f"CUPED with {self.p.before}"] = self.cuped(cap_share=None)
@@ -219,7 +223,9 @@ class Experiment(Study):
         return ways
 
     def _capped(self) -> dict[str, significance.Comparison]:
-        """The difference of capped values by method, as far as the input has what it needs."""
+        """The headline pair's difference of capped values, by method; CUPED only if the user named
+        its column.
+        """
         cap = self.p.cap
         ways = {f"capped at {cap:.1%}": self.means(cap_share=cap)}
         if self.p.before:
@@ -243,16 +249,19 @@ class Experiment(Study):
     # The design
 
     def check_covariate(self) -> None:
-        """Raise InputError for a column from before the experiment that determines the metric, as
-        it is or capped, as a copy of the metric does.
+        """Raise InputError if the column that is said to be from before the experiment determines
+        the metric `plain`, capped or not: it is then a copy of the metric, measured with it.
         """
         if not self.p.before or self.plain is None:
             return
         before = self.table.numbers[self.p.before]
+        # where the users of each arm stand; an arm of one user has no spread to explain
         arms = [self._users_of_arm[arm] for arm, users in self.sizes.items() if users > 1]
         for values in (self._values, experiments.capped(self._values, share=self.p.cap)):
-            for arm in arms[1:]:  # `adjusted` is called for its error alone
-                experiments.adjusted(values[arms[0]], values[arm], before[arms[0]], before[arm])
+            for other in arms[1:]:
+                first = arms[0]
+                # `adjusted` raises the error; its result is not needed here
+                experiments.adjusted(values[first], values[other], before[first], before[other])
 
     @cached_property
     def sample_ratio(self) -> Check:
@@ -288,13 +297,14 @@ class Experiment(Study):
 
     @frame
     def users_for(self) -> Iterator[Row]:
-        """Users per arm to detect a lift over the second arm with 80% power, a row for each of
-        `LIFTS`: lift, difference (the same in units of the metric), raw and cuped (the numbers of
-        users). No rows if the mean of the arm is unknown or 0.
+        """Users per arm that detect a lift over the second arm of the headline pair with 80% power,
+        a row for each of `LIFTS`: lift, difference (lift times the mean of the second arm), raw and
+        cuped (the users without and with CUPED). No rows if that mean is unknown or 0.
         """
         control = self.control
         if self.plain is None or control is None or control.mean == 0:
             return
+        # the level of the two-sided test with the power of the test that is asked for
         level = self.settings.alternative.two_sided_level(self.settings.test_level)
         sd = control.deviation
         # CUPED removes the share r² of the variance; doi:10.1145/2433396.2433413
@@ -434,8 +444,8 @@ class Experiment(Study):
         )
 
     def stratified(self) -> significance.Comparison:
-        """The headline pair's difference of means within strata, by the post-stratified t; by the
-        studentised permutation within strata if the arms are skewed and too different for t.
+        """The headline pair's difference of means within strata, by the post-stratified t; by a
+        studentised permutation test within strata if the difference is too skewed for t.
         """
         values = self._values_of_pair(cap_share=None)
         strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)
@@ -457,28 +467,30 @@ class Experiment(Study):
 
     @cached_property
     def concentration(self) -> dict[float, float]:
-        """The share of the total that the top users contribute, for each of `TOPS`; empty if a
-        value is below 0.
+        """The share of the total of the metric `plain` that the users with the largest values
+        contribute: for each share of users in `TOPS`. Empty if a value is negative, or all are 0.
         """
         descending = np.sort(self._values)[::-1]
         total = descending.sum()
         if self.plain is None or descending[-1] < 0 or total == 0:
             return {}
         shares = {}
-        for top in TOPS:
-            users = int(np.ceil(top * descending.size))
-            shares[top] = float(descending[:users].sum() / total)
+        for share_of_users in TOPS:
+            users = int(np.ceil(share_of_users * descending.size))
+            shares[share_of_users] = float(descending[:users].sum() / total)
         return shares
 
     @cached_property
     def unusual_users(self) -> dict[str, int]:
-        """By arm the number of users whose value differs from the most frequent one of all arms,
-        often 0; empty if no value is that of more than half of all users.
+        """By arm the number of users whose value of the metric `plain` is not the usual one, which
+        more than half of all users have, such as 0 orders. The mean of an arm rests on these users.
+        Empty if no value is that frequent.
         """
         distinct, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
             return {}
-        is_unusual = self._values != distinct[counts.argmax()]
+        usual_value = distinct[counts.argmax()]
+        is_unusual = self._values != usual_value
         return {
             arm: int(np.count_nonzero(is_unusual[users]))
             for arm, users in self._users_of_arm.items()
@@ -486,8 +498,8 @@ class Experiment(Study):
 
     @cached_property
     def control(self) -> Control | None:
-        """The second arm of the headline, whose values are those of the metric `plain`, not
-        adjusted; None if the values do not vary.
+        """The second arm of the headline pair on the metric `plain`; None if its values do not
+        vary, or if it has a single user.
         """
         values = self._of_pair(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
@@ -540,19 +552,20 @@ def read(
     """The study of a table of users.
 
     data: the parts of the table. shared: the settings of log and table. budget: how much may be
-    held in memory. Without a baseline an arm that is called like a control is the baseline. Raises
-    ParameterError for a metric that some users lack.
+    held in memory. Without a baseline, an arm with a name such as "control" is the baseline. Raises
+    ParameterError for a metric without a value for some users.
     """
     p = replace(p, metrics=metrics_of(data, p))
     with backends.needed(data, budget) as engine:
         table = users(data, p, shared.segments, shared.limits.held, engine)
+    # the columns of zeros and ones only: their means are proportions, which have their own test
     binary = {
         name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()
     }
     metrics = lookup.with_directions(_metrics(p, binary), p)
     for chosen in metrics:
         missing = np.count_nonzero(~chosen.sums(table.numbers).defined)
-        if missing:
+        if missing:  # users without a value may differ by arm, which would bias the comparison
             why = "an A/B test compares all of an arm"
             raise ParameterError(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
@@ -575,12 +588,12 @@ def read(
 
 
 def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tuple[Any, ...]:
-    """The metrics of users that are named, or else those that the columns of numbers suggest, as
-    the parameter `metrics` takes them.
+    """The metrics that the user names, without duplicates, or else those that the columns of
+    numbers suggest; as values of the parameter `metrics`.
 
     data: the parts of the table of users. Raises ParameterError if no metric is named and no column
-    suggests one, or if an own metric needs a column that is not there; InputError if rows are
-    totals, or no column names the arms.
+    suggests one, or if a metric of the user's own needs a column that is not there; InputError if
+    rows are totals of arms in place of users, or no column names the arms.
     """
     if p.metrics:
         study.check_columns(p.metrics, data)
@@ -590,7 +603,8 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
     proposed = proposal.users(sampled)
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
-        # errors that say more than the one below: no column of arms, or a cell that is no number
+        # each raises a more exact error if its reason applies: no column of arms, or a column of
+        # numbers with a cell that is no number
         logs.user_fields(data, p.columns, (), columns_in_use)
         logs.refuse_odd_numbers(data[0], columns_in_use + list(proposed.columns.values()))
         raise ParameterError(
@@ -616,12 +630,14 @@ def users(
 ) -> logs.Users:
     """The users of the arms, read from a table.
 
-    data: the parts of the table. segments: columns for segments, of this table or of another.
-    max_rows: of a table that is held in memory. engine: reads a table that is not; None if none is
-    needed. Raises ParameterError if the planned shares are of other arms.
+    data: the parts of the table. segments: the columns for segments; those that only the log of
+    sessions has are ignored. max_rows: the largest number of rows that may be held in memory.
+    engine: reads a large table; None if none is needed. Raises ParameterError if the planned shares
+    name other arms than the table.
     """
     columns = logs.column_names(data)
-    attributes = logs.distinct((name for name in segments if name in columns), (p.strata,))
+    segments_of_users = (name for name in segments if name in columns)
+    attributes = logs.distinct(segments_of_users, (p.strata,))
     table = logs.read_users(data, p, engine, _numbers(p), attributes, max_rows)
     if isinstance(p.shares, Mapping) and set(p.shares) != set(table.assignment.arms):
         raise ParameterError(
@@ -634,13 +650,12 @@ def users(
 def _metrics(
     p: reports.InterleavingParameters, binary: Collection[str]
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics that the parameter `metrics` names: of columns, and own functions of the table.
-    binary: the columns that hold zeros and ones alone.
+    """The metrics of the parameter `metrics`, each the name of a column, a ratio of two columns, or
+    the user's own function. binary: the columns of zeros and ones only.
     """
     metrics = []
     for name in p.metrics:
-        # a name that is not of an own function: of users, columns are named, not known metrics
-        if lookup.is_in_catalogue(name):
+        if lookup.is_in_catalogue(name):  # not the user's own: users have no metrics but columns
             metrics.append(lookup.MetricAtK(_metric(name, p.best, binary)))
         else:
             metrics.append(lookup.find_metric(name, "users"))
@@ -661,12 +676,12 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """A metric made of one column, its mean over users, or of two, as in `revenue/orders`, the
     ratio of their sums.
 
-    best: "high" or "low"; None: as the name of the column tells. binary: the columns that hold
-    zeros and ones alone, whose mean is a proportion.
+    best: "high" or "low"; None to take the direction that the name of the numerator suggests.
+    binary: the columns of zeros and ones only, whose means are proportions.
     """
     columns = logs.columns_of_metric(name)
     numerator = columns[0]
-    kind: Kind  # its function takes the columns; k and level, which it always gets, are not used
+    kind: Kind  # the functions below ignore k and level, which every kind of metric passes
     if len(columns) == 2:
         denominator = columns[1]
         kind = Ratio(lambda numbers, k, level: Sums(numbers[numerator], numbers[denominator]))

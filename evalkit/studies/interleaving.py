@@ -152,16 +152,17 @@ class Interleaving(Study):
 
     @frame
     def by_position(self) -> Iterator[Row]:
-        """Outcome per item shown, clustered by user, by the jackknife, a row for each position and
-        arm: system, position (from 1), shown (its items there) and the columns of the estimate.
+        """The outcome per item shown, with a jackknife interval over users: a row for each position
+        and arm with system, position (from 1), shown (the number of items of the arm there) and
+        the columns of the estimate.
         """
         arms = len(self.systems)
         level = self.settings.level
-        # outcomes of 0 to 1 are shares; others have no known end
+        # the interval ends at 1 if no outcome is larger, such as for clicks; else it has no bound
         highest = 1.0 if self.session_table.largest_outcome <= 1 else float("inf")
-        for position in range(1, len(self.session_table.item_counts)):
+        for position in range(1, len(self.session_table.item_counts)):  # none is numbered 0
             for arm, system in enumerate(self.systems):
-                place = position * arms + arm  # how outcomes number positions and arms together
+                place = position * arms + arm  # one number for position and arm, as in `per_item`
                 e = self.session_table.outcomes.per_item(place, highest, level)
                 shown = int(self.session_table.item_counts[position, arm])
                 row = {"system": system, "position": position, "shown": shown}
@@ -169,8 +170,10 @@ class Interleaving(Study):
 
     @cached_property
     def session_p(self) -> float:
-        """The p-value of the first pair's sign test with sessions as units, 1 if none has a winner:
-        shown as a warning, not for the verdict.
+        """The p-value of the sign test of the headline pair that wrongly takes sessions as
+        independent units: shown beside the test of users as a warning. By its null hypothesis
+        each arm is equally likely to get more credit in a session. Sessions with equal credit do
+        not count.
         """
         from evalkit.statistics.signflip import fair_coin
 
@@ -178,7 +181,7 @@ class Interleaving(Study):
         first, second = (credit[:, self.systems.index(name)] for name in self.opponents)
         wins = int((first > second).sum())
         losses = int((first < second).sum())
-        if wins + losses == 0:
+        if wins + losses == 0:  # no session prefers an arm
             return 1.0
         return fair_coin(wins, wins + losses)
 
@@ -230,8 +233,9 @@ class Interleaving(Study):
         return float(self.measure(lookup.find_metric(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
-        """The file's units: the sessions with the credit of each arm and their slices, from which
-        slices are computed, then one value per user.
+        """The units of the file of units: first the sessions with their slices and the credit of
+        each arm, because slices are of sessions; then the users with the terms of each metric,
+        because metrics are computed from one value per user.
         """
         table = self.session_table
         users = UnitNames(table.users)
@@ -360,11 +364,10 @@ class Online(Shown):
         return replace(self, **changed)
 
     def sliced(self, one_slice: Slice, p: reports.InterleavingParameters) -> "Online":
-        """The studies of a slice, without planning. The log and the table of users are read again,
-        each if it has this slice; the study of an input without the slice is None.
+        """The studies of the rows of a slice, without planning. Log and table of users are read
+        again, restricted to these rows. An input that has no slice of this name has no study.
 
-        p: the parameters, with the inputs as the user gave them; without any, the bundled log is
-        read.
+        p: the parameters, with the inputs as the user gave them.
         """
         budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
         readers: dict[str, Callable[..., Study]] = {"log": _read_log, "users": experiment.read}
@@ -373,7 +376,9 @@ class Online(Shown):
             slice_by_name = {slice_.name: slice_ for slice_ in study_of_input.slices}
             if one_slice.name not in slice_by_name:
                 continue
-            data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
+            data = getattr(p, name)
+            if data is None:  # without any input the study is that of the bundled log
+                data = SAMPLE["log"]
             rows = study_of_input.only(slice_by_name[one_slice.name], data)
             parameters = replace(study_of_input.p, segment=one_slice.name)
             studies[name] = readers[name](rows, study_of_input.settings, parameters, budget)
@@ -434,11 +439,11 @@ class Online(Shown):
 
 @commands.advising
 def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Online:
-    """Read a log of interleaved sessions or the users of an A/B test, and measure which system
-    users prefer.
+    """Read a log of interleaved sessions, the users of an A/B test, or both, and measure which
+    system users prefer.
 
-    `preds` is the log or the users, whichever its columns are; without input, the bundled log is
-    read. Raises ParameterError for an invalid parameter and InputError for invalid input.
+    The columns of `preds` decide if it is a log or a table of users; without input, the bundled log
+    is read. Raises ParameterError for an invalid parameter and InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {
@@ -456,7 +461,7 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
     if p.best is not None and p.lower_is_better:
         raise ParameterError("best and lower_is_better: give one, they say the same")
     shared = study.settings(
-        replace(p, lower_is_better=()),  # which names metrics of users
+        replace(p, lower_is_better=()),  # it names metrics of users, these are of the log
         lookup.find_metrics(p.preference, "interleaving", METRICS),
         segments=p.segments,
         limits=limits,
@@ -472,18 +477,22 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         inputs.append("users")
     _check_parameters(inputs, p)
     study.refuse_looks(p)
-    column_names = {"device"}  # of the bundled log
+    column_names = {"device"}  # the column for segments of the bundled log
     if not is_without_input:
         column_names = logs.column_names(chain(log_parts or (), user_parts or ()))
     logs.check_segments(shared.segments, column_names)
-    of_log = _read_log(log_parts, shared, p, budget) if "log" in inputs else None
-    of_users = None
-    if user_parts is not None:
-        of_users = experiment.read(user_parts, shared, p, budget)
+    study_of_log = None
+    if "log" in inputs:
+        study_of_log = _read_log(log_parts, shared, p, budget)
+    study_of_users = None
+    if "users" in inputs:
+        assert user_parts is not None
+        study_of_users = experiment.read(user_parts, shared, p, budget)
     plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
-    online = Online(of_log, of_users, plan, p)
+    online = Online(study_of_log, study_of_users, plan, p)
+    # Each study ignores a baseline of the other. Check the shared settings against the metrics and
+    # arms of both, which raises an error for a baseline or a question that neither can answer.
     metrics = chain.from_iterable(each.settings.metrics for each in online.studies)
-    # raises for a baseline or question that neither study can answer: both share these settings
     replace(shared, metrics=tuple(metrics)).checked(tuple(online.system_names))
     return online
 
@@ -492,11 +501,15 @@ read = reports.reader(reports.InterleavingParameters)(study_of)
 
 
 def _check_parameters(inputs: list[str], p: reports.InterleavingParameters) -> None:
-    """Raise ParameterError for a parameter of an input that is missing, and for arms that are
-    ambiguous. inputs: those that are read.
+    """Raise ParameterError for a parameter that applies to the input that is not read, for a column
+    role that no input has, and for arms that are not distinct.
+
+    inputs: the names of the inputs that are read, "log", "users" or both.
     """
     for table, names in PARAMETERS_OF_INPUT.items():
-        idle = [] if table in inputs else [name for name in names if name in p.given]
+        if table in inputs:
+            continue
+        idle = [name for name in names if name in p.given]
         if idle:
             raise ParameterError(
                 f"{idle[0]}: applies to {table}, which was not given; set {table}=FILE"
@@ -517,10 +530,12 @@ def _read_log(
 ) -> Interleaving:
     """The study of a log of sessions. Raises InputError for a log without credit for any arm.
 
-    data: the parts of the log, None for the bundled one. shared: the settings of both studies.
+    data: the parts of the log, None for the bundled one. shared: the settings that it shares with
+    the study of a table of users. budget: how much may be held in memory.
     """
-    if data is None:  # the bundled log needs some parameters, unless the user gives them
+    if data is None:  # set what the bundled log needs, unless the user has set it
         data = sources.parts(SAMPLE["log"])
+        # neutral: the value in the column of arms of items that belong to no arm
         p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         segments = shared.segments or ("device",)
         shared = replace(shared, segments=segments, baseline=shared.baseline or "current")

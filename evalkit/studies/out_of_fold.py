@@ -308,18 +308,18 @@ class Validation(Shown, Study):
         return statistic.RowStatistic(chosen, rows)
 
     def deciding_estimate(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Estimate:
-        """The metric with the interval that decides: of the mean of the folds if few rows are
-        pooled, else of the pooled rows.
+        """The metric with the interval on which the verdict rests: the mean of the folds with its t
+        interval if few rows are pooled, else the metric of the pooled rows.
 
-        It is of the pooled rows too if fewer than two folds define the metric. Its limits are NaN
-        if all folds have one value, as no t exists then.
+        The limits are NaN if all folds have the same value, as t is undefined then. member: the
+        rows of a slice, which are pooled in any case.
         """
         pooled = self.estimate(chosen, system, member)
         if not self.few_pooled or member is not EVERY:
             return pooled
         values = self.fold_values(system, chosen)
         defined = values[~np.isnan(values)]
-        if defined.size < 2:
+        if defined.size < 2:  # no variance between folds
             return pooled
         mean = self.corrected(defined, self.interval_level).difference
         return _within_range(mean, chosen)
@@ -330,13 +330,13 @@ class Validation(Shown, Study):
 
     @property
     def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:
-        """The number of rows that each metric leaves out of each system's mean; only metrics that
-        leave any out.
+        """Metric -> system -> the number of rows that the metric leaves out of its mean; only
+        metrics that leave any out.
         """
         by_metric = {}
         for chosen in self.settings.metrics:
             kind = chosen.metric.kind
-            if not isinstance(kind, Loss):
+            if not isinstance(kind, Loss):  # only a loss may be undefined on single rows
                 continue
             rows = {
                 name: kind.rows_without_value(self.scored[name], chosen.k) for name in self.systems
@@ -346,13 +346,15 @@ class Validation(Shown, Study):
         return by_metric
 
     def units_held(self) -> Units:
-        """The tested rows, by id or else by number, each with its fold."""
+        """The units of the file of units: the tested rows, each with its id (or number), its fold,
+        and the group or id by which rows are clustered, if they are.
+        """
         examples = self.examples
         unit_names = None
         if examples.unit is not None:
             unit_names = examples.units_named(self.rows)
         listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
-        # two classes or a number need no list of classes
+        # the names of more than two classes; with two, rows have 0 and 1
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
         blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
@@ -364,13 +366,16 @@ class Validation(Shown, Study):
     @frame
     def by_fold(self) -> Iterator[Row]:
         """As a frame, one row per system and fold. Columns: system, fold, train and test (numbers
-        of rows; no training rows for the first block of time), label (mean of the label or share of
-        class 1 of the test rows, NaN for several classes), every metric on the test rows, and
-        on_train, the primary metric on the training rows, if models were fitted.
+        of rows), label (mean of the label, or share of class 1, of the test rows; NaN for several
+        classes), every metric on the test rows, and on_train, the primary metric on the training
+        rows, if models were fitted.
+
+        If predictions were read with times, a fold is trained on earlier rows. The first fold then
+        has no training rows.
         """
         training_sizes, _ = self.folds.sizes
-        has_mean_label = len(self.examples.classes) <= 2  # class names have none
-        done = count()
+        has_mean_label = len(self.examples.classes) <= 2  # more than two classes have no mean
+        done = count()  # numbers the folds of all systems, for the progress bar
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
                 training_rows = self.trained.get(name)
@@ -400,15 +405,15 @@ class Validation(Shown, Study):
 
     @cached_property
     def training_gap(self) -> Estimate | None:
-        """The subject's primary metric on the training rows of a holdout minus on its test rows;
-        None for folds.
+        """The subject's primary metric on the training rows of a holdout, less that on its test
+        rows; None for folds, and without predictions on training rows.
 
-        The interval joins those of the two values, whose rows are independent (MOVER).
+        The interval is by MOVER from the intervals of both values, which are independent.
         """
         if not (self.holdout and self.trained):
             return None
-        training_rows = self.trained[self.subject][0]
-        training_numbers, _ = self.folds.pairs[0]
+        training_rows = self.trained[self.subject][0]  # a holdout is a single fold
+        training_numbers, _ = self.folds.pairs[0]  # of these rows in the table
         group = self.examples.group_number
         if group is not None:
             group = group[training_numbers]
@@ -448,23 +453,24 @@ class Validation(Shown, Study):
         return cochran(evidence.values[is_tested], evidence.precision[is_tested], units)
 
     def _fold_evidence(self) -> FoldEvidence:
-        """The subject's primary metric on each fold of the first repeat that defines it.
+        """The subject's primary metric on each fold of the first repeat, for Cochran's test (Q)
+        that all folds have the same value. Folds on which it is undefined are left out.
 
-        The variance of a fold is estimated from all folds together, and divided by the fold's own
-        number of rows or units: a variance estimated from one fold alone is correlated with the
+        The variance of a row or unit is estimated from all folds together, and divided by the
+        number of them in a fold: a variance estimated from one fold alone is correlated with the
         value of the fold, which would make Q too large.
         """
-        chosen = self.primary.base  # a transformed metric has the test of its original
+        chosen = self.primary.base  # a transformed metric, such as RMSE, has the test of its base
         folds = [
             self.measure(chosen, self.subject, fold.member) for fold in self.folds_of_first_repeat
         ]
         folds = [fold for fold in folds if np.isfinite(fold.value)]
         values: Floats = np.array([fold.value for fold in folds])
         if not folds:
-            return FoldEvidence(values, precision=values, units=np.inf)
-        # for a mean over independent rows the variance of a row / the number of rows
+            return FoldEvidence(values, precision=values, units=np.inf)  # `values` is empty
+        # a mean over independent rows has the variance of a row / the number of rows
         if self.settings.unit is None and chosen.metric.kind.mean_over_rows:
-            # a row of size 0 has no value
+            # only rows of size above 0 have a value
             row_values = [fold.sums.take(fold.sums.size > 0).per_unit for fold in folds]
             variance_of_row = np.concatenate(row_values).var(ddof=1)
             sizes = [values_of_fold.size for values_of_fold in row_values]
@@ -479,10 +485,10 @@ class Validation(Shown, Study):
 
     @frame
     def intervals(self) -> Iterator[Row]:
-        """The subject's primary metric with honest and naive intervals, as a frame with one row for
-        each method: over the pooled rows; by Nadeau and Bengio's t, nested cross-validation and the
-        conservative z, as far as the fits allow; then the naive ones, which take dependent values
-        for a sample.
+        """The subject's primary metric by each method that gives an interval, as a frame: over the
+        pooled rows; Nadeau and Bengio's t over folds; nested cross-validation and the conservative
+        z, if the fits on other splits were made; then naive methods, which wrongly take dependent
+        values for independent ones.
 
         Columns: what (the method), claim (what the interval is about, MODELS or LEARNER), unit,
         honest (False if the interval is too narrow for its level), and the fields of its
@@ -491,7 +497,7 @@ class Validation(Shown, Study):
         level = self.interval_level
         other_splits = self.other_splits
         fold_values = self.fold_values(self.subject)
-        if other_splits is not None:  # the k folds again, drawn several times, if in time
+        if other_splits is not None:  # more folds: those of the repeated k-fold
             fold_values = other_splits.folds
         values = fold_values[~np.isnan(fold_values)]
         yield self.interval_over_rows
@@ -511,6 +517,7 @@ class Validation(Shown, Study):
             yield self._interval_row(NAIVE, naive, "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
+            # `scored` has the rows without their units, as if rows were independent
             over_rows = self.interval(self.primary, self.scored[self.subject])
             yield self._interval_row(what, over_rows, "row", honest=False)
 
@@ -657,14 +664,15 @@ class Validation(Shown, Study):
 
     @frame
     def paired(self) -> Iterator[Row]:
-        """The subject against each other system on the same folds, as a frame: by fold, corrected
-        and naive, and pooled.
+        """The subject against each other system, as a frame with a row for each.
 
-        Only the comparison with the baseline can be one-sided: of read predictions, the subject is
-        the system with the best value, so that no other question has a direction set in advance.
-        Columns: first, second, folds (how many define both), by_fold with _low and _high, p,
-        p_naive, pooled with _low and _high, p_pooled; adjusted, verdict, method, n and unit are
-        those of the deciding comparison, which is by fold if few rows are pooled.
+        Columns: first (the subject), second, folds (on how many both have a value); by_fold with
+        _low and _high, p (by Nadeau and Bengio's t), p_naive (by the usual t over folds); pooled
+        with _low and _high, p_pooled; adjusted, verdict, method, n and unit are those of the
+        comparison that decides: by fold if few rows are pooled, else pooled.
+
+        Only the comparison with the baseline can be one-sided. The subject of read predictions was
+        picked as the best system, so that no direction of another comparison was set in advance.
         """
         two_sided = self.two_sided
         comparisons = []
@@ -684,8 +692,8 @@ class Validation(Shown, Study):
             yield self._paired_row(comparison, deciding)
 
     def _paired_row(self, comparison: SubjectComparison, deciding: Comparison) -> Row:
-        """A row of `paired`. deciding: the comparison by fold, or the pooled one, with adjusted
-        p.
+        """A row of `paired`. deciding: the comparison by fold or the pooled one, whichever decides,
+        with its p-value adjusted for all comparisons.
         """
         level = self.settings.level
         by_fold = comparison.by_fold
@@ -693,6 +701,7 @@ class Validation(Shown, Study):
         row: Row = {"first": self.subject, "second": comparison.second, "folds": differences.size}
         row |= limits(by_fold.difference, "by_fold") | {"p": by_fold.p_value, "p_naive": np.nan}
         if differences.size > 1:
+            # the t-test that takes folds as independent; with the alternative of the other test
             naive = paired_t(differences).answering(by_fold.alternative, level=level)
             row["p_naive"] = naive.p_value
         row |= with_limits({"pooled": comparison.pooled.difference})
@@ -715,11 +724,12 @@ class Validation(Shown, Study):
 
     @property
     def reversed_by_one_out(self) -> float | None:
-        """The share of correct rows in leave-one-out, if this share is at most half of the
-        baseline's; None if it is larger, or was not computed. The page warns of the share: on
-        features without information a model that predicts the larger class errs on every row in
-        leave-one-out of balanced classes, because the row that is left out makes its class the
-        smaller one.
+        """The share of rows that leave-one-out predicts correctly, if it is so low that an artefact
+        explains it: at most half of the baseline's. None if it is larger, or was not computed.
+
+        With balanced classes, the row that is left out makes its class the smaller one in the
+        training rows. Without information in the features, a model predicts the larger class, and
+        so is wrong on every row.
         """
         metric = self.primary.metric
         is_share_of_right_decisions = (
@@ -728,10 +738,10 @@ class Validation(Shown, Study):
         if self.other_splits is None or not is_share_of_right_decisions:
             return None
         counts = self.measure(self.primary, self.baseline).hits()
-        if counts.n != self.rows.size:  # a share of some rows alone
+        if counts.n != self.rows.size:  # a share of some rows only, such as sensitivity
             return None
-        mean_by_way = self.other_splits.summary.set_index("way")["mean"]
-        value = float(mean_by_way.get(ONE_OUT, np.nan))
+        mean_by_way = self.other_splits.summary.set_index("way")["mean"]  # by way of splitting
+        value = float(mean_by_way.get(ONE_OUT, np.nan))  # NaN is not below any number
         if value <= self.estimate(self.primary, self.baseline).value / 2:
             return value
         return None
@@ -752,25 +762,25 @@ class Validation(Shown, Study):
         return np.arange(len(self.examples)) if repeat is None else np.flatnonzero(repeat.code == 0)
 
     def stretches(self, bins: int) -> pd.DataFrame:
-        """The map of folds: neighbouring parts of the axis with the same role in a fold, as rows of
-        fold, kind, start and width. If folds are repeated, the map has the folds and the rows of
-        the first repeat alone.
+        """The map of folds along time, groups or rows (`axis`): where each fold trains and where it
+        tests, as rows of fold, kind (training, test or both), start, width. If folds are repeated,
+        the map has the folds and the rows of the first repeat only.
 
-        bins: the largest number of parts.
+        bins: the largest number of parts of the axis.
         """
         examples = self.examples
         split = self.split
         place = resplits.places(len(examples), examples.time, examples.group_number, split.tests)
-        map_rows = self.rows_of_first_repeat
+        map_rows = self.rows_of_first_repeat  # by their numbers in the table, ascending
         folds = []
         for label, test, number in zip(split.labels, split.tests, self._fold_numbers, strict=True):
             train = self.rows[:0]  # none for the first block of time, whose number is None
             if number is not None:
                 train, _ = self.folds.pairs[number]
-            # from numbers of rows of the table to numbers among the rows of the map
+            # their numbers among the rows of the map in place of those in the table
             tested = np.searchsorted(map_rows, np.intersect1d(test, map_rows))
             trained = np.searchsorted(map_rows, np.intersect1d(train, map_rows))
-            if tested.size:  # else a fold of another repeat
+            if tested.size:  # a fold of another repeat tests no row of the map
                 folds.append(resplits.FoldRows(label, tested, trained))
         return resplits.stretches(place[map_rows], folds, bins, axis=self.axis)
 
@@ -795,17 +805,18 @@ class Validation(Shown, Study):
 
     @frame
     def selection(self) -> Iterator[Row]:
-        """The subject with three sets of columns, as a frame of three rows, without rows if no
-        columns were selected: the columns that the user gives; as many columns selected on all rows
-        (OUTSIDE); as many selected in each fold, on its training rows (INSIDE).
+        """Whether selecting columns on all rows, test rows included, makes the primary metric look
+        better: the subject with three selections of equally many columns, as a frame with a row for
+        each. These are the user's selection, a new one on all rows (OUTSIDE), and a new one on the
+        training rows of each fold (INSIDE). No rows if the user selected no columns.
 
-        Columns: columns (how they were selected; the subject's name for those that the user gives)
-        and the fields of the `Estimate`. The first two rows also compare with the third:
-        difference (row − INSIDE) with _low and _high, adjusted (p, by Holm), test, verdict.
+        Columns: columns (the selection; the subject's name for the user's) and the fields of the
+        `Estimate`. The first two rows are also compared with the third: difference (row − INSIDE)
+        with _low and _high, adjusted (p, by Holm), test, verdict.
         """
         if INSIDE not in self.scored:
             return
-        names = [self.subject, OUTSIDE]
+        names = [self.subject, OUTSIDE]  # the subject has the columns that the user selected
         tests = [self.two_sided.compare_pooled(self.primary, (name, INSIDE)) for name in names]
         for name, test in zip(names, adjust(tests, holm), strict=True):
             row = {"columns": name} | vars(self.estimate(self.primary, name))
@@ -815,16 +826,16 @@ class Validation(Shown, Study):
         yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
 
     def _selection_findings(self) -> list[Finding]:
-        """The finding about the selection of columns; none without a selection. It is severe if
-        both selections outside the folds, the user's and the one on all rows, are significantly
-        better than the selection in each fold.
+        """The finding that columns were selected outside the folds; none if the user selected no
+        columns. It is severe if both selections outside the folds, the user's and the one on all
+        rows, are significantly better than the selection in each fold.
         """
         if not len(self.selection):
             return []
-        as_given, on_all_rows, inside = self.selection.to_dict("records")
+        by_user, on_all_rows, inside = self.selection.to_dict("records")
         severity = NOTE
-        # each verdict is on the comparison with `inside`
-        if as_given["verdict"] == on_all_rows["verdict"] == "better":
+        # both verdicts compare with the selection in each fold
+        if by_user["verdict"] == on_all_rows["verdict"] == "better":
             severity = SEVERE
         sizes = self.selection_sizes
         finding = kinds.SELECTED_OUTSIDE.rated(
@@ -833,17 +844,19 @@ class Validation(Shown, Study):
             kept=sizes.selected,
             of=sizes.candidates,
             metric=self.primary.label,
-            given=as_given["value"],
+            given=by_user["value"],
             inside=inside["value"],
         )
         return [finding]
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
-        """All findings of the audit and of the folds' scores, severe ones first."""
+        """All findings, severe ones first: of the audit of folds and columns, about the scores of
+        each system, about the selection of columns, and about the folds as a whole.
+        """
         examples = self.examples
-        label = examples.names
-        if examples.features is None:  # out-of-fold scores are of classes 0 and 1 or of a number
+        label = examples.names  # classes as the input names them
+        if examples.features is None:  # without features the input has classes 0 and 1, or numbers
             label = examples.label
         ids = None
         if examples.id is not None:
@@ -873,33 +886,33 @@ class Validation(Shown, Study):
         if self.distinct < FEW:
             rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
             about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
-        # their number of rows is out of the n tested ones
+        # all n tested rows were checked for these
         findings += [replace(finding, of=n) for finding in about_all_rows]
         return ordered(findings)
 
     def _score_findings(self, system: str) -> list[Finding]:
         """Findings about the scores of a system for two classes: different scales in the folds, or
-        scores that give the label away. Each message begins with the system; the rows of a finding
-        are numbers of rows of the table.
+        scores that give the label away. Each message begins with the system. Empty for several
+        classes, and without scores.
         """
         pooled = self.pooled[system]
         if pooled.score is None or len(self.examples.classes) != 2:
             return []
         scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
         if scale is not None and system != self.subject and self.few_pooled:
-            # compared by the mean of folds, to which unlike scales do no harm
+            # the system is compared by the mean of folds, which different scales do not affect
             scale = replace(scale, severity=NOTE)
         findings = [scale]
         if not self.fitted:  # scores that were read may be a copy of the label
             findings.append(leakage.gives_away(pooled.counts))
-        of_system = []
+        findings_of_system = []
         for finding in findings:
             if finding is not None:
-                # from numbers among the tested rows
+                # the checks number the tested rows, findings of the study the rows of the table
                 rows = tuple(self.rows[list(finding.rows)].tolist())
                 message = f"{system}: {finding.message}"
-                of_system.append(replace(finding, message=message, rows=rows))
-        return of_system
+                findings_of_system.append(replace(finding, message=message, rows=rows))
+        return findings_of_system
 
     # The verdict
 
@@ -951,24 +964,30 @@ class Validation(Shown, Study):
 
     @property
     def missing_checks(self) -> list[str]:
-        """The checks that could not be run, grouped by what is missing."""
+        """The checks that could not be run, as texts with the reason, such as "CHECK, CHECK (no
+        features)". Successive checks with the same reason share a text.
+        """
         skipped = [check for check in self.checks if check.lacks]
         texts = []
-        for lacks, checks in groupby(skipped, key=lambda check: check.lacks):  # neighbours alone
+        for lacks, checks in groupby(skipped, key=lambda check: check.lacks):
             names = ", ".join(check.kind.name for check in checks)
             texts.append(f"{names} ({lacks})")
         return texts
 
     @property
     def unchecked_leaks(self) -> list[str]:
-        """The usual leaks that could not be checked, by the names of their checks: groups, time,
-        and copies of rows. Ids or equal features find copies, either is enough; features so coarse
-        that rows are equal by coincidence leave copies unchecked even with ids.
+        """The names of the checks for the usual leaks (groups, time and copies of rows) that could
+        not be run.
+
+        Copies can be found by ids or by equal features; either is enough. But if features are so
+        coarse that rows are equal by coincidence, copies count as unchecked even with ids.
         """
         lacks = {check.kind: check.lacks for check in self.checks}
         unchecked = [kind for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL) if lacks[kind]]
-        copies = lacks[kinds.DUPLICATES]
-        if copies == TOO_COARSE or (copies and lacks[kinds.ID_BOTH]):
+        lacks_for_features = lacks[kinds.DUPLICATES]
+        lacks_for_ids = lacks[kinds.ID_BOTH]
+        is_too_coarse = lacks_for_features == TOO_COARSE
+        if is_too_coarse or (lacks_for_features and lacks_for_ids):
             unchecked.append(kinds.DUPLICATES)
         return [kind.name for kind in unchecked]
 

@@ -89,36 +89,35 @@ class Planning:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """The probability that an experiment prefers the worse ranker (error), by design (system)
-        and number of users.
+        """The probability that an experiment prefers the worse ranker, by design and number of
+        users, from the normal approximation. Columns: system (the design), users, error.
         """
-        rows = self.needed.set_index("design")
-        errors = {
-            name: simulation.sign_error(rows.at[name, "effect"], rows.at[name, "sd"], GRID)
-            for name in DRAWN
-        }
-        frames = [
-            pd.DataFrame({"system": name, "users": GRID, "error": error})
-            for name, error in errors.items()
-        ]
+        needed = self.needed.set_index("design")
+        frames = []
+        for design in DRAWN:
+            effect = needed.at[design, "effect"]
+            error = simulation.sign_error(effect, needed.at[design, "sd"], GRID)
+            frames.append(pd.DataFrame({"system": design, "users": GRID, "error": error}))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """The probability of `curves` by counting errors: the simulated users are split into
-        experiments of some size; a tie counts half an error. Columns: system, users, error.
+        """A check of `curves` without its approximation: the simulated users are split into
+        experiments of n users, and those with the wrong sign are counted, a tie as half. Columns:
+        system (the design), users (n), error (their share).
         """
         outcome = self.outcome
         rows = []
         for n in GROUP_SIZES:
-            if self.users // n < FEWEST_GROUPS:
+            if self.users // n < FEWEST_GROUPS:  # too few experiments for a rate
                 continue
             for name in ("win", "share"):
-                (effects,) = _means(outcome[name], n)
+                effects = _means(outcome[name], n)[0]  # of each experiment
                 error = _wrong_share(effects, outcome[name].mean())
                 rows.append({"system": f"interleaving, {name}", "users": n, "error": error})
             for metric in ("any_play", "plays", "streaming"):
-                # the first half of each group's users are in arm a, the second half in arm b
+                # Each user was simulated in both arms. An experiment takes the first half of its
+                # users from arm a, the second half from arm b.
                 arm_a, _ = _means(outcome[f"{metric}_a"], n, arms=2)
                 _, arm_b = _means(outcome[f"{metric}_b"], n, arms=2)
                 error = _wrong_share(arm_b - arm_a, outcome[f"{metric}_effect"].mean())
@@ -127,18 +126,22 @@ class Planning:
 
     @frame
     def worlds(self) -> Iterator[Row]:
-        """The users with whom 95% of experiments have the correct sign, in each set of assumptions.
+        """The number of users that an experiment needs so that 95% of experiments have the correct
+        sign, a row for each world (set of assumptions about users).
 
-        Columns: world; interleaving, the users that it needs by the user's win; raw and raw_metric,
-        the users of the A/B test that needs the fewest without CUPED, and its metric; cuped and
-        cuped_metric, the same with or without CUPED; raw_times and cuped_times, the ratios of raw
-        and cuped to interleaving.
+        Columns: world; interleaving, the users that interleaving needs if each user is one win for
+        the ranker with more credit; raw and raw_metric, the users of the A/B test without CUPED
+        that needs the fewest, and its metric; cuped and cuped_metric, the same of all A/B tests,
+        with and without CUPED; raw_times and cuped_times, the ratios of raw and cuped to
+        interleaving.
         """
         for name, world in WORLDS.items():
-            designs = self.needed
-            if name != self.name:  # its own world has been simulated
+            if name == self.name:
+                designs = self.needed  # the world of this study has been simulated already
+            else:
                 designs = simulation.users_needed(self._duel(world))
             users = designs.set_index("design")["agree_95"]
+            # names of designs are such as "interleaving, win" and "A/B, plays, CUPED"
             ab = users[users.index.str.startswith("A/B")]
             raw = ab[~ab.index.str.endswith("CUPED")]
             interleaving = users["interleaving, win"]
@@ -183,17 +186,20 @@ class Planning:
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design by number of rankers that survive the interleaving, a row for each:
-        the columns of `simulation.two_stage`, users_interleaved and users_arm.
+        """The design with two stages: interleave all rankers, then compare the best n of them with
+        production in an A/B test. A row for each n, with the columns of `simulation.two_stage`,
+        users_interleaved and users_arm.
 
-        Each stage has the users that would tell the candidate from production: users_interleaved
-        for a correct sign in 95% of experiments, users_arm for a power of 80% in an A/B test on
-        plays with CUPED.
+        The numbers of users are those that suffice for the candidate and production of `needed`:
+        users_interleaved see the interleaved lists of a ranker, so that the sign is correct in 95%
+        of experiments; users_arm are in each arm of the A/B test, for a power of 80% on plays with
+        CUPED.
         """
         needed = self.needed.set_index("design")
+        users_of_both_arms = needed.at["A/B, plays, CUPED", "power_80"]
         users = {
             "users_interleaved": _rounded_up(needed.at["interleaving, share", "agree_95"]),
-            "users_arm": _rounded_up(needed.at["A/B, plays, CUPED", "power_80"] / 2),
+            "users_arm": _rounded_up(users_of_both_arms / 2),
         }
         survivors = sorted({n for n in (1, 2, 3, 5, self.rankers) if n <= self.rankers})
         stages = simulation.two_stage(self.candidates, keep=survivors, rng=self._rng(3), **users)

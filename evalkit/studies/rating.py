@@ -118,7 +118,8 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     """
     if p.preds is None:
         p = p.with_defaults(SAMPLE)
-    # the columns to read, before the table says which metrics are usual for it
+    # Without named metrics, the columns of the table decide which are usual. To read it, metrics
+    # of point forecasts are set at first, which tell the further columns to read.
     point_metrics = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, point_metrics, unit=p.unit, segments=p.segments, limits=limits)
     input_parts = sources.parts(p.preds, p.header, limits.reading)
@@ -133,13 +134,14 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         p.unit,
         p.interval_level,
     )
-    # what the forecasts state decides which metrics can be computed, and which are usual
+    # whether forecasts are points, quantiles or draws decides which metrics can be computed
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
     stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
-    # forecasts that look ahead by different times are shown by how far, unless segments are named
+    # a column of horizons, unless it is the unit, becomes the segments if the user names none; in
+    # a table of points without times, a column of that name may be anything
     may_be_series = stated.roles or forecasts.time_columns
     if may_be_series and forecasts.horizon not in (None, p.unit) and not p.segments:
         settings = replace(settings, segments=(str(forecasts.horizon),))
@@ -151,7 +153,8 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
-            # None if the rows, which have been counted by now, fit into memory after all
+            # None if the rows fit into memory after all: `needed` has counted them, while
+            # `fits_in_memory` only knows an upper bound
             if engine is not None:
                 return _read_in_blocks(engine, forecasts, settings, p)
     return _read_in_memory(forecasts, settings, p)
@@ -160,16 +163,16 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
 def _columns_read(
     settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
 ) -> dict[str, str]:
-    """The columns of numbers to read for metrics -> the parameter that names each, as in
-    `Settings.columns`. parts: of the input, all with the same columns.
+    """The columns of numbers to read for the metrics -> the parameter that names the metric, as in
+    `Settings.columns`, for errors. parts: of the input, all with the same columns.
 
-    If `p` names a reference forecast, only the columns that the input has are read, and the others
-    are computed later. Without a reference nothing can be computed: raises ParameterError if the
-    input lacks a column of `COMPUTED` that a metric needs.
+    If the user names a reference forecast, such as naive, the columns that the input lacks are
+    computed from the actual values later. Otherwise raises ParameterError if the input lacks a
+    column of `COMPUTED` that a metric needs, such as the reference forecast.
     """
     present = set(parts[0].columns)
     if p.reference is not None:
-        present.discard(REFERENCE)  # the forecast that `p` names takes the place of the column
+        present.discard(REFERENCE)  # the named forecast replaces a column of this name
         return {name: use for name, use in settings.columns.items() if name in present}
     for name, metric_named in settings.columns.items():
         if name in COMPUTED and name not in present:
@@ -180,9 +183,11 @@ def _columns_read(
 def _read_in_memory(
     forecasts: ForecastTable, settings: study.Settings, p: reports.RatingParameters
 ) -> "Rating":
-    """The study of a table that fits into memory. With times, rows are put in order by series and
-    time, and a reference forecast is computed. Forecasts of several horizons (steps ahead) get a
-    segment for each, unless the user names segments. Raises ParameterError for slices of a time
+    """The study of a table that fits into memory.
+
+    A reference forecast that `p` names is computed from the actual values. If the table has times,
+    rows are put in order by series and time, and forecasts of several horizons (steps ahead) are
+    shown by horizon, unless the user names segments. Raises ParameterError for slices of a time
     series.
     """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
@@ -190,8 +195,9 @@ def _read_in_memory(
     first_part = forecasts.parts[0]
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)
     if timing is not None:
+        # a unit that the user names comes first; else series, if there are enough of them
         settings = replace(settings, unit=p.unit or timing.unit)
-        # `study_of` knows a column of horizons; here also those counted from a cutoff are known
+        # horizons without a column of their own are counted from a cutoff, once rows are read
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
             settings = replace(settings, segments=(timing.horizon,))
     is_series = timing is not None and timing.ordered is not None and settings.unit is None
@@ -209,9 +215,11 @@ def _read_in_blocks(
     settings: study.Settings,
     p: reports.RatingParameters,
 ) -> "Rating":
-    """The study of a table that is too large for memory. Its rows are not put in the order of time.
+    """The study of a table that is too large for memory. Its rows are treated as independent, even
+    if it has times, because ordering them needs all rows.
+
     Raises ParameterError for slices and for a reference forecast to compute, which need all rows,
-    and InputError for draws without a point forecast.
+    too, and InputError for a table of draws without a column of point forecasts.
     """
     first = forecasts.parts[0]
     if p.slices:
@@ -229,7 +237,7 @@ def _read_in_blocks(
     settings.checked(table.systems)
     timing = None
     if forecasts.time_columns is not None:
-        # the page says, with this finding, that rows are treated as independent
+        # "added_up" names the sentence of the page which says that rows are taken as independent
         unordered = Unordered("added_up", forecasts.time_columns.time)
         timing = Timing(forecasts.time_columns, unordered)
     return _of_blocks(table.grouped(settings.segments, p.unit), settings, p, timing)
@@ -325,8 +333,8 @@ class AbsoluteErrors:
         return self.systems + len(self.partial) * (1 + self.systems)
 
     def undefined(self, block: Block) -> list[Bools]:
-        """For each metric that leaves rows out a mask of the rows of a block on which a system has
-        no value, shape (systems, rows).
+        """One mask for each metric of `partial`, shape (systems, rows): True where the metric of a
+        system is undefined on a row of the block.
         """
         rows_of_systems = [block.rows(i) for i in range(self.systems)]
         masks = list[Bools]()
@@ -338,29 +346,33 @@ class AbsoluteErrors:
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The errors on the rows of a block, unweighted, shape (`width`, rows): a line for each
-        system, then for each partial metric the line of 0 and 1 and again a line for each system.
+        """The array of the class for the rows of a block, unweighted, shape (`width`, rows): the
+        errors of each system; then for each partial metric one line of 1 for the rows that count
+        and 0 for others, and the errors of each system with those of other rows set to 0.
         """
         error = np.abs(block.predictions - block.truth)  # (systems, rows)
         lines = [error]
         for undefined in self.undefined(block):
-            has_value = ~undefined.any(axis=0)  # of all systems, shape (rows,)
-            lines += [np.atleast_2d(has_value), error * has_value]
+            # systems are compared only on rows on which the metric of all of them is defined
+            row_counts = ~undefined.any(axis=0)  # (rows,)
+            lines += [np.atleast_2d(row_counts), error * row_counts]
         return np.concatenate(lines)
 
     def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
         """For every pair the number of units on which the first system has the smaller error, the
-        same, and the larger one: of all units, and of those that each partial metric counts.
+        same, and the larger one: of all units, under the label "", and for each partial metric of
+        the units with a row that counts.
 
         errors: the lines of `from_block`, added up by unit, shape (`width`, units).
         """
         errors_of_metric = {"": errors[: self.systems]}  # (systems, units)
-        start = self.systems  # the line of 0 and 1 of the next partial metric
+        counting_line = self.systems  # its number: how many rows of a unit count for the metric
         for chosen in self.partial:
-            has_value = errors[start] > 0  # units with a row that counts
-            end = start + 1 + self.systems  # after the lines of its systems
-            errors_of_metric[chosen.label] = errors[start + 1 : end, has_value]
-            start = end
+            unit_counts = errors[counting_line] > 0
+            first = counting_line + 1  # the lines of the systems follow
+            end = first + self.systems
+            errors_of_metric[chosen.label] = errors[first:end, unit_counts]
+            counting_line = end
         wins = {}
         for label, system_errors in errors_of_metric.items():
             for i, j in combinations(range(self.systems), 2):
@@ -384,25 +396,28 @@ class RatingSummariser:
     holds_table: bool = False
 
     def summarise(self, block: Block) -> RatingSummary:
-        """The summary of a block, from the sum of which all numbers of the study are computed."""
+        """The summary of a block. Summaries can be added up; all numbers of the study are computed
+        from the sum over the blocks.
+        """
         far = []
         crossings = []
         crossed_rows = []
         for i, prediction in enumerate(block.predictions):
-            distance = np.abs(prediction - block.truth)
-            drop = drops_of(block.rows(i))  # by how much the quantiles of each row cross
-            far.append(Extremes.from_block(block, distance, i, EXAMPLES))
+            absolute_error = np.abs(prediction - block.truth)
+            drop = drops_of(block.rows(i))  # by how much the quantiles of each row cross, else 0
+            far.append(Extremes.from_block(block, absolute_error, i, EXAMPLES))
             crossings.append(Extremes.from_block(block, drop, i, 1))
             crossed_rows.append(float(np.count_nonzero(drop)))
         undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
         weight = [] if block.weight is None else [block.weight]
         ids = np.empty(0) if block.id is None else block.id
+        # a table in memory is counted by forecast only once a figure needs it
         forecasts = () if self.holds_table else self.forecasts(block)
-        # if rows of a unit are in other blocks too, its errors are compared after all are added up
+        # a unit with rows in other blocks too is compared after its errors are added up
         wins = {} if block.units_split else self._wins(block)
         return RatingSummary(
             terms=self.terms.sums(block, self.limits),
-            # the centres of all systems have the same actual value, that of system 0 serves
+            # the centre of the actual values is the same for all systems
             actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
             actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
             forecasts=forecasts,
@@ -482,11 +497,13 @@ class ForecastSums:
 
     @classmethod
     def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
-        """The sums of the rows that were counted by forecast with `columns`."""
+        """The sums of rows that were counted by forecast. counts: made with the columns of
+        `columns`. weighted: True if these had weights.
+        """
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
-        if weighted:
-            sums.append(np.zeros(len(rows)))  # of cubes
+        if weighted:  # the sums are in the order of the fields; the last, of cubes, is lacking
+            sums.append(np.zeros(len(rows)))
             return cls(rows, *sums)
         forecast, error, square, cube = sums
         return cls(
@@ -618,8 +635,8 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def actual(self) -> Actual:
-        """The distribution of the actual values in brief, every row counting alike."""
-        sums = self.table_summary.actual_sums
+        """A description of the actual values as they are in the table: weights are ignored."""
+        sums = self.table_summary.actual_sums  # of the actual values less `_actual_centre`
         mean = sums.total / sums.rows
         variance = max(sums.square / sums.rows - mean**2, 0.0)  # below 0 only by rounding
         return Actual(
@@ -725,8 +742,9 @@ class Rating(row_study.RowStudy):
 
     @property
     def scored_by_few(self) -> list[MetricAtK]:
-        """The metrics that are made up by few units: those beyond a quantile, outside of an
-        interval, or on one side of the forecast, of which fewer than `MISSED` are expected.
+        """The metrics that a few units make up: if the forecast distributions are right, fewer than
+        `MISSED` units lie beyond the quantile, outside the interval, or on the side of the forecast
+        that the metric measures.
         """
         metrics = []
         for chosen in self.settings.metrics:
@@ -759,10 +777,10 @@ class Rating(row_study.RowStudy):
         return pd.concat(frames, ignore_index=True)
 
     def cells(self, systems: Sequence[str]) -> pd.DataFrame:
-        """The weight of rows in cells of forecast and actual value: x, y (lower ends), width,
-        height, rows, system.
+        """A two-dimensional histogram of forecast (x) and actual value (y), without empty cells: x,
+        y (the lower ends of a cell), width, height, rows (their total weight), system.
 
-        Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
+        The axes span the central 99% of the values; rows outside are left out.
         """
         forecast_edges = edges([self.forecasts[name] for name in systems], CELLS)
         actual_edges = edges([self.target], CELLS)
@@ -775,7 +793,9 @@ class Rating(row_study.RowStudy):
 
     @property
     def error_cells(self) -> pd.DataFrame:
-        """The weight of rows in cells of the leader's forecast and its error, as in `cells`."""
+        """The histogram of the leader's forecast (x) and its error (y), with the columns of
+        `cells`.
+        """
         rows = self.table_summary.sample.rows
         error = rows.predictions[self.systems.index(self.leader)] - rows.truth
         forecast_edges = edges([self.forecasts[self.leader]], CELLS)
@@ -785,15 +805,16 @@ class Rating(row_study.RowStudy):
     def _cells(self, system: str, y: Floats, x_edges: Floats, y_edges: Floats) -> pd.DataFrame:
         """The cells of a system's forecast and y, with the columns of `cells` but the system.
 
-        y: a number of each sampled row. x_edges, y_edges: of the cells, evenly spaced.
+        y: the quantity on the y axis, such as the actual value, for each sampled row. x_edges,
+        y_edges: the edges of the cells on each axis, evenly spaced.
         """
         sample = self.table_summary.sample
         forecast = sample.rows.predictions[self.systems.index(system)]
-        # A sampled row weighs as much as the rows of the table that it represents: `times` are the
-        # equal rows that it replaces, `stands_for` is the table's rows by the sample's.
+        # A sampled row weighs as much as all rows of the table that it represents. `times`: how
+        # many equal rows it replaces. `stands_for`: rows of the table / rows of the sample.
         weight = sample.stands_for * sample.times * sample.rows.weights
         rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
-        i, j = np.nonzero(rows)
+        i, j = np.nonzero(rows)  # the cells with any weight
         width = float(x_edges[1] - x_edges[0])
         height = float(y_edges[1] - y_edges[0])
         columns = {"x": x_edges[i], "y": y_edges[j], "width": width, "height": height}
@@ -821,10 +842,12 @@ class Rating(row_study.RowStudy):
 
     @frame
     def transform(self) -> Iterator[Row]:
-        """Yield the histogram of the probability integral transform of each system: system, low,
-        high, share, and density, which is 1 where quantiles are right.
+        """Yield the histogram of the probability integral transform of each system, whose bins lie
+        between the quantiles that forecasts state: system, low, high (levels of quantiles, from 0
+        to 1), share (of the actual values in the bin), density: share / (high − low), which is 1
+        for calibrated quantiles. No rows without quantiles.
         """
-        percents = self.stated.percents
+        percents = self.stated.percents  # the levels of the quantiles
         if not percents:
             return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
@@ -836,43 +859,55 @@ class Rating(row_study.RowStudy):
     @property
     def wrong_coverages(self) -> pd.DataFrame:
         """The rows of `coverages` whose coverage differs significantly from the nominal level, by
-        at least `COVERAGE_GAP`; only of prediction intervals that are among the metrics. A higher
-        coverage is no fault where actual values are whole numbers, which may lie on a bound.
+        at least `COVERAGE_GAP`. Only the prediction intervals that the page shows are checked, not
+        every pair of quantiles.
         """
         frame = self.coverages
-        levels = [percent / 100 for percent in self.stated.shown_intervals]
-        is_too_wide = (frame["low"] > frame["nominal"]) & (not self.target.integers)
-        is_wrong = (frame["high"] < frame["nominal"]) | is_too_wide
+        # the confidence interval of the coverage, from low to high, lies on one side of the level
+        is_wrong = frame["high"] < frame["nominal"]
+        # whole numbers often lie just on a bound, which counts as covered: more is then no fault
+        if not self.target.integers:
+            is_wrong |= frame["low"] > frame["nominal"]
         is_far = (frame["value"] - frame["nominal"]).abs() >= COVERAGE_GAP
-        is_shown = frame["nominal"].isin(levels)
+        shown_levels = [percent / 100 for percent in self.stated.shown_intervals]
+        is_shown = frame["nominal"].isin(shown_levels)
         return frame[is_shown & is_wrong & is_far]
 
     @cached_property
     def examples(self) -> distributions.ExampleForecasts:
-        """The intervals of some rows of the leader. If rows are in the order of time, they are the
-        last rows of the first series at the shortest horizon; else they are evenly spaced over the
+        """The leader's forecasts and prediction intervals of at most `SHOWN_ROWS` rows, for a
+        figure.
+
+        If rows are in time order, these are the last rows of the first series at the shortest
+        horizon, which show one curve in time. Otherwise they are evenly spaced over the sampled
         rows.
         """
-        rows = self.table_summary.sample.rows
+        sampled = self.table_summary.sample.rows
         if self.timing is not None and self.timing.ordered is not None:
+            # rows have an order only if the table is in memory, where the sample has all rows
             number = self.timing.ordered.last_rows(SHOWN_ROWS)
         else:
-            n_shown = min(len(rows), SHOWN_ROWS)
-            number = np.linspace(0, len(rows) - 1, n_shown).round().astype(int)
-        return self.stated.examples(rows.take(number).rows(self.systems.index(self.leader)))
+            n_shown = min(len(sampled), SHOWN_ROWS)
+            number = np.linspace(0, len(sampled) - 1, n_shown).round().astype(int)
+        rows_of_leader = sampled.take(number).rows(self.systems.index(self.leader))
+        return self.stated.examples(rows_of_leader)
 
     @property
     def example_times(self) -> list[str]:
-        """The times of the rows of `examples`, as text, without the midnights of days; empty
-        without an order in time.
-        """
+        """The times of the rows of `examples`, as text; empty if rows are in no time order."""
         timing = self.timing
         if timing is None or timing.ordered is None:
             return []
-        assert self.data is not None
         rows = timing.ordered.last_rows(SHOWN_ROWS)
-        texts = self.data.rows.shared_values[f"attribute {timing.columns.time}"].texts[rows]
-        return [text.removesuffix(" 00:00:00") for text in texts.tolist()]
+        times = self._texts_of(timing.columns.time)[rows].tolist()
+        return [_without_midnight(time) for time in times]
+
+    def _texts_of(self, column: str) -> Any:
+        """The values of a column of time or series as text, one per row of the table, which is in
+        memory.
+        """
+        assert self.data is not None
+        return self.data.rows.shared_values[f"attribute {column}"].texts
 
     @property
     def example_series(self) -> str:
@@ -880,19 +915,21 @@ class Rating(row_study.RowStudy):
         timing = self.timing
         if timing is None or timing.ordered is None or timing.ordered.series_count == 1:
             return ""
-        assert self.data is not None
         row = timing.ordered.last_rows(1)[0]
-        return str(self.data.rows.shared_values[f"attribute {timing.columns.series}"].texts[row])
+        return str(self._texts_of(timing.columns.series)[row])
 
     @property
     def crossings(self) -> dict[str, Crossed]:
-        """The rows whose quantiles cross, by system; without systems that have none."""
+        """For each system with rows whose quantiles cross the number of these rows, and the row
+        where they cross by most.
+        """
         by_system = {}
+        summary = self.table_summary
         for i, name in enumerate(self.systems):
-            rows = int(self.table_summary.crossed.sums[i])
+            rows = int(summary.crossed.sums[i])
             if rows:
-                worst = self.table_summary.crossings[i].rows[0]
-                by_system[name] = Crossed(rows, self.row_name(worst.name))
+                worst_row = summary.crossings[i].rows[0]  # the only one that is kept
+                by_system[name] = Crossed(rows, self.row_name(worst_row.name))
         return by_system
 
     @property
@@ -902,31 +939,33 @@ class Rating(row_study.RowStudy):
 
     @property
     def unlike_distributions(self) -> dict[str, str]:
-        """System -> what its columns state, if each of several systems has a distribution, but not
-        one that all have; else empty.
+        """What the columns of each system state about its distribution, such as "quantiles of 10%,
+        90%", by system, if distributions were not read because systems state them in different
+        ways, such as one by quantiles, another by draws. Empty otherwise.
         """
-        if self.stated.roles or len(self.systems) < 2:
+        if self.stated.roles or len(self.systems) < 2:  # read, or nothing to differ from
             return {}
         by_key = distribution_columns.distributions(self.account.others, self.p.interval_level)
-        descriptions = {}
-        common_roles: set[str] | None = None  # those that all systems so far have
+        roles_by_system = {}
         for name in self.systems:
             key = distribution_columns.system_key(name)
-            if key not in by_key:
+            if key not in by_key:  # this system has only point forecasts
                 return {}
-            roles = by_key[key].roles
-            descriptions[name] = distribution_columns.described(roles)
-            common_roles = set(roles) if common_roles is None else common_roles & set(roles)
-        if distribution_columns.is_stated_by(common_roles or set()):
-            # all state a distribution in the same roles: it was not read for another reason
+            roles_by_system[name] = by_key[key].roles
+        common_roles = set.intersection(*map(set, roles_by_system.values()))
+        if distribution_columns.is_stated_by(common_roles):
+            # all state a distribution in the same way: it was not read for another reason
             return {}
-        return descriptions
+        return {
+            name: distribution_columns.described(roles) for name, roles in roles_by_system.items()
+        }
 
     @property
     def numbered_systems(self) -> list[str]:
-        """The columns of forecasts that differ only by a number, as draws of one forecast do, if
-        there are at least `LIKE_DRAWS` of them.
+        """The columns that were read as one system each, but may be draws of one system: names that
+        differ only by a number, such as A_1 and A_2, at least `LIKE_DRAWS` with the same stem.
         """
+        # the account of the input has the names of the columns of forecasts as one text
         columns = self.account.columns.get("forecast", "").split(", ")
         numbered = list[str]()
         for names in distribution_columns.numbered(columns).values():
@@ -943,31 +982,35 @@ class Rating(row_study.RowStudy):
         return list(filter(distribution_columns.states_no_level, columns))
 
     def row_name(self, name: object) -> str:
-        """What a page calls a row: its id or number; its series and time if rows without ids are in
-        the order of time. name: the row in `Block.names`, which is its position if the table is in
-        memory, else already its id or number.
+        """What a page calls a row: its id, else its series and time if rows are in time order, else
+        its number.
+
+        name: an element of `Block.names`: the position of the row if the table is in memory, else
+        its id or number.
         """
-        if self.data is None:
+        if self.data is None:  # the table was read in blocks, which have the ids or numbers
             return str(name)
         rows = self.data.rows
         if self.timing is None or self.timing.ordered is None or "id" in rows.columns:
-            return str(rows.id[name])
+            return str(rows.id[name])  # without a column of ids these are the numbers of the rows
         columns = (self.timing.columns.series, self.timing.columns.time)
-        texts = [rows.shared_values[f"attribute {column}"].texts for column in columns if column]
-        # days of a data frame are read as midnight
-        names = [str(values[name]).removesuffix(" 00:00:00") for values in texts]
+        names = []
+        for column in columns:
+            if column:  # "": the table has no column of series
+                names.append(_without_midnight(str(self._texts_of(column)[name])))
         return " ".join(names)
 
     @property
     def unit_name(self) -> str:
-        """The row, or the time if several rows share it, or the series if these are the units, or
-        the unit that the user named.
+        """What pages call a unit: "series" if many series were found to be the units, "time" if
+        rows are in time order and several share a time, else the unit that the user named or the
+        row.
         """
-        if self.settings.unit and not self.p.unit:  # the only unit that no user names
+        if self.settings.unit and not self.p.unit:  # only series become units without being named
             return "series"
         if self.timing is not None and self.in_time_order:
             order = self.timing.ordered
-            if order is not None and order.times < len(order.step):
+            if order is not None and order.times < len(order.step):  # fewer times than rows
                 return "time"
         return super().unit_name
 
@@ -975,33 +1018,37 @@ class Rating(row_study.RowStudy):
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """The columns wins, ties and losses: the numbers of units on which the first system has the
-        smaller absolute error, the same, and the larger one. Units that the metric leaves out do
-        not count. Metrics of distributions may differ where errors do not: their numbers are NaN.
-        Also the columns of any study, such as detectable.
+        smaller absolute error, the same, and the larger one; NaN for a metric of the distributions
+        that forecasts state, which may differ where absolute errors do not. Units on which the
+        metric is undefined do not count. Also the columns of any study, such as detectable.
         """
+        extras = super().comparison_extras(chosen, pair)
         kind = chosen.base.metric.kind
         if self.stated.roles and isinstance(kind, Loss | RatioOfRows) and kind.of_distributions:
-            uncounted = dict.fromkeys(("wins", "ties", "losses"), np.nan)
-            return uncounted | super().comparison_extras(chosen, pair)
+            return {"wins": np.nan, "ties": np.nan, "losses": np.nan} | extras
         first, second = pair
         i = self.systems.index(first)
         j = self.systems.index(second)
+        # metrics that leave no rows out share one count of all units, which has the label ""
         label = chosen.label if chosen in self.summariser.errors.partial else ""
         wins = self._wins[ErrorPair(label, min(i, j), max(i, j))]
-        if i > j:  # counted for the other order of the two
+        if i > j:  # pairs are counted with the lower number first: swap wins and losses
             wins = Wins(wins.losses, wins.ties, wins.wins)
-        counted = {"wins": wins.wins, "ties": wins.ties, "losses": wins.losses}
-        return counted | super().comparison_extras(chosen, pair)
+        return {"wins": wins.wins, "ties": wins.ties, "losses": wins.losses} | extras
 
     @cached_property
     def _wins(self) -> dict[ErrorPair, Wins]:
-        """The number of units on which the first of each two systems has the smaller absolute
-        error: from the sums of each unit if these were kept, else as counted block by block.
+        """For each pair of systems the number of units on which the first has the smaller absolute
+        error, the same, and the larger one.
+
+        If the rows of a unit may lie in several blocks, no block can compare its errors: they are
+        compared here, after they were added up by unit. Otherwise the wins of the blocks were
+        counted and added up.
         """
         moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
         if isinstance(moments, UnitSums):
             errors = self.summariser.errors
-            # the first line has the weight of the units, see `TermAdder`
+            # `TermAdder` puts the weight of each unit on the first line, then these errors
             errors_of_units = moments.sums[1 : 1 + errors.width]
             return errors.wins(errors_of_units)
         return self.table_summary.wins
@@ -1064,15 +1111,18 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def by_horizon(self) -> pd.DataFrame | None:
-        """The metric that decides by how many steps ahead a forecast looks, with intervals: system,
-        x, value, low, high; None without several horizons, or with very many.
+        """The primary metric by horizon, the number of steps that forecasts look ahead: system, x
+        (the horizon), value, low, high.
+
+        None if rows are in no time order, if there is only one horizon, or if there are too many
+        to show each.
         """
         timing = self.timing
         if timing is None or timing.ordered is None or not timing.has_horizons:
             return None
         rows = []
         for steps in timing.ordered.horizons.tolist():
-            member = timing.ordered.steps_ahead == steps  # the rows that look so far ahead
+            member = timing.ordered.steps_ahead == steps  # a mask of the rows of this horizon
             for name in self.order:
                 estimate = self.estimate(self.primary, name, member)
                 rows.append({"system": name, "x": steps} | estimate_columns(estimate))
@@ -1093,24 +1143,27 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def autocorrelation(self) -> Autocorrelation | None:
-        """The autocorrelation of the differences in the metric that decides, or of its values for
-        one system, at the first lag that intervals and tests leave out. None if rows are in no time
-        order, if the times are at most twice the lag, or if every influence is 0.
+        """The autocorrelation at the first lag that intervals and tests leave out: of the influence
+        of each time on the primary metric's difference between two systems, or on its value if
+        there is only one. It is near 0 if the lags that are used suffice.
+
+        None if rows are in no time order, if the number of times is at most twice the lag, or if
+        every influence is 0.
         """
         if not self.in_time_order:
             return None
         assert isinstance(self.measured, RowsInMemory)  # only rows in memory are put in order
-        rows = self.measured.rows
-        compared = row_study.compared(self)
-        # of each row, on the metric or on the difference of two systems
-        influence = self.primary.base.effects(rows[compared[0]]).influence
+        rows_by_system = self.measured.rows
+        compared = row_study.compared(self)  # the leader, and its opponent if there is one
+        rows = rows_by_system[self.leader]
+        influence = self.primary.base.effects(rows).influence  # of each row
         if len(compared) > 1:
-            influence = influence - self.primary.base.effects(rows[compared[1]]).influence
-        leader_rows = rows[self.leader]
-        lag = leader_rows.lags + 1  # intervals and tests use the autocovariances up to `lags`
-        # a unit is a time: the rows at one time are added up
-        has_weight = sum_by_unit(leader_rows.weights, leader_rows.unit) > 0
-        values = sum_by_unit(influence, leader_rows.unit)[has_weight]
+            rows_of_opponent = rows_by_system[compared[1]]
+            influence = influence - self.primary.base.effects(rows_of_opponent).influence
+        lag = rows.lags + 1  # intervals and tests use the autocovariances up to `lags`
+        # the units of ordered rows are times: the rows at one time are added up
+        has_weight = sum_by_unit(rows.weights, rows.unit) > 0
+        values = sum_by_unit(influence, rows.unit)[has_weight]
         if len(values) <= 2 * lag or not values.any():
             return None
         return autocorrelation(values, lag)
@@ -1122,11 +1175,12 @@ class Rating(row_study.RowStudy):
 
     @property
     def constant_wins(self) -> Constant | None:
-        """The constant, mean or median, that is better than every system on the primary metric;
-        None if neither is.
+        """The constant forecast, the mean or the median of the actual values, that is better than
+        every system on the primary metric; the better one if both are, None if neither is.
         """
         chosen = self.primary
-        # a better value has a smaller sign · metric; NaN without a direction: no constant is better
+        # Times this sign, a lower value of the metric is better. A metric without a direction has
+        # NaN, with which no comparison is true: no constant is better.
         sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
         constants = [
             Constant(MEAN, self.constant(chosen)),
@@ -1139,18 +1193,21 @@ class Rating(row_study.RowStudy):
 
     @cached
     def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
-        """The value of a metric if every row had this forecast. It comes from the counts of rows by
-        actual value, which are of the whole table; a metric that needs a further column, which the
-        counts do not have, is computed on the sampled rows.
+        """The value of a metric if every row had this forecast.
+
+        The distribution of the actual values, which has all rows of the table, suffices for most
+        metrics. It lacks the further columns that some metrics need, which are computed on the
+        sampled rows.
         """
         target = self.target
         kind = chosen.metric.kind
-        if isinstance(kind, score_kinds.Median):  # of the absolute errors
+        if isinstance(kind, score_kinds.Median):
+            # the median of the absolute errors: actual values less a constant have the same rows
             errors = replace(target, values=target.values - forecast)
             n = float(target.rows.sum())
             return kind.estimate(errors.sizes(), n, weighted=self.weighted).value
         if not chosen.metric.columns:
-            # each actual value is one row here, with the weight of all its rows
+            # a single row for each distinct actual value, with the weight of all rows that have it
             forecasts = np.full(len(target.values), forecast)
             return chosen.value(Rows(target.values, forecasts, weight=target.weight))
         sample = self.table_summary.sample
@@ -1195,24 +1252,26 @@ class Rating(row_study.RowStudy):
     def _bias_in_tenth(
         self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
     ) -> Statistic:
-        """The mean error of system number i in a tenth: from its rows if all are in the sample,
-        else from sums. Sums tell how rows vary; how units of several rows vary, the sample tells.
+        """The bias, which is the mean error, of system number i in a tenth of the rows.
 
-        sums: with one entry per tenth. number: of the tenth in `sums`. is_in_tenth: a mask of the
-        sampled rows.
+        If the sample has all rows, it is computed from the rows, else from `sums`. Sums over rows
+        give the variance of independent rows only: with units, the sampled units estimate it.
+
+        sums: with one entry per tenth. number: the index of the tenth in `sums`. is_in_tenth: a
+        mask of the sampled rows, True in this tenth.
         """
         sample = self.table_summary.sample
         rows = sample.rows
         errors = rows.predictions[i] - rows.truth
         if sample.is_complete:
-            unit = rows.key if rows.clustered else None
+            unit = rows.key if rows.clustered else None  # the key identifies the unit of a row
             all_rows = Rows(errors, weight=rows.weight, unit=unit)
             return RowStatistic(MEAN_NUMBER, all_rows.take(is_in_tenth))
         mean = self.summariser.centre(i) + float(sums.mean_error[number])
         square = float(sums.influence_square[number])
         freedom = float(sums.equal_rows[number]) - 1  # Kish's number of rows, less 1
-        skew = 0.0
-        uncertainty = 0.0
+        skew = 0.0  # taken as 0 for units and for weighted rows, whose cubes are not added up
+        uncertainty = 0.0  # of a square that is not estimated from a sample
         if self.settings.unit:
             weights = rows.weights * is_in_tenth
             weight = float(sums.weight[number])
@@ -1244,16 +1303,16 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def uncertainty_of_widths(self) -> float:
-        """The largest relative uncertainty of the half-widths of intervals that come from a sample
-        of rows, which are those of medians and of biases in tenths; 0 if every row was used.
+        """How uncertain the half-widths of intervals are that come from a sample of rows, such as
+        0.02 for 2%: the largest of the medians and of the leader's biases in tenths. 0 if the
+        sample has every row.
         """
         if self.table_summary.sample.is_complete:
             return 0.0
         statistics: list[Any] = []  # of classes with `error_uncertainty`
         for chosen in self.medians:
             statistics += [self.measure(chosen, name) for name in self.systems]
-        # the leader's tenths alone, which the page lists
-        statistics += [tenth.bias for tenth in self._tenths(self.leader)]
+        statistics += [tenth.bias for tenth in self._tenths(self.leader)]  # the page lists these
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
     @cached_property
@@ -1268,17 +1327,17 @@ class Rating(row_study.RowStudy):
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
         has_weight = sums.weight > 0
+        # `sums` adds up the error d = forecast − actual − centre, so that the mean actual value is
+        # Σ w (forecast − d) / Σ w − centre
         centre = self.summariser.centre(i)
-        # Σ w (forecast − error) / Σ w, where the error of `sums` is forecast − actual − centre
         mean_actual = ratio(sums.forecast - sums.error, sums.weight) - centre
         table = calibration.Means(
             forecast=sums.mean_forecast[has_weight],
             weight=sums.weight[has_weight],
             mean=mean_actual[has_weight],
-            index=np.empty(0, np.int64),  # of rows, which are not here
+            index=np.empty(0, np.int64),  # the forecast of each row: sums have no rows
         )
-        # all systems have the same rows; sums are of the actual values less their centre, which
-        # does not change the variance
+        # These sums are of the actual values less a constant, which does not change the variance.
         actual = self.table_summary.actual_sums
         mean = actual.weighted_total / actual.weight
         variance = actual.weighted_square / actual.weight - mean**2
@@ -1286,24 +1345,26 @@ class Rating(row_study.RowStudy):
         return reliability.mean_reliability(table, variance, band, self.forecasts[system])
 
     def _mean_band(self, i: int, table: calibration.Means, has_weight: Bools) -> Band | None:
-        """The consistency band of the means of the actual values by forecast, of system number i.
-        None for units of several rows of which not all are in the sample.
+        """The consistency band of the reliability curve of system number i: where the means of the
+        actual values lie if its forecasts are calibrated. None if rows are clustered in units and
+        not all are in the sample, as sums do not tell how units vary.
 
-        table: the means, only of forecasts whose rows have any weight. has_weight: a mask of all
-        forecasts, True for the forecasts in `table`.
+        table: the mean actual value of each forecast whose rows have any weight. has_weight: a mask
+        of all forecasts, True for the forecasts in `table`.
         """
         rng = self.rng(5)  # the stream of random numbers of these bands
         draws = self.settings.limits.bands
         level = self.settings.level
-        if not self.settings.unit:  # independent rows: sums over the rows of each forecast do
-            # the squares of the errors themselves: the band assumes calibration, a mean error of 0
+        if not self.settings.unit:
+            # Rows are independent: the sums over the rows of each forecast suffice. Calibration
+            # means a mean error of 0, so that no mean is subtracted from the squared errors.
             squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))
             return consistency.band_of_independent(
                 table, squares[has_weight], rng=rng, draws=draws, level=level
             )
         if not self.banded:
             return None
-        rows = self.table_summary.sample.rows.rows(i)  # whole units vary, which sums do not tell
+        rows = self.table_summary.sample.rows.rows(i)
         return consistency.band_of_means(
             rows, calibration.means(rows), rng=rng, draws=draws, level=level
         )
@@ -1322,6 +1383,11 @@ class Rating(row_study.RowStudy):
             mse = max(decomposition.uncertainty - gain, 0.0)  # below 0 only by rounding
             skill = float(ratio(gain, decomposition.uncertainty))
             yield {"system": name, "mse": mse} | asdict(decomposition) | {"skill": skill}
+
+
+def _without_midnight(time: str) -> str:
+    """A time as text, without 00:00:00: the days of a data frame are read with this time."""
+    return time.removesuffix(" 00:00:00")
 
 
 def edges(columns: Sequence[Distribution], bins: int) -> Floats:
@@ -1360,21 +1426,21 @@ def _of_rows(
     """The study of a table that fits into memory. It is summarised as a single block, whose sums
     are exact and whose sample has all rows; metrics are computed from the rows themselves.
 
-    timing: of the same rows; None without columns of time.
+    timing: the times of these rows; None without columns of time.
     """
     rows = data.rows
     n = len(rows)
     arguments = row_study.arguments_from_rows(data, settings, p)
-    unit = None
+    unit = None  # the number of the unit of each row; None if each row is a unit
     if settings.unit:
         unit, _ = codes(arguments.rows["unit"])
     is_clustered = unit is not None
     number = np.arange(n)
-    # rows with the same key are one unit
-    key = number if unit is None else unit
+    key = number if unit is None else unit  # equal for the rows of a unit
+    # for each role of a column that states a distribution, such as a quantile: (systems, rows)
     system_columns = {}
     for role in rows.layout.predictions:
-        if is_role(role):  # of distributions
+        if is_role(role):
             system_columns[role] = np.array(list(rows.predictions_of(role).values()))
     block = Block(
         data.actual,
@@ -1382,7 +1448,7 @@ def _of_rows(
         data.weight,
         key.view(np.uint64),
         clustered=is_clustered,
-        units_split=is_clustered,  # rows are in the order of the input, units not side by side
+        units_split=is_clustered,  # the rows of a unit need not be neighbours in the input
         shared_columns=arguments.rows["columns"],
         system_columns=system_columns,
         names=number,
@@ -1391,21 +1457,21 @@ def _of_rows(
     for i, name in enumerate(rows.systems):
         system_rows[name] = replace(block.rows(i), unit=unit)
         if timing is not None and unit is None:
-            # without independent units, the order in time is what tells how rows depend
+            # no column has independent units: rows are taken as a time series
             system_rows[name] = timing.in_order(system_rows[name])
     centre = float(data.actual.mean())
     errors = AbsoluteErrors(len(rows.systems), partial(settings.metrics))
     terms = TermAdder(
-        metrics=(),  # they are computed from the rows
+        metrics=(),  # their values are computed from the rows, not from sums of terms
         centres=[kinds.Centre(centre, centre)] * len(rows.systems),
         offsets={},
         max_units=0,
-        # added up by unit, they tell on how many units a system has the smaller error
+        # absolute errors, whose sums by unit are compared to count wins
         extra_columns=errors.from_block,
         extra_width=errors.width,
         counts_errors=False,  # only a figure needs them
     )
-    # every value has a bin of its own, and the sample has all rows
+    # as many bins as rows, so that each value has its own, and a sample of all rows
     exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
     summariser = RatingSummariser(terms, exact, errors, holds_table=True)
     return Rating(
@@ -1421,16 +1487,17 @@ def _of_rows(
 def _of_blocks(
     table: blocks.Blocks, settings: Settings, p: reports.RatingParameters, timing: Timing | None
 ) -> Rating:
-    """The study of a table that is read once, in blocks.
+    """The study of a table that is read once, in blocks: only sums, counts and a sample of its rows
+    are kept.
 
-    timing: why the rows are in no order of time; None without columns of time. Raises
-    ParameterError for a metric that needs the rows themselves. Raises InputError for rows that do
-    not pair, weights that are all 0, and the values that `_refuse_odd_values` refuses.
+    timing: why the rows are in no time order; None without columns of time. Raises ParameterError
+    for a metric that cannot be computed from sums. Raises InputError if systems predict different
+    rows, for weights that are all 0, and for the values that `_refuse_odd_values` refuses.
     """
     roles = [role for role in table.schema.predictions if is_role(role)]
     stated = distributions.StatedDistributions(roles)
+    # the terms of all metrics are added up in one pass, also of those that only figures show
     wanted = [chosen.base for chosen in settings.metrics]
-    # what figures of the page show beside the metrics
     wanted.append(BIAS)
     wanted += stated.drawn_metrics
     metrics = list(dict.fromkeys(wanted))  # each once
@@ -1468,9 +1535,9 @@ def _of_blocks(
 
 def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
     """Raise InputError for a number such as -999 that stands for a missing value, and for actual
-    values that are two classes. rating: of the table, whose counts by value have been added up.
+    values that are two classes. rating: the study of the table, which has the counts of its values.
     """
-    first_part = table.pieces[0].part  # counts do not tell which part has a value
+    first_part = table.pieces[0].part  # errors name it: counts do not tell which part is at fault
     columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
     for name, distribution in columns.items():
         outcomes.refuse_missing(distribution.values, distribution.rows, name, first_part.name)

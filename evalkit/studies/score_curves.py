@@ -60,10 +60,12 @@ def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) ->
 
 
 def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.DataFrame:
-    """Where the ROC curves of each pair cross, and their precision-recall curves.
+    """Where the ROC curves, and the precision-recall curves, of two systems cross: a row for each
+    kind of curve and pair.
 
-    Columns: curve, "roc" or "pr"; first, second, the system with the larger area first; crossings,
-    a list of x; above, the share of x at which the first system's curve lies above the other.
+    Columns: curve ("roc" or "pr"), first (the system with the larger area), second, crossings (the
+    x where they cross, a list), above (the share of x at which the first system's curve is above).
+    tables: the counts of each system by score.
     """
     rows = list[Row]()
     with progress("curves crossed", len(CURVES_WITH_AREA) * len(pairs), "curves") as draw:
@@ -77,8 +79,8 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[SystemPair]) -> pd.D
 
 
 def _crossing(pair: SystemPair, curve_of: Mapping[str, Curve], area_of: Mapping[str, float]) -> Row:
-    """The row of a pair in `crossings`, without the kind of curve. curve_of, area_of: by system.
-    The share above is counted on the points of `FINE_GRID`.
+    """The row of a pair in `crossings`, without the kind of curve; which curve is above is seen on
+    the points of `FINE_GRID`. curve_of, area_of: the curve and its area by system.
     """
     first, second = sorted(pair, key=lambda name: area_of[name], reverse=True)
     larger = curve_of[first]
@@ -144,10 +146,12 @@ def histogram(tables: Mapping[str, Counts], edges: Floats) -> pd.DataFrame:
 
 
 def _histogram(name: str, table: Counts, edges: Floats) -> pd.DataFrame:
-    """The histogram of one system, with the columns of `histogram`. table: its counts by score."""
+    """The histogram of one system, with the columns of `histogram`. table: its counts by score.
+    edges: of the bins, ascending; they enclose all scores.
+    """
     bins = len(edges) - 1
     bin_of_score = np.searchsorted(edges, table.threshold, side="right") - 1
-    bin_of_score = np.clip(bin_of_score, 0, bins - 1)
+    bin_of_score = np.clip(bin_of_score, 0, bins - 1)  # the last edge belongs to the last bin
     columns = {
         "system": name,
         "low": edges[:-1],
@@ -159,10 +163,12 @@ def _histogram(name: str, table: Counts, edges: Floats) -> pd.DataFrame:
 
 
 def edges(tables: Mapping[str, Counts], *, probabilities: bool, bins: int = BINS) -> Floats:
-    """Edges of equal bins that hold all scores; of probabilities they go from 0 to 1."""
+    """The edges of `bins` equal bins that hold all scores of all systems; for probabilities they go
+    from 0 to 1. tables: the counts of each system by score.
+    """
     if probabilities:
         return np.arange(bins + 1) / bins
-    low = min(table.threshold[-1] for table in tables.values())
+    low = min(table.threshold[-1] for table in tables.values())  # thresholds descend
     high = max(table.threshold[0] for table in tables.values())
     if not high > low:
         high = low + max(1.0, abs(low) * ROUNDING)  # all scores are equal: any width will do
@@ -170,13 +176,14 @@ def edges(tables: Mapping[str, Counts], *, probabilities: bool, bins: int = BINS
 
 
 def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The share of each class at or below a score, at the points that a picture needs.
+    """The cumulative distribution of the scores of each class: the share at or below a score, at
+    the points that a figure needs.
 
     Columns: system, x (the score, ascending), positive, negative. name: of the system. table: its
     counts at each distinct score. cells: the resolution of the figure, as in `curves.drawn`.
     """
-    # `table.tp` counts rows at or above a threshold, and thresholds descend: the number above a
-    # score stands one place before
+    # Thresholds descend, and `table.tp` counts the positives at or above each. Those strictly above
+    # a threshold are those at or above the one before it.
     positives_above = np.append(0, table.tp[:-1])
     negatives_above = np.append(0, table.fp[:-1])
     columns = {
@@ -185,10 +192,10 @@ def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.Data
         "positive": 1 - positives_above / table.positives,
         "negative": 1 - negatives_above / table.negatives,
     }
-    frame = pd.DataFrame(columns)[::-1]
+    frame = pd.DataFrame(columns)[::-1]  # scores ascending
     x = frame["x"].to_numpy()
     is_drawn: Bools = np.zeros(len(frame), dtype=bool)
-    for class_column in ("positive", "negative"):
+    for class_column in ("positive", "negative"):  # a point is kept if either curve needs it
         is_drawn |= curves.points_to_draw(x, frame[class_column].to_numpy(), cells)
     return frame[is_drawn]
 
@@ -202,12 +209,13 @@ def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     that score; value, the distance.
     """
     for name, table in tables.items():
-        place, _ = influence.widest_gap(table)
-        positive = 1 - float(ratio(table.tp[place], table.positives))
-        negative = 1 - float(ratio(table.fp[place], table.negatives))
+        index, _ = influence.widest_gap(table)
+        # `tp` and `fp` count the rows at or above the threshold: the others are below
+        positive = 1 - float(ratio(table.tp[index], table.positives))
+        negative = 1 - float(ratio(table.fp[index], table.negatives))
         yield {
             "system": name,
-            "x": float(table.threshold[place]),
+            "x": float(table.threshold[index]),
             "positive": positive,
             "negative": negative,
             "value": abs(positive - negative),

@@ -82,27 +82,32 @@ class SearchedMetric:
 
     @cached_property
     def response(self) -> Response:
-        """The value of each row, the numerator of the metric, or its difference between the two
-        systems; NaN for a row without a value.
+        """What is compared between slices: for each row the value of the metric, which is its
+        numerator if the metric is a ratio, or the difference of the values of the two systems; NaN
+        for a row without a value.
 
         If only slices that are worse are searched (`is_directed`), the sign is changed where high
         values are better, so that a higher value is always worse.
         """
         statistics = [self.study.measure(self.chosen, name) for name in self.systems]
+        # `_metric` has chosen a metric with terms per row, so that none is left out here
         terms = [s for s in statistics if isinstance(s, TermStatistic)]
         first = terms[0]
         sums = first.sums
         if len(terms) > 1:
             sums = first.term_differences(terms[1])
+        # `metric.sign` is 1 where high values are better, −1 where low values are
         sign = -self.chosen.metric.sign if self.is_directed else 1
         value = sign * np.where(sums.defined, sums.numerator, np.nan)
         return Response.from_values(value, sums.size, first.unit, two_sided=not self.is_directed)
 
     def largest_effect(self, share: float) -> float:
-        """The largest effect, mean of a slice less mean of the rest, that the range of the metric
-        allows; infinite without a range. share: of the rows that the slice has.
+        """The largest effect that the range of the metric allows, infinite without a range. The
+        effect d is the mean of a slice less the mean of the rest. share: of all rows that the slice
+        has, below 1.
 
-        With the mean m of all rows, an effect d makes the mean of the slice m + (1 − share) d.
+        With the mean m of all rows, an effect d makes the mean of the slice m + (1 − share) d,
+        which cannot lie outside the range.
         """
         values = [self.study.measure(self.chosen, name).value for name in self.systems]
         lowest, highest = self.chosen.metric.ends
@@ -136,21 +141,22 @@ class SearchedMetric:
         if len(self.systems) == 1:
             slice_and_rest = [Slice("", "slice", mask), Slice("", "rest", rest_mask)]
             (system,) = self.systems
-            # reference: the number of the rest; margin: no verdict is asked for
+            # reference=1: the rest; margin=None: no verdict of equivalence is needed
             grouped = GroupedMetric(
                 self.study, self.chosen, system, slice_and_rest, reference=1, margin=None
             )
             values = grouped.values
             n = grouped.statistics[0].n
         else:
-            # Both estimates are made once, at the level of the study. Their errors are taken as
-            # independent.
+            # Slice (group 0) and rest (group 1) each have an estimate of the difference of the two
+            # systems, at the level of the study whatever level is asked for. Their errors are
+            # taken as uncorrelated.
             estimates = [self._difference(mask), self._difference(rest_mask)]
             correlation = np.eye(2)
             values = GroupEstimates(lambda group, _: estimates[group], correlation)
             n = estimates[0].n
         value, rest = values.values.tolist()
-        limits = values.differences(level)
+        limits = values.differences(level)  # [0, 1]: of the slice less the rest
         row: Row = {"n": n, "value": value, "rest": rest, "difference": value - rest}
         return row | {"low": float(limits.low[0, 1]), "high": float(limits.high[0, 1])}
 
@@ -197,23 +203,25 @@ class WeakSlices:
             yield self._row(find)
 
     def _row(self, find: Find) -> Row:
-        """The row of a find, with the columns `COLUMNS`: its conditions after they are refined, and
-        its effect. share: the share of all rows that lie in the slice.
+        """The row of a find, a slice that was found, with the columns `COLUMNS`.
 
-        The conditions, their adjusted p and the verdict are from the rows that find slices; the
-        effect is from the other rows, so that it is not too large for having been found.
+        A find of two conditions first gets a third one if that is significant. The conditions,
+        their adjusted p and the verdict come from the rows on which slices are found.
+        The effect comes from the other rows, because on the former it would be too large: slices
+        were picked for their effect there. The share is that of all rows.
         """
         searched = self.searched[find.response]
         response = self._responses[find.response]
         level = self.study.test_level
         refined = refine(find, response, self._attributes, level=level, rng=self.study.rng(13))
-        mask = member(self.attributes, refined.conditions)
+        is_in_slice = member(self.attributes, refined.conditions)
+        is_estimating = ~self.finding
         row: Row = {"metric": searched.chosen.label, "system": searched.name}
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
-        row |= {"share": float(mask.mean())}
-        row |= searched.effect(mask & ~self.finding, ~mask & ~self.finding)
+        row |= {"share": float(is_in_slice.mean())}
+        row |= searched.effect(is_in_slice & is_estimating, ~is_in_slice & is_estimating)
         row |= {"adjusted": refined.adjusted_p, "merged": refined.merged}
-        return row | {"verdict": searched.verdict(response, mask[self.finding])}
+        return row | {"verdict": searched.verdict(response, is_in_slice[self.finding])}
 
     def _label(self, conditions: Conditions) -> str:
         """The conditions as text."""
@@ -224,8 +232,9 @@ class WeakSlices:
         return " and ".join(texts)
 
     def detectable_rows(self) -> Iterator[Row]:
-        """The effect that would be found in slices of some sizes, for each searched metric; NaN if
-        none that the metric can have is large enough.
+        """The effect with which a slice is found with 80% power, for each searched metric and for
+        slices that have a share of the rows of `SHARES`; NaN if the range of the metric allows no
+        effect that is large enough. candidates: the number of slices that were tested.
         """
         for searched, response in zip(self.searched, self._responses, strict=True):
             for share in SHARES:
@@ -253,8 +262,8 @@ def of_study(study: Study) -> WeakSlices:
         searched.append(SearchedMetric(study, chosen, _pair(study)))
     # Slices are found on some units, drawn at random, and their effects are estimated on the
     # others. Whole units are drawn, so that no unit has rows among both.
-    unit = searched[0].response.unit
-    units = int(unit.max(initial=-1)) + 1
+    unit = searched[0].response.unit  # the number of each row's unit, from 0
+    units = int(unit.max(initial=-1)) + 1  # 0 without rows
     order = study.rng(11).permutation(units)
     is_finding_unit = order < FINDING_SHARE * units
     return WeakSlices(study, searched, _attributes(study), finding=is_finding_unit[unit])
@@ -268,10 +277,13 @@ def _pair(study: Study) -> tuple[str, str]:
 
 
 def _metric(study: Study) -> MetricAtK:
-    """The first metric of the study that is a mean of rows or units."""
+    """The first metric of the study that is a mean over rows or units, so that each row has a value
+    of its own. Raises ParameterError if there is none.
+    """
     for chosen in study.settings.metrics:
         kind = chosen.metric.kind
         is_mean = isinstance(kind, RatioOfSums) and kind.has_terms
+        # precision and its like are means over rows that differ between two systems
         if is_mean and not kind.selects_rows:
             return chosen
     labels = ", ".join(chosen.label for chosen in study.settings.metrics)
@@ -282,9 +294,10 @@ def _metric(study: Study) -> MetricAtK:
 
 
 def _attributes(study: Study) -> list[Attribute]:
-    """The columns that are searched, as the numbers of their groups. Raises ParameterError for too
-    many.
+    """The columns that are searched, each with its labels and the number of each row's label.
+    Raises ParameterError for more than `MOST_COLUMNS`.
     """
+    # only columns of which the study has the text of each row
     names = [name for name in study.settings.slices if name in study.attributes]
     if len(names) > MOST_COLUMNS:
         raise ParameterError(

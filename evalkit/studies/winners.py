@@ -54,24 +54,25 @@ class SliceFamily:
 
 
 def obstacle(study: Study, column: str) -> str:
-    """Why the slices of a column cannot be compared with each other as independent ones; "" if they
-    can.
+    """Why the slices of a column are not independent, so that they cannot be compared with each
+    other; "" if they are. Slices are independent if no unit has rows in two of them.
     """
     if study.design.layout is Layout.SERIES:
         return "rows of a time series are correlated"
-    # the member of a slice is a mask; a number if rows are read in blocks
+    # the member of a slice is a mask if rows are in memory, else the number of the slice
     members = [one_slice.member for one_slice in study.slices]
-    are_of_blocks = any(not isinstance(member, np.ndarray) for member in members)
-    if study.settings.unit and are_of_blocks:
+    is_read_in_blocks = any(not isinstance(member, np.ndarray) for member in members)
+    if study.settings.unit and is_read_in_blocks:
         # no block knows in which slices the other blocks have rows of a unit
         return "units of blocks may have rows in several"
-    if study.unit is None:  # each row is a unit, and lies in one slice
+    if study.unit is None:  # each row is a unit, and lies in one slice of a column
         return ""
-    number, names = codes(study.unit)
-    slices_of_unit = np.zeros(len(names), np.int64)
+    number, names = codes(study.unit)  # the number of each row's unit
+    slices_of_unit = np.zeros(len(names), np.int64)  # how many slices of the column it occurs in
     for one_slice in study.slices:
         if one_slice.column == column:
-            slices_of_unit[np.unique(number[one_slice.member])] += 1
+            units_in_slice = np.unique(number[one_slice.member])
+            slices_of_unit[units_in_slice] += 1
     if (slices_of_unit > 1).any():
         return f"units have rows in several of them; study.gaps({column!r}) allows for that"
     return ""
@@ -87,8 +88,9 @@ def left_out_columns(study: Study) -> dict[str, str]:
 
 
 def families(study: Study) -> Iterator[SliceFamily]:
-    """The slices of each column: of each system, then of the headline pair's difference. Columns
-    whose slices are not independent are left out; raises ParameterError if all are.
+    """The families of slices that are compared: for each column one for each system, then one for
+    the difference of the headline pair, if there is one. Columns whose slices are not independent
+    are left out; raises ParameterError if no column remains.
     """
     frame = study.by_segment
     if not len(frame):
@@ -102,14 +104,16 @@ def families(study: Study) -> Iterator[SliceFamily]:
         for system, rows_of_system in rows.groupby("system", sort=False):
             frame_of_system = rows_of_system[["slice", "n", "value", "low", "high"]]
             yield SliceFamily(str(column), str(system), frame_of_system)
-        if "difference" in rows:  # the same in the rows of both systems
+        if "difference" in rows:
             pair = " − ".join(study.opponents)
+            # each system's row of a slice has the same difference: take the first of them
             differences = rows.drop_duplicates("slice")[["slice", "n", *PAIR]]
             yield SliceFamily(str(column), pair, differences.rename(columns=PAIR))
 
 
 def against_rest(study: Study) -> Iterator[Row]:
-    """A row for each slice: its value beside the mean of the others of its column (rest).
+    """A row for each slice: its value beside the weighted mean of the other slices of its column
+    (rest). Columns with fewer than two slices whose value is known have no rows.
 
     Columns: segment (the column), slice, system, n, value, rest, difference with low and high,
     adjusted (p over the slices of the column), verdict (higher, lower or cannot tell).
@@ -128,12 +132,13 @@ def against_rest(study: Study) -> Iterator[Row]:
                 for label, n in zip(rows["slice"], units, strict=True)
             ]
         )
-        # The errors come from the width of intervals. Wilson's interval of a share of one half is
-        # narrower than normal limits by this factor; all metrics get it, which matters for few rows
-        # only.
+        # The standard errors come from the width of intervals. Wilson's interval of a share of one
+        # half is narrower than normal limits by the factor √(1 + z² / n). All metrics get this
+        # factor, which makes a difference for few units only.
         square_quantile = normal_quantile(level) ** 2
         wilson_factor = np.sqrt(1 + square_quantile / units)
         errors = family.errors(level) * wilson_factor
+        # arrays with an element for each slice
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         half_width = normal_quantile(level) * compared.error
         for i, (name, n) in enumerate(zip(rows["slice"], rows["n"], strict=True)):
@@ -149,8 +154,8 @@ def against_rest(study: Study) -> Iterator[Row]:
 
 def picked(study: Study) -> Iterator[Row]:
     """The highest and the lowest slice of each column and system, with its value corrected for
-    having been picked: segment, system, place (highest or lowest), slice, slices (how many),
-    value, corrected with low and high.
+    having been picked: segment (the column), system, place (highest or lowest), slice, slices (how
+    many it was picked from), value, corrected with low and high.
     """
     level = study.settings.level
     for family in families(study):
@@ -160,18 +165,21 @@ def picked(study: Study) -> Iterator[Row]:
         values = rows["value"].to_numpy(float)
         errors = family.errors(level)
         units = rows["n"].to_numpy(float)
+        # the correction may leave the range of the metric: it is clipped to this range
         ends = _range_of(study, is_difference=family.system not in study.order)
         estimates = {
             "highest": winners.highest(values, errors, units, level=level),
+            # the lowest slice is the highest of the negated values
             "lowest": _negated(winners.highest(-values, errors, units, level=level)),
         }
-        numbers = {"highest": int(values.argmax()), "lowest": int(values.argmin())}
+        positions = {"highest": int(values.argmax()), "lowest": int(values.argmin())}
         for place, estimate in estimates.items():
-            number = numbers[place]  # of the slice
+            position = positions[place]  # of the slice in `rows`
             row: Row = {"segment": family.column, "system": family.system, "place": place}
-            row |= {"slice": rows["slice"].iloc[number], "slices": estimate.n}
+            row |= {"slice": rows["slice"].iloc[position], "slices": estimate.n}
             low, corrected, high = np.clip([estimate.low, estimate.value, estimate.high], *ends)
-            yield row | {"value": values[number], "corrected": corrected, "low": low, "high": high}
+            row |= {"value": values[position], "corrected": corrected}
+            yield row | {"low": low, "high": high}
 
 
 def _range_of(study: Study, *, is_difference: bool) -> Interval:
@@ -191,14 +199,14 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
-    """The highest or the lowest slice of a column, corrected for having been picked; undefined if
-    fewer than two slices have a value. system: or "first − second" of a difference. place:
-    "highest" or "lowest".
+    """The value of the highest or the lowest slice of a column, corrected for having been picked;
+    undefined if fewer than two slices have a value. system: a system, or "first − second" for the
+    difference of two. place: "highest" or "lowest".
     """
     frame = study.picked_slices
-    if len(frame):
+    if len(frame):  # an empty frame has no columns
         is_asked = (frame["segment"] == column) & (frame["system"] == system)
-        for row in frame[is_asked & (frame["place"] == place)].to_dict("records"):
+        for row in frame[is_asked & (frame["place"] == place)].to_dict("records"):  # at most one
             n = int(row["slices"])
             level = study.settings.level
             return Estimate(row["corrected"], row["low"], row["high"], level, n, winners.METHOD)
