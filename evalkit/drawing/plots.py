@@ -372,6 +372,7 @@ def histogram(
     """
     reach = max(abs(values.low), abs(values.high)) or 1.0  # 0 is in the middle of the axis
     edges = np.linspace(-reach, reach, BINS + 1)
+    edges[BINS // 2] = 0.0  # which rounding may miss
     bin_width = edges[1] - edges[0]
     counts = values.histogram(edges).astype(np.int64)
     bin_of_zero = np.searchsorted(edges, 0.0, side="right") - 1
@@ -385,8 +386,10 @@ def histogram(
     for is_drawn, colour in ((middle > 0, above), (middle < 0, below)):
         heights = counts[is_drawn]
         bars = ax.bar(middle[is_drawn], heights, width=bin_width, color=colour, linewidth=0)
-        for bar, low, count in zip(bars, edges[:-1][is_drawn], heights, strict=True):
-            text = f"{signed(low)} to {signed(low + edges[1] - edges[0])}: {count:,}"
+        lows = edges[:-1][is_drawn]
+        highs = edges[1:][is_drawn]
+        for bar, low, high, count in zip(bars, lows, highs, heights, strict=True):
+            text = f"{signed(low)} to {signed(high)}: {count:,}"
             marks.series(bar, "", [text])
     if values.zeros:
         _zero_bar(values.zeros, bin_width / 2, int(counts.max()), ax)
