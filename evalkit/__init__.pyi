@@ -269,11 +269,11 @@ def interleaving(
     threads: int | None = None,
     spill: str | None = None,
 ) -> evalkit.studies.interleaving.Online:
-    """Read a log of interleaved sessions or the users of an A/B test, and measure which system
-    users prefer.
+    """Read a log of interleaved sessions, the users of an A/B test, or both, and measure which
+    system users prefer.
 
-    `preds` is the log or the users, whichever its columns are; without input, the bundled log is
-    read. Raises ParameterError for an invalid parameter and InputError for invalid input.
+    The columns of `preds` decide if it is a log or a table of users; without input, the bundled log
+    is read. Raises ParameterError for an invalid parameter and InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {
