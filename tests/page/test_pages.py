@@ -17,6 +17,8 @@ from evalkit.page import ReportExporter
 DESK = View(1280)
 PHONE = View(400)
 PLAIN_PHONE = View(400, scripts=False)
+# pages of the reports and kinds of other pages: two systems, ten classes, lists, forecasts
+FURTHER_PAGES = ("pair", "classes", "lists", "forecasts")
 PAGES_WITH_CURVES = ("classification", "ranking", "rating", *CLASSIFIED, *RANKED, "forecasts")
 
 
@@ -52,7 +54,14 @@ def test_a_page_has_less_than_300_kilobytes(name):
     assert len(page(name).encode()) < 300_000
 
 
-@pytest.mark.parametrize("name", PAGES)
+def slow_if_further(names):
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if name in FURTHER_PAGES else [])
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize("name", slow_if_further(PAGES))
 def test_a_page_has_no_fault_in_a_browser_and_its_results_near_the_top(name, tmp_path):
     """On a desk, on a phone, and on a phone without scripts. One test, as the start of a browser
     takes seconds.
