@@ -343,6 +343,11 @@ def test_the_simulations_claim_no_more_than_two_standard_errors():
     assert says in html
 
 
+def test_the_error_rates_of_mistakes_are_those_of_the_simulations():
+    simulated = [simulate() for simulate in lessons.SIMULATIONS]
+    assert simulated == [(row.wrong_rate, row.right_rate) for row in lessons.MISTAKES]
+
+
 @pytest.fixture(scope="module")
 def recorded():
     """What the results hold of the lessons."""

@@ -107,9 +107,12 @@ class ScoreKind(TableKind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and the influence of each row: that of its class and threshold, by weight."""
         table = self.influence_table(rows.counts)
-        class_index = np.where(rows.actual == 1, 0, 1)  # the first row of the table: positives
-        influence = table[class_index, rows.threshold_index]
-        return Effects(self.value(rows, k), rows.weights * influence)
+        # in the flat table the thresholds of negatives stand behind those of positives
+        first_index_of_class = table.shape[1] * (rows.actual != 1)
+        influence_of_rows = table.ravel().take(first_index_of_class + rows.threshold_index)
+        if rows.weight is not None:
+            influence_of_rows *= rows.weight
+        return Effects(self.value(rows, k), influence_of_rows)
 
 
 class Area(ScoreKind):

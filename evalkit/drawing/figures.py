@@ -65,6 +65,8 @@ STYLE: Style = {
     "legend.frameon": False,
     "lines.linewidth": 1.6,
 }
+# the page's style sheet names the fonts after the first, and matplotlib looks up each for each text
+PAGE_STYLE: Style = STYLE | {"font.family": ["DejaVu Sans"]}
 WIDTH = 5.4  # inches: on a phone its text is still 8 pixels high
 PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four panels in a row
 
@@ -258,7 +260,7 @@ class Figure(Displayed):
         """The figure of the page in pixels, for notebooks."""
         page = self._page
         with page_style():
-            return rasters.png(page.figure, page.ends, STYLE)
+            return rasters.png(page.figure, page.ends, PAGE_STYLE)
 
     @property
     def html(self) -> str:
@@ -621,7 +623,7 @@ def page_style() -> Iterator[None]:
         if not all(map(is_default, looks)):
             mpl.rcdefaults()  # takes as long as a small figure
         rc_params: RcParams = mpl.rcParams
-        rc_params.update(STYLE)
+        rc_params.update(PAGE_STYLE)
         yield
 
 

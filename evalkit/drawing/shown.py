@@ -18,15 +18,16 @@ import pandas as pd
 from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
-from evalkit.drawing import own_sections
 from evalkit.drawing.cells import escape, link
 from evalkit.drawing.figures import Figure, Systems
-from evalkit.drawing.own_sections import OwnSections
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, FindingKind, ordered
 from evalkit.machine import folders
 from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters.kinds import did_you_mean, texts
+
+if TYPE_CHECKING:
+    from evalkit.drawing.own_sections import OwnSections
 
 # links of a page to another place of it, which a notebook does not have
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')
@@ -253,12 +254,14 @@ class Shown(Displayed):
             study = read(**{name: value for name, value in arguments.items() if value is not None})
         return study.segment(self.p.segment) if self.p.segment else study
 
-    def own_sections(self) -> OwnSections | None:
+    def own_sections(self) -> "OwnSections | None":
         """What the notebooks of the parameter `sections` show, run with this `study`; None if there
         are none.
         """
         if not self.p.sections:
             return None
+        from evalkit.drawing import own_sections  # with nbconvert, which takes 36 MB
+
         with folders.working_in(self.p.folder):
             return own_sections.run(self)
 

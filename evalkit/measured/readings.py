@@ -326,7 +326,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
         scores = dict[ScoresKey, Tally]()
         total_weights = {}
         for group, rows in problem_rows.groups():
-            total_weights[group] = float(rows.weights.sum())
+            total_weights[group] = rows.total_weight
             has_all_rows = group == ALL_ROWS_GROUP
             weight = self.counting.weights(rows)  # whole numbers; None for unweighted rows
             for name, actual, predicted in self.decisions(rows, group):

@@ -152,7 +152,7 @@ class TermAdder:
     the largest number of units whose sums are kept one by one. extra_columns: block -> columns that
     are added up beside the terms, such as influence values; `extra_width` is their number.
     rows_of_system: (block, system) -> rows, if predictions are more than one number per row; None:
-    as `Block.rows` has them.
+    as `Block.rows` has them. counts_errors: True if all rows are counted by forecast error.
     """
 
     metrics: tuple[MetricAtK, ...]
@@ -162,6 +162,7 @@ class TermAdder:
     extra_columns: Callable[[Block], Floats] | None = None
     extra_width: int = 0
     rows_of_system: Callable[[Block, int], Rows] | None = None
+    counts_errors: bool = True
 
     @staticmethod
     def from_heads(
@@ -290,10 +291,11 @@ class TermAdder:
         for group, rows in block.groups():
             moments[group] = self.moments(rows, group)
             products |= self.moments_of_products(rows, group)
-            if group == ALL_ROWS_GROUP:  # the page shows these errors whatever the metrics are
-                errors |= _error_counts(rows, group, limits.bins)
+            if group == ALL_ROWS_GROUP:
+                if self.counts_errors:  # the page shows them whatever the metrics are
+                    errors |= error_counts(rows, group, limits.bins)
             elif self.slice_metric_is_median:
-                errors |= _error_counts(rows, group, limits.slice_bins)
+                errors |= error_counts(rows, group, limits.slice_bins)
         return TermSums(moments, products, errors)
 
     def term_columns(self, group: int, key: TermsKey) -> slice:
@@ -364,7 +366,7 @@ def _offsets_of_terms(kind: TermsKind, terms: Sequence[Floats]) -> Floats:
     return offsets
 
 
-def _error_counts(rows: Block, group: int, max_bins: int) -> dict[ErrorsKey, ValueCounts]:
+def error_counts(rows: Block, group: int, max_bins: int) -> dict[ErrorsKey, ValueCounts]:
     """For each system the number of rows by forecast − actual, in at most `max_bins` bins; if rows
     are weighted, also the sums of their weights and of their squared weights. group: the number of
     the group that the rows are.

@@ -75,6 +75,11 @@ class Block:
         """The weight of each row, 1 if there are no weights."""
         return weights_or_ones(self.weight, len(self))
 
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights; the number of rows if there are no weights."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
     @cached_property
     def unit_starts(self) -> Ints:
         """The index of the first row of each unit, if units are not split over blocks, so that

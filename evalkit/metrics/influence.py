@@ -27,6 +27,7 @@ from evalkit.metrics.counts import (
     rate_gap,
     run_ends,
     run_numbers,
+    runs,
     steps,
     total_before,
 )
@@ -88,17 +89,18 @@ def auc_influence(c: Counts) -> Floats:
     >>> auc_influence(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
     [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
-    # a negative below counts 2, a tied one 1: c.negative are those with exactly this score,
-    # c.negatives all of them
-    twice_below = 2 * (c.negatives - c.fp) + c.negative
-    # a positive above counts 2, a tied one 1
-    twice_above = 2 * c.tp - c.positive
-    of_positives = ratio(twice_below, 2 * c.negatives)
-    of_negatives = ratio(twice_above, 2 * c.positives)
-    placement = np.array([of_positives, of_negatives])
-    class_size = np.array([[c.positives], [c.negatives]])
-    residual = placement - auc(c)
-    return ratio(residual, class_size)
+    area = auc(c)
+    influence = np.empty((2, len(c.threshold)))
+    # by runs of thresholds, whose arrays stay in the cache; not strict: a table without thresholds
+    # has no step, but one run of length 0
+    for step, (of_positives, of_negatives) in zip(steps(c), runs(influence), strict=False):
+        # a negative below counts 2, a tied one 1: step.n are those with exactly this score
+        twice_below = 2 * (c.negatives - step.fp) + step.n
+        # a positive above counts 2, a tied one 1
+        twice_above = 2 * step.tp - step.p
+        of_positives[:] = ratio(ratio(twice_below, 2 * c.negatives) - area, c.positives)
+        of_negatives[:] = ratio(ratio(twice_above, 2 * c.positives) - area, c.negatives)
+    return influence
 
 
 def average_precision_influence(c: Counts) -> Floats:

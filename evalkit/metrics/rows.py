@@ -118,9 +118,9 @@ class Rows:
         """The weight of each row, 1 if there are no weights."""
         return weights_or_ones(self.weight, len(self))
 
-    @cached_property
+    @property
     def shares(self) -> Floats:
-        """The weights, scaled so that they add up to 1."""
+        """The weights, scaled so that they add up to 1; not cached, to save memory."""
         return ratio(self.weights, self.weights.sum())
 
     # Of two classes
@@ -129,7 +129,8 @@ class Rows:
     def counts(self) -> Counts:
         """The table of counts by score."""
         if self.weight is None:
-            return count(self.scores, self.actual)
+            # the scores of one of several classes are a column of a table, and far apart in memory
+            return count(np.ascontiguousarray(self.scores), self.actual)
         positive = self.weight * self.actual
         negative = self.weight * (1 - self.actual)
         return count(self.scores, positive, negative)

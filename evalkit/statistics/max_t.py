@@ -102,16 +102,25 @@ def max_t_of_sums(
     extreme_draws = np.zeros(m, np.int64)  # by column, from the most extreme one on
     draws_at_once = max(1, signflip.MAX_SUMS_HELD // m)
     for start in range(0, draws, draws_at_once):
-        normal = rng.standard_normal((m, min(draws_at_once, draws - start)))
+        normal = _normal_numbers(rng, m, min(draws_at_once, draws - start))
         statistics = alternative.evidence(root @ normal)  # columns × draws
-        # step-down: each row becomes the largest of its column and of the less extreme ones after
-        from_last = statistics[::-1]
-        np.maximum.accumulate(from_last, axis=0, out=from_last)
+        # step-down: each row becomes the largest of its column and of the less extreme ones after.
+        # maximum.accumulate is 20 times slower
+        for i in range(m - 2, -1, -1):
+            np.maximum(statistics[i], statistics[i + 1], out=statistics[i])
         extreme_draws += np.sum(statistics >= reached, axis=1)
     adjusted = np.empty(m)
     # the data count as a draw; a p-value is at least that of each more extreme column
     adjusted[order] = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
     return adjusted
+
+
+@signflip.replayed
+def _normal_numbers(rng: np.random.Generator, m: int, draws: int) -> Floats:
+    """Standard normal numbers, (m, draws); families of slices that are compared one after the
+    other, one for each system, share them.
+    """
+    return rng.standard_normal((m, draws))
 
 
 def max_t_of_many(

@@ -224,7 +224,7 @@ def binomial_test(
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
     """
-    from scipy.special import bdtr, bdtrc, ndtr
+    from scipy.special import ndtr
 
     _check_binomial(successes, n, null, level)
     if n > MAX_EXACT_TRIALS:
@@ -233,16 +233,22 @@ def binomial_test(
         z = abs(successes - expected) / sd
         p = float(2 * ndtr(-z))
         return _binomial(successes, n, p, null=null, level=level, unit=unit, method="score")
-    at_most = float(bdtr(successes, n, null))
-    at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
-    tails = Tails(lower=at_most, upper=at_least)
     mode = _binomial_mode(n, null)
     log_probability = partial(log_binomial, n=n, null=null)
     p = _p_of_no_likelier(log_probability, successes, OutcomeRange(0, n), mode=mode)
     comparison = _binomial(
         successes, n, p, null=null, level=level, unit=unit, method="exact binomial"
     )
-    return replace(comparison, tails=tails)
+    return replace(comparison, tails=_binomial_tails(successes, n, null))
+
+
+def _binomial_tails(successes: int, n: int, null: float) -> Tails:
+    """The probabilities of at most, and of at least, so many successes in n trials."""
+    from scipy.special import bdtr, bdtrc
+
+    at_most = float(bdtr(successes, n, null))
+    at_least = float(bdtrc(successes - 1, n, null)) if successes else 1.0
+    return Tails(lower=at_most, upper=at_least)
 
 
 def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
@@ -302,9 +308,13 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     differing = int(np.sum(units != 0))
     if differing == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
-    exact = binomial_test(wins, differing, level=level, unit=unit)
-    p = signflip.fair_coin(wins, differing)  # the same p in closed form, which is never 0
-    return replace(exact, p_value=p, adjusted=p, method="sign test (not of a mean)")
+    check_comparison_level(level)
+    p = signflip.fair_coin(wins, differing)  # the binomial test's p in closed form, never 0
+    method = "sign test (not of a mean)"
+    comparison = _binomial(wins, differing, p, null=0.5, level=level, unit=unit, method=method)
+    if differing > MAX_EXACT_TRIALS:  # so many are normal: the tails follow from p
+        return comparison
+    return replace(comparison, tails=_binomial_tails(wins, differing, 0.5))
 
 
 def _p_of_no_likelier(

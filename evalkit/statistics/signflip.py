@@ -22,12 +22,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from math import fsum
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, product
+from evalkit.arrays import Floats, Ints, exact_sum, product
 from evalkit.statistics.spread import Interval
 
 MAX_ENUMERATED_UNITS = 20  # most units of which all 2^n sign vectors are visited
@@ -694,7 +693,9 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     [1 0] True
     """
     rising = np.lexsort([count, total])
-    falling = np.lexsort([count, -total])  # the order in which −total rises
+    # the order in which −total rises; from the reversed order, whose runs are sorted already
+    reverse = rising[::-1]
+    falling = reverse[np.lexsort([count[reverse], -total[reverse]])]
     # −total has the same two orders with exchanged names, so that the choice may depend only on
     # the numbers: first the sorted differences are compared, then the rows. At the last place where
     # the two orders differ, the one with the larger number is chosen.
@@ -782,7 +783,7 @@ TAIL = f"importance sampling with {DRAWS:,} draws"
 # draws as extreme as the data above which the error of their share is below a tenth
 ENOUGH_EXTREME_DRAWS = 100
 NEWTON_STEPS = 100  # Newton's method is within rounding after some ten
-CACHED_STREAMS = 2  # draws that are cached for the next pair of systems, at most 16 MB each
+CACHED_STREAMS = 2  # results of `replayed` functions that are cached, at most 32 MB each
 DRAWS_AT_ONCE = 512  # draws that are worked on at once, so that they stay in the processor's cache
 NUMBERS_AT_ONCE = 32 * DRAWS  # numbers that are drawn at once
 DRAWN_UNITS = 256  # units whose signs are drawn; the sum of the smaller ones is normal
@@ -840,8 +841,8 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     # many units this is 0 as a double, and the smallest double takes its place.
     p_of_equal_signs = 2.0 ** (1.0 - size.size)
     smallest_p = float(max(p_of_equal_signs, np.finfo(float).tiny))
-    size_sum = fsum(size)
-    observed = abs(fsum(differences))
+    size_sum = exact_sum(size)
+    observed = abs(exact_sum(differences))
     rounding = TIE * size_sum
     if observed <= rounding:  # every sum is at least as extreme as 0
         return 1.0

@@ -9,13 +9,21 @@ means over units; `adjust` corrects a family of comparisons; `verdict` turns one
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
+from evalkit.arrays import (
+    Floats,
+    InputError,
+    Ints,
+    ParameterError,
+    exact_sum,
+    finite,
+    ratio,
+    same_length,
+)
 from evalkit.metrics.draws import MID_P
 from evalkit.statistics import bootstrap, intervals, signflip
 from evalkit.statistics.alternatives import Tails
@@ -141,9 +149,8 @@ def _allowing_skewness(equivalence: Estimate, deviations: Floats, rows: float) -
     n = deviations.size
     largest = float(np.abs(deviations).max()) or 1.0  # 1 if all deviations are 0
     scaled = deviations / largest  # so that no power of a deviation overflows
-    # fsum is exact: the order of the units does not change the last digit
-    squares = fsum(scaled**2)
-    cubes = fsum(scaled**3)
+    squares = exact_sum(scaled**2)
+    cubes = exact_sum(scaled**3)
     # √(Σ deviation² n / (n − 1)), the standard error of their sum
     error_of_sum = largest * math.sqrt(ratio(squares * n, n - 1.0))
     error = error_of_sum / rows  # of the mean over rows
@@ -467,8 +474,8 @@ def _sum(differences: Floats) -> float:
     """The sum of the differences, exactly 0 if it is only rounding error, as that of 0.3, −0.2 and
     −0.1, so that neither system is found better.
     """
-    # fsum is exact: neither the order of the units nor that of the systems changes its last digit
-    total = fsum(differences)
+    # neither the order of the units nor that of the systems changes its last digit
+    total = exact_sum(differences)
     rounding = ROUNDING * np.abs(differences).sum()
     return total if abs(total) > rounding else 0.0
 

@@ -801,9 +801,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         kind = self.kind
         if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
             return False
-        rows_of_parts = [part.rows for part in kind.split(self.rows)]
-        positives = np.array([rows.weights @ (rows.actual == 1) for rows in rows_of_parts])
-        return kind.scarce(positives)
+        positives = [np.count_nonzero(part.rows.actual == 1) for part in kind.split(self.rows)]
+        return kind.scarce(np.array(positives, float))
 
     def components(self) -> Iterator[Component]:
         """Yield the metrics that this one is the mean of: one per class or label, the same base

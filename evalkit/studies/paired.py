@@ -355,7 +355,7 @@ class Significance(shown.Shown, Study):
         for of_pair in differences:
             if self.unit is None:
                 # in order, so that the samples do not depend on the order of the input
-                tables.append(np.sort(of_pair.means, kind="stable")[:, None])
+                tables.append(np.sort(of_pair.means)[:, None])
             else:
                 tables.append(np.column_stack([of_pair.total, of_pair.rows]))
         sums_of_samples = resampled_each(tables, rng=lambda: self.rng(5), resamples=RESAMPLES)
@@ -778,7 +778,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
         for done, pair in enumerate(study.pairs):
             draw(done)
             differences = study.unit_differences(pair, chosen)
-            sorted_means = np.sort(differences.means, kind="stable")
+            sorted_means = np.sort(differences.means)
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
             tails_of_bootstrap = by_t.tails  # both 1 if every difference is 0

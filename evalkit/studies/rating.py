@@ -26,6 +26,7 @@ from evalkit.measured.rows import (
     RowsInMemory,
     SummedForecasts,
     TermAdder,
+    error_counts,
     refuse_unsummed,
 )
 from evalkit.metrics import calibration
@@ -373,7 +374,7 @@ class RatingSummariser:
 
     terms: adds up the terms of the metrics. errors: makes the absolute errors, for wins. max_ids:
     how many ids are checked for duplicates. holds_table: True if the only block is the whole table;
-    its rows are counted by forecast only once a figure needs them.
+    its rows are counted by forecast and by error only once a figure needs them.
     """
 
     terms: TermAdder
@@ -384,11 +385,11 @@ class RatingSummariser:
 
     def summarise(self, block: Block) -> RatingSummary:
         """The summary of a block, from the sum of which all numbers of the study are computed."""
-        distances = [np.abs(prediction - block.truth) for prediction in block.predictions]
         far = []
         crossings = []
         crossed_rows = []
-        for i, distance in enumerate(distances):
+        for i, prediction in enumerate(block.predictions):
+            distance = np.abs(prediction - block.truth)
             drop = drops_of(block.rows(i))  # by how much the quantiles of each row cross
             far.append(Extremes.from_block(block, distance, i, EXAMPLES))
             crossings.append(Extremes.from_block(block, drop, i, 1))
@@ -667,11 +668,18 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def errors(self) -> dict[str, Distribution]:
-        """The distribution of each system's errors, forecast − actual."""
+        """The distribution of each system's errors, forecast − actual; counted here if the table
+        is in memory, where the sample has all its rows.
+        """
+        summary = self.table_summary
+        counts = summary.terms.errors
+        if not counts:
+            bins = self.summariser.limits.bins
+            counts = error_counts(summary.sample.rows, ALL_ROWS_GROUP, bins)
         errors = {}
         for i, name in enumerate(self.systems):
-            counts = self.table_summary.terms.errors[ErrorsKey(ALL_ROWS_GROUP, i)]
-            errors[name] = counts.distribution(weighted=self.weighted)
+            of_system = counts[ErrorsKey(ALL_ROWS_GROUP, i)]
+            errors[name] = of_system.distribution(weighted=self.weighted)
         return errors
 
     @frame
@@ -1395,6 +1403,7 @@ def _of_rows(
         # added up by unit, they tell on how many units a system has the smaller error
         extra_columns=errors.from_block,
         extra_width=errors.width,
+        counts_errors=False,  # only a figure needs them
     )
     # every value has a bin of its own, and the sample has all rows
     exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)

@@ -105,16 +105,17 @@ class SearchedMetric:
         With the mean m of all rows, an effect d makes the mean of the slice m + (1 − share) d.
         """
         values = [self.study.measure(self.chosen, name).value for name in self.systems]
-        low, high = self.chosen.metric.ends
-        mean = values[0]
-        if len(values) > 1:
-            mean = values[0] - values[1]
-            low, high = low - high, high - low
-        distances = [high - mean, mean - low]
-        if self.is_directed:
-            is_worse_above = self.chosen.metric.best == "low"
-            distances = distances[:1] if is_worse_above else distances[1:]
-        return max(distances) / (1 - share)
+        lowest, highest = self.chosen.metric.ends
+        if len(values) > 1:  # of differences, which lie between lowest − highest and its negative
+            width = highest - lowest
+            distance = width + abs(values[0] - values[1])
+        elif not self.is_directed:
+            distance = max(highest - values[0], values[0] - lowest)
+        elif self.chosen.metric.best == "low":  # a worse slice has a higher mean
+            distance = highest - values[0]
+        else:
+            distance = values[0] - lowest
+        return distance / (1 - share)
 
     def verdict(self, response: Response, mask: Bools) -> str:
         """Whether a slice is worse, or higher or lower, than the rest. response: of the rows on

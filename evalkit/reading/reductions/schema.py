@@ -135,7 +135,7 @@ class Schema:
             shared = {role: _agreed(values, rows) for role, values in shared.items()}
             of_systems = {role: list(values[rows].T) for role, (values,) in of_systems.items()}
         truth = [shared[role] for role in self.truth]
-        predictions = {role: np.array(values) for role, values in of_systems.items()}
+        predictions = {role: _one_row_each(values) for role, values in of_systems.items()}
         used_predictions = [predictions[role] for role in self.used_roles]
         other_predictions = {
             role: predictions[role] for role in predictions if role not in self.used_roles
@@ -237,6 +237,11 @@ class Schema:
             )
             start += int(segment.number_of_value.max()) + 1
         return slices
+
+
+def _one_row_each(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """The columns as rows of one array; a single column is not copied."""
+    return columns[0][np.newaxis] if len(columns) == 1 else np.array(columns)
 
 
 def _agreed(values: np.ndarray, rows: Ints) -> np.ndarray:

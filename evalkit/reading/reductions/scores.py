@@ -24,7 +24,6 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.parts import Selection
 
 # most pairs of a system and a label that are counted: of two classes and labels, of several classes
 LABELS = 10_000
@@ -201,7 +200,7 @@ def _profile(engine: Engine, piece: blocks.TablePart, max_groups: int) -> Sequen
     # a stored table states the ends of its numbers, in DuckDB, but not how its rows are grouped
     is_stored = piece.part.known_rows is not None and engine.dialect.row_number is not None
     if is_stored and "system" not in fields and WEIGHT not in fields:
-        rows = _stated(engine, piece.chosen, cells, label)
+        rows = _stated(engine, piece, cells)
         if rows:
             return rows
     if label:
@@ -217,25 +216,46 @@ def _profile(engine: Engine, piece: blocks.TablePart, max_groups: int) -> Sequen
     return checked(engine, piece.chosen, fields, cells, grouping)
 
 
-def _stated(engine: Engine, chosen: Selection, cells: Sequence[str], label: str) -> Sequence[Row]:
+def _stated(engine: Engine, piece: blocks.TablePart, cells: Sequence[str]) -> Sequence[Row]:
     """The rows of `_profile` for at most two labels, the first of them with the number of all rows,
     and the others with 0; empty if it takes `_profile` to count them, or to name a wrong value.
 
     DuckDB takes the ends of numbers from what a Parquet file states of them. Other values that
-    break a rule are found block by block. label: the SQL of the label; "" without one.
+    break a rule are found block by block.
     """
-    all_rows = profile(engine, chosen, cells)[0]
+    all_rows = profile(engine, piece.chosen, cells)[0]
     ends = [end for name, end in all_rows.items() if name != "system"]
     if any(end is None or not np.isfinite(end) for end in ends):
         return []
-    if not label:
+    if LABEL not in piece.layout.fields:
         return [all_rows]
-    distinct = Query.from_selection(chosen, f"DISTINCT {label} AS label", "LIMIT 3")
-    texts = engine.table(distinct)["label"].to_pylist()
+    texts = _neighbouring_labels(engine, piece)
+    if not texts:
+        label = engine.dialect.quote(LABEL)
+        distinct = Query.from_selection(piece.chosen, f"DISTINCT {label} AS label", "LIMIT 3")
+        texts = engine.table(distinct)["label"].to_pylist()
     if None in texts or len(texts) > 2:
         return []
     first, *others = [dict(all_rows, label=text) for text in texts]
     return [first, *(dict(row, n=0) for row in others)]
+
+
+def _neighbouring_labels(engine: Engine, piece: blocks.TablePart) -> list[str]:
+    """The labels as texts if they are stored as whole numbers that differ by at most 1, such as 0
+    and 1: the smallest and the largest are all there are, and a Parquet file states both. Empty for
+    other labels, and if one is missing.
+    """
+    column = piece.layout.fields[LABEL].column
+    chosen = piece.chosen
+    if not engine.dialect.holds_whole_numbers(chosen.types.get(column, "")):
+        return []
+    label = engine.dialect.quote(column)
+    cells = f"count(*) AS n, count({label}) AS present, min({label}) AS low, max({label}) AS high"
+    query = Query(f"SELECT {cells} FROM {chosen.source}", piece.part.name, chosen.frames)
+    (ends,) = engine.table(query).to_pylist()
+    if ends["present"] < ends["n"] or ends["high"] - ends["low"] > 1:
+        return []
+    return [str(number) for number in sorted({ends["low"], ends["high"]})]
 
 
 def read(
@@ -252,8 +272,9 @@ def read(
 
 def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
     """The table with the label as a number, 1 for the positive one: the role "hit"."""
-    predicted.refuse_both_classes(predicted.first_scores())
     t = predictions.table
+    if len(t.systems) == 2:
+        predicted.refuse_both_classes(predicted.first_scores())
     for name in t.systems:
         low, high = predictions.ends(name, "score")
         # scores that never fall below 0.5 may be the confidence in a predicted class

@@ -35,6 +35,7 @@ class Dialect:
     numbers = re.compile(
         r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL"
     )
+    whole_numbers = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
     no_ids = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
     def quote(self, name: str) -> str:
@@ -68,6 +69,10 @@ class Dialect:
     def holds_numbers(self, kind: str) -> bool:
         """True if a column of this type may hold numbers or the texts of numbers."""
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
+
+    def holds_whole_numbers(self, kind: str) -> bool:
+        """True if a column of this type of DuckDB holds whole numbers alone."""
+        return bool(self.whole_numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
         """The cells of a column as text, NULL for NaN and for an empty text; −0.0 and 0.0 are one
