@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pytest
-from answers import CLASSIFIED, PAGES, RANKED, page
+from answers import CLASSIFIED, PAGES, RANKED, page, slow_if_further
 from browser import View, look
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -17,8 +17,6 @@ from evalkit.page import ReportExporter
 DESK = View(1280)
 PHONE = View(400)
 PLAIN_PHONE = View(400, scripts=False)
-# pages of the reports and kinds of other pages: two systems, ten classes, lists, forecasts
-FURTHER_PAGES = ("pair", "classes", "lists", "forecasts")
 PAGES_WITH_CURVES = ("classification", "ranking", "rating", *CLASSIFIED, *RANKED, "forecasts")
 
 
@@ -52,13 +50,6 @@ def test_sentences_name_few_of_many_systems():
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_less_than_300_kilobytes(name):
     assert len(page(name).encode()) < 300_000
-
-
-def slow_if_further(names):
-    return [
-        pytest.param(name, marks=[pytest.mark.slow] if name in FURTHER_PAGES else [])
-        for name in names
-    ]
 
 
 @pytest.mark.parametrize("name", slow_if_further(PAGES))
