@@ -671,3 +671,9 @@ def test_scores_of_intervals_equal_those_of_mapie_and_scikit_learn():
     study = rating.read(rows, metrics=list(expected))
     found = dict(zip(study.estimates["metric"], study.estimates["value"], strict=True))
     assert found == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_table_of_one_row_is_refused_with_its_one_reference_value():
+    one_row = pd.DataFrame({"actual": [1.0], "forecast": [2.0], "reference": [900.0]})
+    with pytest.raises(ParameterError, match="which holds 900; rename it"):
+        rating.read(one_row, metrics="mae_skill")

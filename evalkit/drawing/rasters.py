@@ -57,7 +57,7 @@ def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[An
     image = Image.fromarray(pixels).convert("RGB")
     reduced = image.quantize(MAX_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
-    reduced.save(file, "png", compress_level=8)  # 9: 2 % smaller, takes three times as long
+    reduced.save(file, "png", compress_level=9)  # files are a seventh smaller than by default
     content = base64.b64encode(file.getvalue()).decode("ascii")
     return Png(content, image.width // SCALE, image.height // SCALE)
 

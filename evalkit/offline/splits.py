@@ -136,33 +136,36 @@ class Folds:
         return np.sort(np.concatenate(self.tests))
 
     def slices(self) -> list[Slice]:
-        """The test rows of each fold, as a slice of the rows `tested`."""
+        """The test rows of each fold as a slice, with their numbers among the rows `tested`: a
+        study holds only the rows that some fold tests.
+        """
         members = self.tests
         tests_all_rows = len(self.tested) == self.rows
-        if not tests_all_rows:
+        if not tests_all_rows:  # else the numbers among the tested rows are those in the table
             members = [np.searchsorted(self.tested, test) for test in self.tests]
         return [
             Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)
         ]
 
     def in_time(self, time: Floats) -> Folds:
-        """The folds of a column as blocks of time, each trained on all earlier ones instead of on
-        all others.
+        """The folds of a column as blocks of time, each trained on all earlier blocks, not on all
+        other ones. The first block has no training rows and is left out.
 
-        The first block has no training rows and is left out. Folds that overlap in time are
-        returned as they are. time: of each row of the table.
+        Folds that overlap in time are no such blocks, and are returned unchanged. time: of each row
+        of the table.
         """
         assert isinstance(self.pairs, Parted)
         first = np.array([np.min(time[test]) for test in self.tests])
         last = np.array([np.max(time[test]) for test in self.tests])
         order = np.argsort(first, kind="stable")
-        overlaps = first[order[1:]] <= last[order[:-1]]  # the block before
-        if overlaps.any():
+        overlaps_previous = first[order[1:]] <= last[order[:-1]]  # of each block but the first
+        if overlaps_previous.any():
             return self
-        ends_before = last[:, None] < first  # [a, b]: block a ends before block b begins
-        trained_on = ends_before.T  # [b, a]: block b is trained on block a
+        # row: the block that is tested, column: a block that it is trained on if this ends before
+        is_trained_on = last < first[:, None]
         test = order[1:]
-        return Folds(self.rows, Parted(self.pairs.part, trained_on[test], test), CONSECUTIVE)
+        pairs = Parted(self.pairs.part, is_trained_on[test], test)
+        return Folds(self.rows, pairs, CONSECUTIVE)
 
     @cached_property
     def sizes(self) -> FoldSizes:
@@ -359,8 +362,9 @@ def _folds_by(
 
 
 def _class_count(label: ArrayLike | None, k: int) -> int:
-    """The number of classes, 0 without a label, checked for a split into k folds. Raises InputError
-    for one class alone, and ParameterError for a class with fewer than k rows, or k below 2.
+    """The number of classes by which k folds are stratified; 0 without a label, for folds that are
+    not stratified. Raises InputError for one class alone, and ParameterError for k below 2, or for
+    a class with fewer than k rows, as each fold has a row of each class.
     """
     if label is None:
         return 0
@@ -433,7 +437,7 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
     time = finite("time", time)
     if not 0 < share < 1:
         raise ParameterError(f"share must lie between 0 and 1, got {share}")
-    start = np.quantile(time, 1 - share, method="higher")
+    start = np.quantile(time, 1 - share, method="higher")  # a time of the table
     train = np.flatnonzero(start - time > gap)
     test = np.flatnonzero(time >= start)
     return _folds(time.size, [(train, test)], f"the newest {share:.0%} by time, gap {gap:g}")
@@ -459,15 +463,16 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
             f"time must have at least as many distinct values as blocks, {k}, got {moments.size}"
         )
     number = np.arange(k)  # of the block
-    older_rows = np.searchsorted(np.sort(time), moments)  # than each moment
-    # where each block starts: the first moment with at least number · rows / k older rows
+    older_rows = np.searchsorted(np.sort(time), moments)  # how many are older than each moment
+    # The index of the moment at which each block starts: the first one with at least
+    # number · rows / k older rows.
     start = np.searchsorted(older_rows, number * time.size / k)
-    # Each block needs a moment of its own, so that starts must increase, and leave one for each
-    # block that follows. `start - number` must then not fall, and be at most the number of moments
-    # less k.
+    # Many rows of one time may give several blocks the same start. Each block needs a moment of its
+    # own, so starts must increase, and leave a moment for each block that follows: `start - number`
+    # must not fall, and be at most the number of moments less k.
     slack = np.maximum.accumulate(start - number)
     start = np.minimum(slack, moments.size - k) + number
-    last = np.append(moments[start[1:] - 1], moments[-1])
+    last = np.append(moments[start[1:] - 1], moments[-1])  # a block ends before the next starts
     return [
         TimeBlock(first, last_of_block)
         for first, last_of_block in zip(moments[start].tolist(), last.tolist(), strict=True)
@@ -497,12 +502,12 @@ HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
 def read(fold: Coded, repeat: Coded | None = None) -> Folds:
-    """Return the folds of a column of names. repeat: the repeat that each row belongs to; None if
-    there is one repeat.
+    """Return the folds of a column of names, each fold trained on all others. fold: the name of
+    each row's fold. repeat: the repeat that each row belongs to; None if there is one repeat.
 
-    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`,
-    the validation rows are in neither set. Raises InputError if the names do not identify exactly
-    one test set; the names of a flag, yes and no, do not.
+    Names such as train and test, or train and holdout, mean one holdout; with `train`, `valid` and
+    `test`, the validation rows are in neither set. Raises InputError if such names do not identify
+    exactly one test set, and for a flag (yes and no), which does not say which rows were tested.
 
     >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
     >>> folds.names, folds.pairs
@@ -510,7 +515,7 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     """
     if repeat is not None and len(repeat.names) > 1:
         return _repeated(fold, repeat)
-    sets = {name: set_of(name) for name in fold.names}
+    sets = {name: set_of(name) for name in fold.names}  # such as TEST, or "" for a fold's name
     meanings = set(sets.values())
     if len(sets) > 1 and meanings == {YES_NO}:
         raise InputError(
@@ -567,18 +572,19 @@ def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
 
 
 def _repeated(fold: Coded, repeat: Coded) -> Folds:
-    """The folds of all repeats, each of which is trained on the other folds of its repeat; holdouts
-    if the names of every repeat say which rows are for training.
+    """The folds of all repeats; each fold is trained on the other folds of its repeat. If the fold
+    column names training rows, each repeat is a holdout instead. fold, repeat: of each row.
     """
     if TRAINING in map(set_of, fold.names):
         return _repeated_holdouts(fold, repeat)
-    # a part of the rows is one fold of one repeat; they are numbered repeat by repeat
+    # the rows of one fold of one repeat are a part; parts are numbered repeat by repeat
     cell = repeat.code * len(fold.names) + fold.code
-    cells, part_of_row = np.unique(cell, return_inverse=True)
+    cells, part_of_row = np.unique(cell, return_inverse=True)  # cells without rows are no parts
     repeat_of_part, fold_of_part = np.divmod(cells, len(fold.names))
     for number, name in enumerate(repeat.names):
         folds_of_repeat = fold_of_part[repeat_of_part == number]
-        _refuse_no_folds([fold.names[i] for i in folds_of_repeat], name)
+        _check_folds_of_repeat([fold.names[i] for i in folds_of_repeat], name)
+    # a part is tested by the model that was trained on the other parts of its repeat
     is_same_repeat = repeat_of_part[:, None] == repeat_of_part  # (parts, parts)
     train = is_same_repeat & ~np.eye(cells.size, dtype=np.bool_)
     labels = tuple(
@@ -606,19 +612,17 @@ def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
     return Folds(len(fold), tuple(pairs), rule, repeat.names)
 
 
-def _refuse_no_folds(names: Sequence[str], repeat: str) -> None:
-    """Raise InputError if the names of one repeat are a single one, or those of a holdout."""
+def _check_folds_of_repeat(names: Sequence[str], repeat: str) -> None:
+    """Raise InputError unless the names in a fold column are those of two or more folds. names: the
+    different names in one repeat. repeat: its name, for the error.
+    """
     if len(names) < 2:
         raise InputError(
             f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat "
             f"{repeat!r}"
         )
     one_row_each = Coded(tuple(names), np.arange(len(names)))
-    if read(one_row_each).holdout:
-        got = f"got the holdout {_quoted_list(names)} in repeat {repeat!r}"
-        raise InputError(
-            f"fold must name folds where there is a repeat column, {got}; report one repeat alone"
-        )
+    read(one_row_each)  # raises for names of a flag, and for a test set without training rows
 
 
 # Ways to split a table: the folds that its columns call for, and others to compare them with ------
@@ -731,15 +735,15 @@ class Setting:
         return group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
     def ways(self) -> SplitWays:
-        """The ways of splitting that suit the columns of the table, in the order of the page, and
-        those left out, with the reason.
+        """The ways of splitting that suit the columns of the table, in the order of the page: those
+        whose folds could be made, and those that this table does not allow, with the reason.
         """
         possible = []
         impossible = []
         for plan in self._plans():
             try:
                 folds = plan.make()
-            except InputError as error:  # the folds chosen may be possible where others are not
+            except InputError as error:  # one way may be impossible where others are possible
                 impossible.append(Unfitted(plan.name, reason=str(error)))
             else:
                 way = SplitMethod(plan.name, folds, plan.folds_per_value, plan.values_per_estimate)
@@ -749,22 +753,23 @@ class Setting:
     def _plans(self) -> list[WayPlan]:
         """The ways that suit the columns, in the order of the page.
 
-        If rows depend on each other by time or group, a split by rows is among them: the mistake
-        that the others are compared with, as it ignores the dependence.
+        If rows depend on each other by time or group, a split by rows is among them. It is the
+        mistake that the other ways are compared with, as it ignores the dependence.
         """
-        name = "blocks forward in time" if self.examples.fold is None else "the folds given"
-        # the metric has one value of all chosen folds together
-        chosen = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
+        examples = self.examples
+        name = "blocks forward in time" if examples.fold is None else "the folds given"
+        # the tests of all folds together give one value of the metric
+        suiting = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
         ignoring = WayPlan(self.blind, partial(self.by_row, self.seed), folds_per_value=self.k)
-        if self.examples.time is not None:
-            newest = partial(global_temporal, self.examples.time, share=0.3, gap=self.gap)
-            return [WayPlan("one split at a moment", newest), chosen, ignoring]
+        if examples.time is not None:
+            newest = partial(global_temporal, examples.time, share=0.3, gap=self.gap)
+            return [WayPlan("one split at a moment", newest), suiting, ignoring]
         plans = []
-        if self.examples.fold is not None:
-            plans.append(chosen)
-        if self.examples.group_number is None:
+        if examples.fold is not None:  # else the folds that suit are among the plans below
+            plans.append(suiting)
+        if examples.group_number is None:
             return plans + self._plans_by_row()
-        plans += self._plans_by_group(self.examples.group_number)
+        plans += self._plans_by_group(examples.group_number)
         plans.append(ignoring)
         return plans
 
@@ -777,14 +782,17 @@ class Setting:
         ]
 
     def _plans_by_row(self) -> list[WayPlan]:
-        """The ways of splitting rows that are independent."""
+        """The ways of splitting rows that are independent. Each is drawn repeatedly, so that the
+        page can show how much its estimates vary.
+        """
         rows = len(self.examples)
         limits = self.limits
         holdouts = partial(
             holdout, rows, seed=self.seed, repeats=limits.holdouts, label=self.strata
         )
         k_folds = partial(self.by_row, self.seed, limits.repeats)
-        # other draws than those of `k_folds`
+        # an estimate is the mean of `averaged` draws of the k folds; another seed gives other draws
+        # than those of `k_folds`
         further_k_folds = partial(self.by_row, self.seed + 1, limits.repeats * limits.averaged)
         return [
             WayPlan(ONE_HOLDOUT, holdouts),
@@ -813,13 +821,15 @@ class Setting:
         return Folds(len(self.examples), pairs, repeats[0].rule)
 
     def _bootstrap_samples(self) -> Folds:
-        """Bootstrap samples, tested out of bag, without those that have one class alone."""
+        """Bootstrap samples, tested out of bag, without those of one class alone, on which no
+        classifier can be trained.
+        """
         samples = out_of_bag(
             len(self.examples),
-            rng=np.random.default_rng([self.seed, 3]),
+            rng=np.random.default_rng([self.seed, 3]),  # 3: a stream of its own
             repeats=self.limits.samples,
         )
-        pairs = tuple(pair for pair in samples.pairs if self.can_learn_from(pair[0]))
+        pairs = tuple((train, test) for train, test in samples.pairs if self.can_learn_from(train))
         return replace(samples, pairs=pairs)
 
     def can_learn_from(self, rows: Ints) -> bool:

@@ -64,18 +64,21 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 
 
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
-    """`assignment` of a long table, of which only some rows may belong to users with several rows.
+    """`assignment` of a long table, in which few users have several rows: ids are compared in
+    these rows only.
 
-    A user with rows in several arms is left out, and counted as crossed. arm: of each row.
-    repeated_rows: the numbers of the rows that may belong to users with several, ascending; it has
-    all rows of such a user. user: the ids of their users. Raises RowError for an unknown arm and
-    for a user with several rows in one arm, InputError for an arm without a user of its own.
+    A user with rows in several arms is left out, and counted as crossed.
+
+    arm: of each row. arms: their names. repeated_rows: the numbers, ascending, of all rows whose
+    user has several; rows of other users may be among them. user: the id of the user of each of
+    these rows. Raises RowError for an unknown arm and for a user with several rows in one arm,
+    InputError for an arm without a user of its own.
     """
-    arm_index = _arm_indices(arm, arms)  # of each row
-    user_index, names = codes(user)
+    arm_index = _arm_indices(arm, arms)  # of each row of the table
+    user_index, names = codes(user)  # of each of `repeated_rows`
     # the pairs of a user and an arm that occur, as one number each
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
-    arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
+    arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)  # how many
     # `has_one_arm`, `is_first` and `is_repeated` have one value for each of `repeated_rows`
     has_one_arm = arms_of_user[user_index] == 1
     is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
@@ -266,16 +269,16 @@ def stratified(
     >>> stratified({"treatment": [2, 5, 9], "control": [1, 2, 5]}, strata).difference.value
     1.25
     """
-    values_of = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
-    for arm, y in values_of.items():
+    values_by_arm = {arm: finite(arm, values[arm]) for arm in ("treatment", "control")}
+    for arm, y in values_by_arm.items():
         same_length(**{arm: y, "strata": np.asarray(strata[arm])})
-    strata_of_all = np.concatenate([np.asarray(strata[arm]) for arm in values_of])
+    strata_of_all = np.concatenate([np.asarray(strata[arm]) for arm in values_by_arm])
     stratum_of_user, names = codes(strata_of_all)
     share = np.bincount(stratum_of_user) / stratum_of_user.size  # of all users, by stratum
     # the users of the treatment come first
-    stratum_by_arm = np.split(stratum_of_user, [values_of["treatment"].size])
+    stratum_by_arm = np.split(stratum_of_user, [values_by_arm["treatment"].size])
     arms = []
-    for (arm, y), stratum in zip(values_of.items(), stratum_by_arm, strict=True):
+    for (arm, y), stratum in zip(values_by_arm.items(), stratum_by_arm, strict=True):
         users = np.bincount(stratum, minlength=names.size)  # by stratum
         if users.min() == 0:
             raise InputError(
@@ -284,8 +287,9 @@ def stratified(
             )
         total = np.bincount(stratum, weights=y, minlength=names.size)
         means = total / users
-        # The mean of a stratum counts by its share of all users instead of its share of the arm:
-        # so does a user's effect on it, the deviation from the mean of the stratum.
+        # The arm's value is Σ share · mean over strata. It weights a user by the stratum's share of
+        # all users over its share of the arm (`users` / `y.size`), and the user's deviation from
+        # the mean of the stratum, of which the standard error is computed, by the same.
         weight_by_stratum = share * y.size / users
         effect = weight_by_stratum[stratum] * minus(y, means[stratum])
         arms.append(arm_of(float(share @ means), effect))

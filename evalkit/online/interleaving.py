@@ -112,66 +112,69 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
     """Fill `item` and `team` with the draft of some users. rankings: shape (rankers, users, items).
     turns, item, team: shape (positions, users).
 
-    The ranks of a ranker's items that are not yet in the list are the set bits of one whole number
-    per user, bit 0 for the best: so the lowest set bit is the next pick.
+    For each ranker and user one whole number holds the free ranks, those of items that are not yet
+    in the list: bit i is set if rank i is free. The best rank is bit 0, so that the lowest set bit
+    is the next pick.
     """
     teams = len(rankings)
     k, users = turns.shape
     # rank k, the last, is no item: what a ranker without free items picks
     lists = np.full((teams, k + 1, users), -1)
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
-    # of each rank, in the smallest type that has a bit for each
+    # the number 2^rank by rank, in the smallest type that holds k bits
     bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
     is_item = lists[:, :k] >= 0
     free = np.bitwise_or.reduce(is_item * bit[:, None], axis=1)  # shape (teams, users)
     # flat arrays: `take` with one index is faster than an index for each axis
-    same_item = _same_item(lists, bit).reshape(teams, -1)
+    bits_of_item = _bits_of_item(lists, bit).reshape(teams, -1)
     items = lists.ravel()
     user = np.arange(users)
     for position in range(k):
         picker = turns[position].copy()
         free_ranks = free.ravel().take(picker * users + user)
-        for _ in range(teams - 1):
+        for _ in range(teams - 1):  # a ranker without free items passes its turn to the next
             if free_ranks.all():
                 break
             picker = np.where(free_ranks == 0, (picker + 1) % teams, picker)
             free_ranks = free.ravel().take(picker * users + user)
-        # x & −x is the lowest set bit of x; the bits below it, counted, are its rank. Of 0, with no
-        # free rank, all bits are counted: the end of the list.
+        # x & −x is the lowest set bit of x, 2^rank, and 2^rank − 1 has `rank` bits set. Where no
+        # rank is free, x is 0, and 0 − 1 has all its bits set, at least k of them: rank k, no item.
         lowest_bit = free_ranks & -free_ranks
-        rank = np.minimum(np.bitwise_count(lowest_bit - bit[0]), k)
+        one = bit[0]  # 1 in the type of the bits
+        rank = np.minimum(np.bitwise_count(lowest_bit - one), k)
         list_and_rank = picker * (k + 1) + rank
         pick = list_and_rank * users + user  # index into `items`
         item[position] = items.take(pick)
         team[position] = np.where(free_ranks == 0, NO_TEAM, picker)
-        free &= ~same_item.take(pick, axis=1)  # no ranker may pick the item again
+        free &= ~bits_of_item.take(pick, axis=1)  # no ranker may pick the item again
 
 
-def _same_item(lists: Ints, bit: Bits) -> Bits:
-    """For each item of each list, where the same item is in every list, as the bit of its rank.
+def _bits_of_item(lists: Ints, bit: Bits) -> Bits:
+    """The bits of each item of each list in every list: the bit of the rank at which that list has
+    the item, 0 if it does not have it.
 
-    lists: shape (teams, ranks + 1, users), −1 at the last rank. bit: of each rank. Returns shape
-    (teams, teams, ranks + 1, users): [a, b, i] is the bit of the rank in list a that item i of list
-    b has, 0 if list a does not have it.
+    lists: shape (teams, ranks + 1, users), −1 at the last rank, which is no item. bit: of each
+    rank. Returns shape (teams, teams, ranks + 1, users): [a, b, i] is the bit in list a of the item
+    at rank i of list b.
     """
     teams, ends, users = lists.shape
     rank_bit = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
     for b in range(teams):
-        rank_bit[b, b, :-1] = bit[:, None]
+        rank_bit[b, b, :-1] = bit[:, None]  # in its own list an item has its own rank
         for a, i in product(range(b), range(bit.size)):
-            # one comparison of item i of list b with all of list a serves both directions
-            is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
+            # one comparison of item i of list b with all of list a serves [b, a] and [a, b]
+            is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)  # by rank in list a
             rank_bit[b, a, :-1] |= is_same * bit[i]
             rank_bit[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
     return rank_bit
 
 
 def without_shared_start(drafted: Draft, rankings: ArrayLike) -> Draft:
-    """The draft without a team for the first items on which all rankers agree: there the coin
-    decides nothing but the team. rankings: that were drafted from.
+    """The draft without a team for the items at its start on which all rankers agree: whoever
+    picks there, the list is the same. rankings: those that the lists are drafted from.
 
-    If two rankings are equal, no item has a team, so that their preference is exactly 0, not only
-    on average.
+    If two rankings are equal, no item has a team, so that the preference between them is exactly 0,
+    not only on average.
 
     >>> twice = [[[1, 2, 3]], [[1, 3, 2]]]
     >>> without_shared_start(draft(twice, [[0, 1, 0]]), twice).team
@@ -199,8 +202,9 @@ def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
 
 
 def _checked_stack(rankings: ArrayLike, k: int) -> Ints:
-    """A stack of rankings as an array. Raises InputError if it is no such stack, and ParameterError
-    for a k that no draft may have.
+    """A stack of rankings, shape (rankers, users, items), as an array of integers. k: the number
+    of positions. Raises InputError for another shape or type, or too few or too many rankers;
+    ParameterError for a list that is too long or empty.
     """
     try:
         stack = np.asarray(rankings)

@@ -69,13 +69,14 @@ def is_of_users(input_part: InputPart, p: InterleavingParameters) -> bool:
 def with_input_named(
     p: InterleavingParameters, parts: Sequence[InputPart]
 ) -> InterleavingParameters:
-    """The parameters with the input as `log` or as `users`, whichever its columns fit; as `log` if
-    `users` is given too. parts: of the input `preds`.
+    """The parameters with the input `preds` renamed to `log` or to `users`, whichever its columns
+    fit. If the user also gives `users`, `preds` is the log.
 
-    Raises ParameterError if `log` is given too.
+    parts: of the input `preds`. Raises ParameterError if the user also gives `log`.
     """
     if "log" in p.given:
         raise ParameterError("preds and log: give one of them")
+    # the parameters as the user gave them, without defaults
     given = {name: value for name, value in p.given.items() if name != "preds"}
     if "users" not in p.given and is_of_users(parts[0], p):
         return replace(p, preds=None, users=list(parts), given={"users": p.preds} | given)
@@ -114,7 +115,8 @@ def read_log(
     engine = engine or AtHand.opened()
     fields = log_fields(parts, p.columns, segments)
     selections = _selections(parts, fields, engine)
-    counts = list[TeamCount]()  # of all parts
+    # a first pass over the log, which only counts: it gives the arms, and the size of the result
+    counts = list[TeamCount]()  # of each team in each part
     rows = list[int]()  # of each part
     for selection in selections:
         counts_of_part = _count_teams(engine, selection)
@@ -122,10 +124,11 @@ def read_log(
         rows.append(sum(count.rows for count in counts_of_part))
     if sum(count.sessions for count in counts) > max_sessions:
         raise table.too_many(parts, "sessions", max_sessions)
-    teams = {count.team for count in counts if count.team}
+    teams = {count.team for count in counts if count.team}  # rows without a team are refused later
+    # errors about arms, below, would quote a team in full
     if any(len(team.encode()) > LONGEST for team in teams):
-        _check_values(engine, selections, fields)  # raises, with the row of such a name
-        raise _changed(selections)  # the second reading found no such name
+        _check_values(engine, selections, fields)  # raises, with the row of the long name
+        raise _changed(selections)  # all names are short at the second reading
     try:
         arms = arms_of(teams, p.arms, p.neutral)
         # an unknown team is refused later, with its row: here only arms that are missing
@@ -177,21 +180,24 @@ def _count_teams(engine: Engine, selection: Selection) -> list[TeamCount]:
 
 def _log_of(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log from its columns; each session is a user of its own without a column of
-    users. arms: their names. neutral: the team of items of no arm, None if there is none.
+    users.
+
+    columns: by role, those of `LOG`, of which user and item may be missing, and those of segments,
+    whose roles begin with `ATTRIBUTE`. arms: their names. neutral: the team of items of no arm,
+    None if there is none.
     """
-    session, names = table.encode_sorted(columns["session"])
-    user = session
-    users = names
+    sessions = table.encode_sorted(columns["session"])
+    users = sessions
     if "user" in columns:
-        user, users = table.encode_sorted(columns["user"])
+        users = table.encode_sorted(columns["user"])
     item = None
     if "item" in columns:
         item = table.encode_sorted(columns["item"]).code
     return Log(
-        session=session,
-        names=names,
-        user=user,
-        users=users,
+        session=sessions.code,
+        names=sessions.texts,
+        user=users.code,
+        users=users.texts,
         team=table.coded(columns["team"]),
         position=columns["position"],
         outcome=columns["outcome"],
@@ -245,7 +251,10 @@ def _summarise(
     rows: Sequence[int],
 ) -> Sessions:
     """The sessions of a log, read in blocks that hold all rows of a user, or of a session if the
-    log has no users. block: summarises a block. rows: of each part, for the progress bar.
+    log has no users. Raises InputError for the first row that breaks a rule.
+
+    selections, fields: of each part of the log. block: summarises a block. rows: how many each part
+    has, for the progress bar.
     """
     roles = list(fields[0])
     cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
@@ -256,6 +265,7 @@ def _summarise(
         rows=sum(rows),
     )
     try:
+        # from each block its `Sessions`, or the names of its faulty sessions
         results = engine.total(query, block)
     except InputError as error:
         _check_values(engine, selections, fields)  # raises, with the row of a value that is wrong
@@ -268,12 +278,13 @@ def _summarise(
     if faulty_sessions:
         raise _fault(engine, selections, fields, block, faulty_sessions)
     sessions = Sessions.concatenate(results)
-    # a session in two blocks is one of two users
+    # A block has all rows of its users: a session that occurs in two blocks has two users, which
+    # is a fault that no block alone can see.
     repeated = sessions.names.take(table.rows_of_repeated(sessions.names))
     if len(repeated):
         raise _fault(engine, selections, fields, block, repeated)
     for selection in selections:
-        if selection.source:  # a part that was loaded first has been checked
+        if selection.source:  # "" for a part that was loaded first, and checked then
             selection.part.check(selection)
     return sessions
 
@@ -328,21 +339,25 @@ def _fault(
 ) -> InputError:
     """The error for the first row of a log that breaks a rule, with its file and number.
 
-    Blocks do not keep the order of the log: all rows of the faulty sessions are read again in this
-    order. faulty_sessions: the names of the sessions that have a row that breaks a rule. If the
-    rows break no rule when read again, the log has changed meanwhile, which the error then says.
+    Blocks do not keep the order of the log, so that all rows of the faulty sessions are read again
+    in the order of the log. If they break no rule when read again, the log has changed meanwhile,
+    and the error says this.
+
+    selections, fields: of each part of the log. block: knows the arms. faulty_sessions: the names
+    of the sessions that have a row that breaks a rule.
     """
     names_of_sessions = [str(name) for name in faulty_sessions]
     log = _reread(engine, selections, fields, names_of_sessions)
     try:
         _log_of(log.columns, block.arms, block.neutral).check()
     except RowError as error:
-        rows, place = table.locate(log.stretches, error.row)  # place: from 1
-        number = 0  # for `located`: not known
+        # `error.row` counts only the rows that were read again, from 0
+        rows, place = table.locate(log.stretches, error.row)  # place: in `rows`, from 1
+        number = 0  # an error with the number 0 names no row
         if rows.numbers is not None:
             number = int(rows.numbers[place - 1]) + 1  # in the file, from 1
         file = rows.input_part.name
-        # `located` asks for the place of a single row, the row of the error
+        # `located` asks for the file and number of one row alone, the row of this error
         return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
     return _changed(selections)
 
@@ -355,9 +370,9 @@ def _reread(
 ) -> RereadLog:
     """The rows of some sessions, read again; of many sessions those of the first `MOST_REREAD`.
 
-    selections, fields: of each part of the log. sessions: their names. A stretch is the rows that
-    one piece of a part has of these sessions; its row numbers are None if the engine keeps no
-    order.
+    selections, fields: of each part of the log. sessions: their names. The engine reads a part in
+    pieces; a stretch of the result is the rows that a piece has of these sessions. Its row numbers
+    are None if the engine keeps no order.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -366,6 +381,7 @@ def _reread(
     pieces: dict[str, list[Any]] = {role: [] for role in fields[0]}  # of each column
     stretches = list[RereadStretch]()
     for selection, part_fields in zip(selections, fields, strict=True):
+        # rows_before: the number of rows of the part before the piece, None without an order
         for rows_before, columns in typed(engine, selection, part_fields):
             is_wanted = pc.is_in(columns["session"], wanted).to_numpy(zero_copy_only=False)
             rows = np.flatnonzero(is_wanted)
@@ -416,8 +432,11 @@ class Users:
 
 
 def totals_error(input_part: InputPart, arm: str, rows: str) -> InputError:
-    """The error for a table of totals of arms, such as orders and visits of each, with the report
-    that reads it. arm: the column of arms. rows: how many rows an arm has, such as "one".
+    """The error for a table that has totals of arms, such as orders and visits of each arm, in
+    place of users. It names the report that reads such a table.
+
+    arm: the column of arms. rows: what the message says of the rows per arm, "one" or else such as
+    "several totals".
     """
     roles = {"system": arm}
     for use in ("successes", "trials"):
@@ -427,16 +446,17 @@ def totals_error(input_part: InputPart, arm: str, rows: str) -> InputError:
     totals = "for totals"
     if rows != "one":
         totals += f", added up to one row per {arm},"
-    way = f"{totals} use the significance report with columns={written(roles)!r}"
+    advice = f"{totals} use the significance report with columns={written(roles)!r}"
     return InputError(
-        f"{input_part.name}: users must have one row per user, got {rows} per {arm}; {way}"
+        f"{input_part.name}: users must have one row per user, got {rows} per {arm}; {advice}"
     )
 
 
 def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
-    """Raise InputError if the rows of a part look like totals of arms. proposal: how it could be
-    read.
+    """Raise InputError if the rows of a part look like totals of arms. proposal: of its columns for
+    the roles of a table of users, by `proposal.users`.
     """
+    # what `proposal.users` calls lacking if it finds totals
     if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
         arms = input_part.head[arm]  # of the first rows: a table of totals is short
@@ -453,12 +473,14 @@ def read_users(
     attributes: list[str],
     max_rows: int,
 ) -> Users:
-    """The users of a table, with their arms. numbers, attributes: further columns to read: of
-    metrics and the covariate, and of segments and strata. engine: as in `read_log`.
+    """The users of a table, with their arms.
 
-    Raises InputError where a column is missing, an arm is empty or unknown, a number is none, a
-    user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or
-    for more than `max_rows`.
+    engine: as in `read_log`. numbers: the columns of metrics and the covariate. attributes: the
+    columns of segments and strata.
+
+    Raises InputError if a column is missing, an arm is empty or unknown, a number cannot be read,
+    a user has several rows in one arm, all users of an arm are also in another one, or a stratum
+    has no user in an arm; or for more than `max_rows`.
     """
     engine = engine or AtHand.opened()
     fields = user_fields(parts, p.columns, numbers, attributes)
@@ -470,7 +492,7 @@ def read_users(
     arm = rows.released("arm", table.CheckedTable.coded)
     arm_column = fields[0]["arm"].column
     has_one_row_per_arm = len(rows) == len(arm.names) > 1
-    if has_one_row_per_arm:
+    if has_one_row_per_arm:  # each row is the total of an arm, not a user
         raise totals_error(parts[0], arm_column, "one")
     try:
         assignment = _assign(user, arm, several_arms(p.arms, arm.names, arm_column))
@@ -489,7 +511,7 @@ def read_users(
         if p.strata:
             _check_strata(p.strata, attribute_columns[p.strata], assignment)
     except InputError as error:
-        numbered = engine.dialect.row_number is not None
+        numbered = engine.dialect.row_number is not None  # None if the engine keeps no order
         columns = columns_by_role(fields[0])
         raise located(error, rows.sources, columns, numbered=numbered) from None
     return Users(
@@ -537,17 +559,19 @@ def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assign
 
 def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -> None:
     """Raise InputError for the first cell that is no number in a column that looks like numbers,
-    such as revenue with "5 €". Such a column would silently not be taken as a metric.
+    such as revenue with "5 €": no metric is proposed for it, and the user should know why.
+
     columns_in_use: the columns with another use, which are not checked.
     """
     sampled = SampledTable.from_part(input_part, {}, columns_in_use=columns_in_use)
     for column in sampled.columns:
         number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
+        # at least half of the cells that are not empty
         looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
-        if column.is_bookkeeping or not looks_like_numbers:
+        if column.is_bookkeeping or not looks_like_numbers:  # bookkeeping: ids, dates and the like
             continue
         for row, cell in enumerate(column.cells, start=1):
-            if cell is None:
+            if cell is None:  # empty
                 rule = "write 0 for users who did nothing, or remove users of whom nothing is known"
                 raise InputError(
                     f"{input_part.place(row)}: {column.name} must be a number, got nothing; {rule}"
@@ -609,9 +633,10 @@ def log_fields(
 ) -> list[dict[str, Field]]:
     """The columns of each part of a log by role, with the columns of segments as further roles.
 
-    columns: role -> the column that the user names. segments: columns of the log or of another
-    table; one that no part of the log has is left to the other table. Raises InputError if a column
-    is missing, or the parts do not have the same columns.
+    parts: empty without a log. columns: role -> the column that the user names. segments: columns
+    of the log or of the table of users; those that no part of the log has must be of users, and are
+    ignored here. Raises InputError if a column is missing, or the parts do not have the same
+    columns.
     """
     names_of_log = column_names(parts)
     attributes = [name for name in segments if name in names_of_log]
@@ -630,8 +655,9 @@ def user_fields(
     """The columns of each part of a table of users by role, with the columns `numbers` (of metrics
     and the covariate) and `attributes` (of segments and strata) as further roles.
 
-    columns: role -> the column that the user names. Raises InputError as `log_fields`, and for a
-    table with totals of arms in place of users.
+    parts: empty without a table of users. columns: role -> the column that the user names. Raises
+    InputError if a column is missing, the parts do not have the same columns, or the table has
+    totals of arms in place of users.
     """
     for input_part in parts:
         # without ids of users the rows may be totals of arms
@@ -660,8 +686,11 @@ def columns_of_metric(name: str) -> list[str]:
 
 
 def number_columns(metrics: Iterable[str], before: str | None) -> list[str]:
-    """The columns of numbers that the metrics and the covariate `before` need, each once. Raises
-    ParameterError if the first metric, which decides, is the mean of the column `before`.
+    """The columns of numbers that the metrics and the covariate need, each once. before: the column
+    of the covariate, None without one.
+
+    Raises ParameterError if the first metric, by which the report decides, is the mean of the
+    covariate itself.
     """
     columns = [columns_of_metric(name) for name in metrics]
     if columns and columns[0] == [before]:
@@ -729,9 +758,9 @@ def _fields(
         required_columns=parameters,
     )
     mapping = match(chosen=chosen)
-    if required == ["arm"] and mapping.missing_roles(required):
-        # a table of users with no column called like an arm: take the one that holds arms by its
-        # content
+    is_of_users = required == ["arm"]
+    if is_of_users and mapping.missing_roles(required):
+        # no column has a usual name of arms: take the one whose content looks like arms
         columns_in_use = (*attributes, *numbers)
         sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
         proposal = proposal_of_users(sampled)
@@ -741,12 +770,12 @@ def _fields(
         columns = mapping.resolve(required)
     except InputError as error:
         is_log = "team" in required
-        lacks_role = is_log and mapping.missing_roles(required)
+        lacks_role_of_log = is_log and mapping.missing_roles(required)
         # a table with arms that lacks a role of a log may be one of users, given as `log`
-        if not (lacks_role and _has_column_of("arm", input_part, {})):
+        if not (lacks_role_of_log and _has_column_of("arm", input_part, {})):
             raise
-        users = "a table with one row per user is given as users=FILE"
-        raise InputError(f"{error}; {users}") from None
+        advice = "a table with one row per user is given as users=FILE"
+        raise InputError(f"{error}; {advice}") from None
     fields = {role: Field(name, rules_by_role[role]) for role, name in columns.items()}
     fields |= {NUMBER + name: Field(name, rules.MEASURED) for name in numbers}
     fields |= {ATTRIBUTE + name: Field(name, rules.NAME_OR_EMPTY) for name in attributes}
@@ -773,19 +802,22 @@ def columns_by_role(fields: Fields) -> dict[str, str]:
 
 
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
-    """The arms of a log: those that the user names, else the two teams that it has, sorted.
+    """The arms of a log: those that the user names, else its teams if they are two, sorted.
 
-    Raises InputError for fewer teams, and UnclearNeutral for more, since one of them could be a
-    word for items of no team: the user must then name the arms, or `neutral`, the team of items
-    that belong to no arm. The error proposes such a word if it is clear: two of three teams are
-    then the arms.
+    teams: the values of the column of teams. arms: that the user names, empty for none. neutral:
+    the team of items that belong to no arm, None if the user names none.
+
+    Raises InputError for fewer than two teams. Raises UnclearNeutral for more, since one of them
+    could stand for items of no arm: the user must then name the arms or `neutral`. The error
+    proposes a word for `neutral` if one of three teams is a usual one: the other two are then the
+    arms.
     """
     teams = sorted(set(teams) - {neutral})
     if arms:
         return list(arms)
     if len(teams) == 2:
-        return several_arms(arms, teams, "team")
-    # a word such as "none" among three teams may be that of no team
+        return several_arms(arms, teams, "team")  # raises if a name means "no name"
+    # not two: a name that means "no name" may stand for items of no arm, and is not refused here
     possible_arms = [name for name in teams if name.casefold() not in roles_of.NO_NAMES]
     roles_of.refuse_names(possible_arms, "team", "arms")
     got = ", ".join(teams) or "none"

@@ -119,9 +119,7 @@ class Log:
             yield self._changes_in_session(name, values.code, values.names)
 
     def _unknown_teams(self) -> Fault:
-        """The rows whose team is none of the arms, and not the neutral one; the error also says how
-        many there are.
-        """
+        """The rows whose team is neither an arm nor the neutral team."""
         rows = np.flatnonzero(self.arm == UNKNOWN)
         message = ""
         if rows.size:
@@ -141,7 +139,10 @@ class Log:
         return Fault("outcome", rows, message, is_counted=True)
 
     def _wrong_positions(self) -> Fault:
-        """The rows whose position is not their place in their session, counted from 1."""
+        """The rows whose position differs from their rank among the sorted positions of their
+        session, so that these do not run 1, 2, 3, ….
+        """
+        # rows sorted by session and position; `start` is the place at which each session begins
         session = self.session[self.order]
         position = self.position[self.order]
         expected = np.arange(len(position)) - self.start[session] + 1
@@ -158,9 +159,10 @@ class Log:
     def _changes_in_session(
         self, column: str, code: Ints, names: pa.Array | Sequence[str]
     ) -> Fault:
-        """The rows with another value than the first row of their session. code: the index of each
-        row's value in `names`.
+        """The rows with another value than the first row of their session. column: its name, for
+        the error. code: the index of each row's value in `names`.
         """
+        # `first`: the first row of each session; `session`: the number of each row's session
         code_of_first = code[self.first][self.session]
         rows = np.flatnonzero(code != code_of_first)
         message = ""
@@ -248,14 +250,16 @@ class Sessions:
         """The summary of a log whose rows break no rule."""
         arms = len(log.arms)
         sessions = len(log.names)
+        # one number per row of the log, sorted by session and position
         session = log.session[log.order]
         position = log.position[log.order].astype(np.int64)
         arm = log.arm[log.order]
         outcome = log.outcome[log.order]
+        has_arm = arm >= 0  # not neutral
+        # one number per session: a session has one user, that of its first row
         user = log.user[log.first].astype(np.int32)
-        has_arm = arm >= 0
 
-        # Tables are counted by the number of their cell, row × columns + column.
+        # Each table below is counted as a flat one: its cells are numbered row × columns + column.
         cell = session[has_arm] * arms + arm[has_arm]
         credit = np.bincount(cell, outcome[has_arm], arms * sessions).reshape(-1, arms)
 
@@ -268,7 +272,7 @@ class Sessions:
         neutral_items = np.count_nonzero(~has_arm)
         neutral_outcome = outcome[~has_arm].sum()
         without_credit = np.count_nonzero(credit.sum(axis=1) == 0)
-        check_counts = np.array(  # in the order of `CHECKS`
+        check_counts = np.array(  # what each check of `CHECKS` counts, and out of how much
             [
                 [uneven, sessions],
                 [neutral_items, len(arm)],
@@ -284,7 +288,7 @@ class Sessions:
             name: table.Coded(column.names, column.code[log.first].astype(np.int32))
             for name, column in log.attributes.items()
         }
-        place = position * arms + arm
+        place = position * arms + arm  # the number that `SessionOutcomes` uses
         outcomes = SessionOutcomes.from_rows(
             place[has_arm],
             user[session[has_arm]],
@@ -419,12 +423,14 @@ def arms_by_unit(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]
 
 
 def _arms_by_index(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
-    """`arms_by_unit`, of units that are given by their index. unit: of each session. units: their
-    number. credit: shape (sessions, arms).
+    """The credit of each arm, with one row per unit.
+
+    unit: the number of each session's unit, from 0. units: how many units there are. credit: shape
+    (sessions, arms).
     """
     credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
     credit_of_all = credit_by_unit.sum(axis=1)
-    sessions = _sum_by_unit(unit, np.ones(len(unit)), units)
+    sessions = _sum_by_unit(unit, np.ones(len(unit)), units)  # the number of each unit's sessions
     arms = []
     for arm in range(credit.shape[1]):
         wins_of_session = share_beaten(credit, arm)  # 1 if it has more credit than all other arms
@@ -446,14 +452,14 @@ def _sum_by_unit(unit: np.ndarray, values: Floats, units: int) -> Floats:
 
 
 def share_beaten(credit: Floats, arm: int) -> Floats:
-    """The share of the other arms with less credit than this one, ties counting half; one number
-    per row of credit, whose shape is (rows, arms).
+    """The share of the other arms with less credit than this one, ties counting half; shape
+    (rows,). credit: of sessions or of users, shape (rows, arms). arm: the index of this arm.
 
     >>> share_beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])
     """
     share = np.empty(len(credit))
-    for start in range(0, len(credit), STEP):
+    for start in range(0, len(credit), STEP):  # in steps, which bounds the memory of comparisons
         rows = slice(start, start + STEP)
         credit_of_arm = credit[rows, [arm]]  # shape (rows, 1)
         credit_of_others = np.delete(credit[rows], arm, axis=1)
@@ -467,7 +473,7 @@ def share_beaten(credit: Floats, arm: int) -> Floats:
 
 
 class PowerSums(NamedTuple):
-    """Sums of the first four powers of numbers."""
+    """The sums of the first four powers of numbers: Σ x, Σ x², Σ x³ and Σ x⁴."""
 
     total: Floats
     square: Floats
@@ -495,24 +501,30 @@ class SessionOutcomes:
     def from_rows(
         cls, place: Ints, user: np.ndarray, outcome: Floats, *, users: int
     ) -> SessionOutcomes:
-        """The outcomes of rows of a log, one item each. place: as in the class. user: an index
-        below `users`, their number.
+        """The outcomes of rows of a log, which have one item each. place: of each item, position ×
+        number of arms + arm. user: the index of each item's user, from 0. outcome: of each item.
+        users: how many users there are.
         """
         order = np.argsort(place, kind="stable")
         places, start = np.unique(place[order], return_index=True)
+        rows_by_place = np.split(order, start[1:])
         blocks = []
-        for number, rows in zip(places.tolist(), np.split(order, start[1:]), strict=True):
-            items = np.bincount(user[rows], minlength=users)
+        for one_place, rows in zip(places.tolist(), rows_by_place, strict=True):
+            items_of_user = np.bincount(user[rows], minlength=users)
             outcome_of_user = np.bincount(user[rows], outcome[rows], users).astype(np.float64)
-            has_items = items > 0
-            blocks.append(cls._at_place(number, items[has_items], outcome_of_user[has_items]))
+            was_here = items_of_user > 0
+            blocks.append(
+                cls._at_place(one_place, items_of_user[was_here], outcome_of_user[was_here])
+            )
         return cls._concatenated(blocks)
 
     @classmethod
     def _at_place(cls, place: int, items: Ints, outcome: Floats) -> SessionOutcomes:
-        """The outcomes at one place. items, outcome: one number per user with items there."""
-        users = np.bincount(items)  # by number of items
-        sums = [users]
+        """The outcomes at one place, with a row for each number of items that some user has there.
+        items, outcome: the number of items, and their outcome, of each user with items there.
+        """
+        users = np.bincount(items)  # how many users have 0, 1, 2, … items
+        sums = [users]  # sums of powers of the outcome by number of items: of the power 0, then 1–4
         power = np.ones(len(outcome))
         for _ in range(4):
             power = power * outcome
@@ -530,11 +542,14 @@ class SessionOutcomes:
 
     @classmethod
     def add_up(cls, blocks: Sequence[SessionOutcomes]) -> SessionOutcomes:
-        """The outcomes of the users of all blocks, none of which have a user in common."""
+        """The outcomes of the users of all blocks, none of which have a user in common: the sums of
+        rows with the same place and number of items are added up.
+        """
         rows = cls._concatenated(blocks)
         bound = int(rows.items.max()) + 1
-        code, keys = codes(rows.place * bound + rows.items)  # equal for equal place and items
-        sums = np.array([np.bincount(code, column, keys.size) for column in rows.sums])
+        key = rows.place * bound + rows.items  # a number for each pair of place and items
+        code, keys = codes(key)  # the index of each row's key in the sorted distinct `keys`
+        sums = np.array([np.bincount(code, power_sums, keys.size) for power_sums in rows.sums])
         place, items = np.divmod(keys, bound)
         return cls(place, items, sums)
 
@@ -547,17 +562,17 @@ class SessionOutcomes:
         the interval.
         """
         is_here = self.place == place
-        items = self.items[is_here]
-        users = self.sums[0, is_here]  # with each number of items
-        outcome = PowerSums(*self.sums[1:, is_here])
+        items = self.items[is_here]  # the numbers m of items that users have here
+        users = self.sums[0, is_here]  # how many users have each of these numbers
+        outcome = PowerSums(*self.sums[1:, is_here])  # of the outcomes t of these users
         n = float(users.sum())
         all_items = float(items @ users)
         value = float(ratio(outcome.total.sum(), all_items))
 
         # Without a user of m items and outcome t the value falls by (t − m value) / (all_items −
-        # m). The influence is n − 1 times this fall; its powers are summed over users with equal m
-        # first, then over all.
-        excess = _sums_about(value * items, users, outcome)  # of t − m value
+        # m). The user's influence is n − 1 times this fall, thus weight × (t − m value). Its powers
+        # are summed over the users with equal m first, then over all users.
+        excess = _sums_about(value * items, users, outcome)  # of t − m value, for each m
         weight = ratio(n - 1, all_items - items)
         squares, fourths = _sums_about_mean(
             n,
@@ -567,14 +582,16 @@ class SessionOutcomes:
             fourth=float((weight**4 * excess.fourth).sum()),
         )
 
-        standardised_fourth = float(ratio(fourths, squares**2))
+        # `Spread` takes as influence how far a user moves the value: 1/n of the influence above
+        standardised_fourth = float(ratio(fourths, squares**2))  # the same on any scale
         spread = Spread(
             n,
             square=float(ratio(squares, n**2)),
             kish=n,  # each influence counts once
-            standardised_power=lambda power: standardised_fourth,  # no other power is asked for
+            # the degrees of freedom by kurtosis need no other power than the fourth
+            standardised_power=lambda power: standardised_fourth,
         )
-        # Kish's effective number: users count by their number of items
+        # Kish's effective number of users, who count by their number of items
         effective_users = float(ratio(all_items**2, items**2 @ users))
         arm = independent.Arm(value, spread, users=effective_users)
         return interval_methods.arm_within(arm, 0.0, highest, level=level)
@@ -582,7 +599,7 @@ class SessionOutcomes:
 
 def _sums_about(centre: Floats, n: Floats, sums: PowerSums) -> PowerSums:
     """The power sums of x − c, from those of n numbers x, by the binomial theorem; elementwise for
-    arrays. A sum of squares that is only rounding is 0. centre: c.
+    arrays. A sum of squares as small as its rounding error is set to 0. centre: c.
     """
     c = centre
     total, square, cube, fourth = sums

@@ -78,8 +78,10 @@ class People:
 
 
 def people(world: World, users: int, *, rng: np.random.Generator) -> People:
-    """Draw the users of a world. users: their number. Without `bait` all wrappings are 0; with one
-    kind every session wants it.
+    """Draw the users of a world; see `World` for its distributions, and `People` for what is drawn.
+
+    users: their number. Without `world.bait` all wrappings are 0. With one kind of items every
+    session wants that kind.
     """
     if users < 2:
         raise ParameterError(f"users must be at least 2, got {users}")
@@ -135,13 +137,14 @@ def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generato
     first, then the second best of each, and so on. noise: as in `ranking`.
     """
     guess = who.affinity + rng.normal(0.0, noise, who.p_play.shape)
-    turn_of_kind = _places(who.kind_shares)
-    place = np.empty(guess.shape)  # of each candidate in the list of all
+    turn_of_kind = _places(who.kind_shares)  # the most wanted kind of a user has turn 0
+    place = np.empty(guess.shape)  # of each candidate if all were listed, 0 for the first
     for kind in range(world.kinds):
         is_of_kind = who.kind == kind
+        # in round 0 each kind gives its best item, in round 1 its second best
         rounds = _places(guess[:, is_of_kind])
         place[:, is_of_kind] = world.kinds * rounds + turn_of_kind[:, [kind]]
-    return _best(-place, world.k)
+    return _best(-place, world.k)  # the first places are the smallest numbers
 
 
 def _places(values: Floats) -> Ints:
@@ -159,9 +162,11 @@ def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     of sessions. lists: candidates, shape (users, k).
     """
     plays_per_session = _plays_per_session(world, who, lists, world.leave)
-    first_plays = plays_per_session  # the probability of a session's first play at each position
+    # The probability that the first play of a session is at each position. If a play always ends
+    # the session, its first play is its only one, so that these are the expected plays.
+    first_plays = plays_per_session
     if world.leave != 1:
-        # up to its first play, a session is like one that a play ends
+        # up to its first play, any session is like one that a play ends
         first_plays = _plays_per_session(world, who, lists, leave=1.0)
     # the number of sessions is Poisson, and so is the number of sessions with a play
     sessions_with_play = who.sessions * first_plays.sum(axis=1)
@@ -216,13 +221,15 @@ def observed(
 def _metrics(
     world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other_hours: Floats
 ) -> dict[str, Floats]:
-    """The four metrics of each user, by name: any_play, plays, hours and streaming, shape (users,).
+    """The four metrics of each user, by name: any_play, plays, hours (of plays) and streaming (all
+    hours), shape (users,). They are expected values or drawn ones, as `any_play`, `plays` and
+    `other_hours` are.
 
     lists: candidates, shape (users, k). any_play: the probability of a play, or 0 or 1 for what was
-    drawn. plays: by position, shape (users, k). other_hours: of other streaming, before plays have
-    replaced the share `World.substituted` of their own hours.
+    drawn. plays: their number by position, shape (users, k). other_hours: hours of other streaming
+    of each user, before plays replace some: the share `World.substituted` of their own hours.
     """
-    # of a play, in the user's hours per play: the more its wrapping attracts, the less it is worth
+    # the hours of a play as a share of `who.hours`: the more its wrapping attracts, the less
     worth: Floats | float = 1.0
     if world.bait:
         worth = np.exp(-np.take_along_axis(who.wrapping, lists, axis=1))
@@ -238,22 +245,26 @@ def _metrics(
 def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Generator) -> Ints:
     """Draw the plays by user and position, shape (users, k), over all sessions of a user at once.
 
-    Where a play ends the session, each session is counted at one position at most, so that the
-    counts are independent Poisson numbers; else they are drawn one position after another, binomial
-    numbers of those who still look.
+    lists: candidates, shape (users, k). The number of sessions of a user is Poisson. If a play
+    always ends the session, each session has at most one play, so that the plays at different
+    positions are independent Poisson numbers. Else the plays are drawn one position after another:
+    a binomial number of the sessions that still look there.
     """
     if world.leave == 1:
         plays_per_session = _plays_per_session(world, who, lists, world.leave)
         return rng.poisson(who.sessions[:, None] * plays_per_session)
     users = np.arange(len(lists))
     plays = np.zeros(lists.shape, dtype=np.int64)
+    # each session wants one kind of items: the sessions of each kind are drawn apart
     for kind, share in enumerate(who.kind_shares.T):
-        looking = rng.poisson(who.sessions * share)  # sessions of each user that look
+        looking = rng.poisson(who.sessions * share)  # sessions of each user that look at a position
         for position in range(lists.shape[1]):
             item = lists[:, position]
             p_play = np.where(who.kind[item] == kind, who.p_play[users, item], 0.0)
             played = rng.binomial(looking, p_play)
             plays[:, position] += played
+            # after a play the session ends with probability `leave`; the user of any other session
+            # looks at the next position with probability `stay`
             ended = rng.binomial(played, world.leave) if world.leave else 0
             looking = rng.binomial(looking - ended, world.stay)
     return plays
@@ -295,7 +306,7 @@ def duel(
 def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The rows of `duel` of some users, who are simulated at once. users: their number. noise: of
+    """The rows of `duel` for some users, who are simulated at once. users: their number. noise: of
     the first ranker, a, and of the second, b.
     """
     who = people(world, users, rng=rng)
@@ -317,16 +328,17 @@ def _duel_block(
 
 
 def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
-    """Number of users that each design of a `duel` needs: design, effect, sd, agree_95, power_80,
-    power_95.
+    """Number of users N that each experimental design needs: design, effect, sd, agree_95,
+    power_80, power_95.
 
-    agree_95: the sign is correct in 95% of experiments, the published criterion. power_80,
-    power_95: a two-sided test at 0.05 has that power. N users see the interleaved lists, or N/2
-    each arm of the A/B test; sd² is N times the variance of the estimated effect. The covariate of
-    CUPED is the same metric in the period before.
+    agree_95: the estimated effect has the right sign in 95% of experiments. power_80, power_95: a
+    two-sided test at 0.05 has that power. N users see the interleaved lists, or N/2 each arm of the
+    A/B test; sd² is N times the variance of the estimated effect. The covariate of CUPED is the
+    same metric in the period before. outcome: the frame of `duel`.
     """
     rows = []
     for name in ("win", "share"):
+        # 1/2 is subtracted in both columns, so that the mean over users is the effect
         column = outcome[name]
         rows.append(
             {"design": f"interleaving, {name}", "effect": column.mean(), "sd": column.std()}
@@ -384,7 +396,7 @@ def families(
 
     One row per ranker: family, ranker, share (mean over users of the share of plays credited to it,
     less 1/2), share_hours (the same for hours), and the true relative lifts of plays and hours. All
-    rankers have the same users.
+    rankers have the same users. noise: as in `ranking`.
     """
     who = people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
@@ -410,10 +422,13 @@ def families(
 def _credited_shares(
     world: World, who: People, rankings: Ints, *, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Draw the shares of plays and of hours credited to the second of two rankers in a team draft:
-    means over users with plays, less 1/2. rankings: shape (2, users, items).
+    """The shares of plays ("share") and of hours ("share_hours") credited to the second of two
+    rankers, if every user sees a list that both drafted; drawn by `rng`.
+
+    Each is a mean over the users with plays, less 1/2, so that 0 is no preference. rankings: the
+    lists of both rankers, shape (2, users, items).
     """
-    drafted = team_draft(rankings, world.k, rng=rng)
+    drafted = team_draft(rankings, world.k, rng=rng)  # which item each position has, and from whom
     plays = sessions_played(world, who, drafted.item, rng=rng)
     # The hours of a play fall with its wrapping, as in `_metrics`. They are in units of the user's
     # hours per play, which cancel in a share.
@@ -437,13 +452,14 @@ def tournament(
     """Each ranker against production, interleaved and in an A/B test with as many users; one row
     per ranker.
 
-    noises: one for each ranker. production: the noise of the ranker in production. Both as in
-    `ranking`. users: how many are simulated for each ranker.
+    noises: the noise of each ranker. production: the noise of the ranker in production; see
+    `ranking` for what noise is. users: how many are simulated for each ranker.
 
-    Columns: noise; share and share_sd of the interleaving; for any_play, plays and streaming the
-    true relative lift `<metric>_true`, the lift `<metric>_measured` by an A/B test whose arms are
-    the two halves of the users, and the lift `<metric>_cuped` with CUPED; plays_effect and plays_sd
-    of an A/B test with CUPED.
+    Columns: noise; share, the effect of the interleaving as in `duel`, and share_sd, its sd as in
+    `users_needed`; for any_play, plays and streaming the true relative lift `<metric>_true`, the
+    lift `<metric>_measured` by an A/B test whose arms are the two halves of the users, and the lift
+    `<metric>_cuped` by the same test with CUPED; plays_effect and plays_sd, the effect on plays and
+    its sd in an A/B test with CUPED, as in `users_needed`.
     """
     rows = []
     for noise in np.asarray(noises, dtype=np.float64):
@@ -456,7 +472,7 @@ def tournament(
             "share_sd": design.at["interleaving, share", "sd"],
         }
         for metric in ("any_play", "plays", "streaming"):
-            # relative to the period before, in which all users have the ranker in production
+            # a lift is relative to production, which all users have in the period before
             row[f"{metric}_true"] = mean[f"{metric}_effect"] / mean[f"{metric}_before"]
             lifts = _measured_lifts(outcome, metric)
             row |= {f"{metric}_{name}": lift for name, lift in lifts.items()}
@@ -468,10 +484,12 @@ def tournament(
 
 def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     """The relative lift that an A/B test would measure, plain ("measured") and with CUPED
-    ("cuped"). outcome: of a `duel`. metric: such as "plays".
+    ("cuped"). outcome: the frame of `duel`, which has every user in both arms. metric: such as
+    "plays".
 
-    The arms of the test have different users, the two halves of them, while the true lift has every
-    user in both.
+    The arms of a test have different users: here the first half is the control, with ranker a, and
+    the second half the treatment, with ranker b. CUPED subtracts from the difference of the means
+    what the difference in the period before predicts: slope × that difference.
     """
     half = len(outcome) // 2
     control = outcome[f"{metric}_a"][:half]
@@ -482,7 +500,7 @@ def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     difference_before = treatment_before.mean() - control_before.mean()
     slope_control, _ = np.polyfit(control_before, control, 1)
     slope_treatment, _ = np.polyfit(treatment_before, treatment, 1)
-    slope = np.mean([slope_control, slope_treatment])  # one for both arms
+    slope = np.mean([slope_control, slope_treatment])  # CUPED has a common slope for both arms
     return {
         "measured": difference / control.mean(),
         "cuped": (difference - slope * difference_before) / control.mean(),
@@ -508,28 +526,32 @@ def two_stage(
     rng: np.random.Generator,
     repeats: int = 10_000,
 ) -> pd.DataFrame:
-    """Interleave every candidate, keep the best n, then A/B test the ones kept: one row for each n
-    in `keep`.
+    """Interleave every candidate ranker with production, keep the best n, then A/B test these n
+    against production: one row for each n in `keep`.
 
-    rankers: from `tournament`; its effects are taken as true. `users_interleaved` see the list of
-    each candidate; the second stage has n + 1 arms of `users_arm`. The last row tests all
-    candidates in parallel without interleaving. Columns: design, keep, users, best_wins
-    (probability), chosen (mean effect of the winner as a share of the best effect). Raises
-    ParameterError for a number in `keep` that is not 1 to the number of rankers.
+    rankers: the frame of `tournament`, whose effects are taken as true. users_interleaved: how many
+    see the lists interleaved from each candidate. users_arm: how many see each of the n + 1 arms of
+    the A/B test. The last row tests all candidates in parallel without interleaving.
+
+    Columns: design, keep, users, best_wins (the probability that the best ranker wins), chosen
+    (mean effect of the winner as a share of the best effect). Raises ParameterError for a number in
+    `keep` that is not 1 to the number of rankers.
     """
     share = rankers["share"].to_numpy()
     plays = rankers["plays_effect"].to_numpy()
     share_sd = rankers["share_sd"].to_numpy()
     plays_sd = rankers["plays_sd"].to_numpy()
-    m = plays.size
+    m = plays.size  # the number of rankers
     survivors = np.asarray(keep, dtype=np.int64).tolist()
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
         raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
-    # results of both stages for each ranker, shape (repeats, rankers)
+    # estimates of both stages for each ranker, in `repeats` simulated experiments: shape
+    # (repeats, rankers)
     share_error = share_sd / np.sqrt(users_interleaved)
     interleaved = share + rng.normal(size=(repeats, m)) * share_error
-    # sd² / N is the variance of the difference between two arms of N/2 users: one arm has half of
-    # it, with users_arm = N/2 that is sd² / (4 users_arm).
+    # The variance of the difference between two arms of N/2 users is sd² / N, that of one arm half
+    # as large. With N = 2 users_arm the variance of one arm is sd² / (4 users_arm). The error of
+    # production is left out: it is the same for all rankers, and so does not change the winner.
     plays_error = plays_sd / 2 / np.sqrt(users_arm)
     plays_in_test = plays + rng.normal(size=(repeats, m)) * plays_error
     place = _places(interleaved)  # 0 for the ranker with the largest share
@@ -541,6 +563,7 @@ def two_stage(
     rows = []
     for design in designs:
         is_tested = place < design.tested
+        # of the rankers that are tested, the one with the most plays in each experiment
         winner = np.argmax(np.where(is_tested, plays_in_test, -np.inf), axis=1)
         row = {"design": design.name, "keep": design.tested, "users": design.users}
         row["best_wins"] = (winner == np.argmax(plays)).mean()

@@ -185,8 +185,11 @@ class BinaryStudy(row_study.RowStudy):
         return "Row by row" if self.data else ""
 
     def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Statistic:
-        """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
-        if chosen.uses_decisions and not self.decision_column and np.isnan(self.thresholds[system]):
+        """The metric of a system on the rows `member`. A metric of decisions is NaN if a threshold
+        decides and none satisfies the rule.
+        """
+        threshold_decides = chosen.uses_decisions and not self.decision_column
+        if threshold_decides and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return KnownValue(
                 chosen,
@@ -211,8 +214,8 @@ class BinaryStudy(row_study.RowStudy):
 
     @cached_property
     def differing(self) -> dict[str, int]:
-        """The number of rows that each system decided otherwise than the threshold; empty if the
-        threshold decides.
+        """The number of rows on which a system's own decision differs from that of its threshold;
+        empty if the systems have no decisions of their own.
         """
         if not self.decision_column:
             return {}
@@ -224,15 +227,16 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def reversed_decisions(self) -> list[str]:
-        """The systems whose rows that are decided to be positive do not have a higher mean score
-        than the others.
+        """The systems whose own decisions contradict their scores: the rows that they decide to be
+        positive have no higher mean score than the others. Empty if the systems have no decisions
+        of their own.
         """
         if not self.decision_column:
             return []
         systems = []
         for name, rows in self.own_rows.items():
             is_positive = rows.predicted == 1
-            if is_positive.all() or not is_positive.any():
+            if is_positive.all() or not is_positive.any():  # no two means to compare
                 continue
             if rows.scores[is_positive].mean() <= rows.scores[~is_positive].mean():
                 systems.append(name)
@@ -252,8 +256,8 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def both_decisions(self) -> Iterator[Row]:
-        """Yield each metric of decisions of each system: system, metric, own (the value of its own
-        decisions), at_threshold.
+        """Yield each metric of decisions for the decisions that a column of the input gives, and
+        for those that the threshold would make instead: system, metric, own, at_threshold.
         """
         for name in self.order:
             decided_rows = self.own_rows[name]
@@ -269,7 +273,7 @@ class BinaryStudy(row_study.RowStudy):
         """The rows of a block with the scores and threshold of a system, by its number."""
         return block.rows(system).at_threshold(self.thresholds[self.systems[system]])
 
-    def _tables(self, system: str, group: int = 0) -> score_kinds.Tables:
+    def _tables(self, system: str, group: int = ALL_ROWS_GROUP) -> score_kinds.Tables:
         """What holds the counts by score of a system: its rows, or if these are not in memory the
         bins of its scores in a group (all rows, or a slice by number).
         """
@@ -317,6 +321,7 @@ class BinaryStudy(row_study.RowStudy):
         binned = {}
         for name in self.systems:
             tables = self._tables(name)
+            # `pools_scores` is True for each bin of several distinct scores
             if isinstance(tables, readings.Binned) and tables.pools_scores.any():
                 binned[name] = tables
         return binned
@@ -349,7 +354,10 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def group_metrics(self) -> list[MetricAtK]:
-        """The rates by which groups are compared, then the metrics of the report."""
+        """The rates by which groups are compared, then the metrics of the report. Among the rates
+        are the mean error of probabilities and AUC, unless all scores are 0 or 1: such scores are
+        decisions, which have neither.
+        """
         metrics = [MetricAtK(metric) for metric in GROUP_RATES]
         if not self.scores_are_decisions:
             if self.probabilities:
@@ -366,17 +374,17 @@ class BinaryStudy(row_study.RowStudy):
         return all(np.isin(score, (0, 1)).all() for score in self.data.score.values())
 
     def resample(self, system: str) -> list[Counts]:
-        """The counts by score of a system, one table per bootstrap sample. Samples are of rows; if
-        rows have units or weights, of whole units, which must be in memory: the list is empty if
-        they are not.
+        """The counts by score of a system, one table per bootstrap sample. Samples are of rows, or
+        of whole units if rows have units or weights. Whole units are drawn from rows in memory: for
+        rows in blocks that have units or weights the list is empty.
         """
         rng = self.rng(3)
         resamples = self.settings.limits.bands
-        if self.plain:  # rows are independent and unweighted, so that their counts can be resampled
-            # neighbouring scores are pooled first: fewer counts are drawn
+        if self.plain:  # rows are independent and unweighted: their counts alone can be resampled
+            # neighbouring scores are pooled first, so that fewer counts are drawn
             table = influence.pooled(self.chances(system))
             return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
-        if isinstance(self.measured, SummedBinary):
+        if isinstance(self.measured, SummedBinary):  # not in memory
             return []
         rows = self.measured.rows[system]
         return list(bootstrap.resampled_units(rows, rng=rng, resamples=resamples))
@@ -455,17 +463,19 @@ class BinaryStudy(row_study.RowStudy):
 
         threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
         """
-        # `curves.drawn` marks the points of a line that a picture needs
+        # the points of lines that a picture needs: of the cost by the share predicted positive, and
+        # of three metrics by the threshold
         is_needed = curves.points_to_draw(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
             is_needed |= curves.points_to_draw(threshold, metrics[metric])
         is_of_system = self.choices["system"] == name
         chosen = np.array([self.thresholds[name], *self.choices["threshold"][is_of_system]])
-        chosen = chosen[~np.isnan(chosen)]
-        # No score lies between a chosen threshold and the next higher or equal one of the table,
-        # which therefore decides alike. The table is descending, searchsorted needs ascending.
-        place = np.searchsorted(-threshold, -chosen, side="right") - 1
-        is_needed[place] = True
+        chosen = chosen[~np.isnan(chosen)]  # a rule that no threshold satisfies chooses NaN
+        # A chosen threshold need not be in the table. The lowest threshold of the table that is not
+        # below it decides alike, as no score lies between the two. `searchsorted` needs ascending
+        # numbers, hence the minus signs.
+        index = np.searchsorted(-threshold, -chosen, side="right") - 1
+        is_needed[index] = True
         return is_needed
 
     @frame
@@ -581,14 +591,15 @@ class BinaryStudy(row_study.RowStudy):
 
     @frame
     def gains(self) -> Iterator[Row]:
-        """Yield what the highest scores of each system hold: system, depth (the share of rows that
-        are taken), value, low, high (of the lift), recall, precision. Rows tied at the cut-off
-        count in proportion.
+        """Yield the lift, recall and precision among the rows with the highest scores of each
+        system, at each of `DEPTHS`: system, depth (the share of the rows that are among them),
+        value, low, high (of the lift), recall, precision. Rows tied at the cut-off count in
+        proportion.
         """
         for name in self.order:
             table = self.table(name)
             for depth in DEPTHS:
-                top = curves.at_depth(table, depth * table.total)
+                top = curves.at_depth(table, depth * table.total)  # the counts at this depth
                 row = {"system": name, "depth": depth} | self.number_of(lift_at(depth), name)
                 row["recall"] = float(counts.recall(top))
                 row["precision"] = float(counts.precision(top))
@@ -617,11 +628,14 @@ class BinaryStudy(row_study.RowStudy):
     def calibration(self) -> Iterator[Row]:
         """Yield the calibration of each system: system, part, value, low, high, expected, p.
 
-        part: brier = miscalibration − discrimination + uncertainty, ece_10, for plain rows
-        ece_10_debiased, bias (the mean error), and slope and intercept of logistic recalibration.
-        Miscalibration and ECE are above 0 in every sample, so instead of limits they have the value
-        expected under perfect calibration and the p-value of a test of it. Discrimination is
-        overestimated likewise and has neither.
+        part: the name of a number: brier = miscalibration − discrimination + uncertainty; ece_10;
+        for independent, unweighted rows ece_10_debiased; bias (the mean error); slope and intercept
+        of logistic recalibration.
+
+        Miscalibration and ECE are above 0 in every sample, even under perfect calibration. In place
+        of limits they have expected, the value under perfect calibration, and p, of a test of
+        perfect calibration. Discrimination is too high in every sample as well; it has neither
+        limits nor a test.
         """
         error_of: Errors = {
             "miscalibration": calibration.miscalibration,
@@ -629,11 +643,11 @@ class BinaryStudy(row_study.RowStudy):
         }
         for name in self.order:
             table = self.chances(name)
-            for number_name, number in self._calibration_numbers(name, table, error_of).items():
-                perfect = consistency.UNKNOWN
-                if number_name in error_of:
-                    perfect = self.perfect(table, error_of[number_name])
-                row = {"system": name, "part": number_name} | number
+            for part, number in self._calibration_numbers(name, table, error_of).items():
+                perfect = consistency.UNKNOWN  # NaN: the other parts are not tested
+                if part in error_of:
+                    perfect = self.perfect(table, error_of[part])
+                row = {"system": name, "part": part} | number
                 yield row | {"expected": perfect.expected, "p": perfect.p}
 
     def _calibration_numbers(
@@ -665,26 +679,26 @@ class BinaryStudy(row_study.RowStudy):
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
         """A mean loss of a system: value, low, high.
 
-        In blocks, only the losses of the report's metrics are added up row by row. Another loss is
-        then computed from the counts by score, and has no limits if rows are clustered or weighted.
+        With rows in memory any loss is computed from them. In blocks, only the losses that are
+        metrics of the report are added up row by row; another one is computed from the counts by
+        score, which say nothing of the variance of clustered or weighted rows.
         """
-        is_in_report = chosen in self.settings.metrics
-        if self.data or is_in_report:
-            e = self.estimate(chosen, name)
-        else:
-            table = self.chances(name)
-            e = interval_methods.mean_of_table(chosen, table, level=self.settings.level)
-        if not (self.banded or is_in_report):
-            return _without_limits(e.value)
-        return {"value": e.value, "low": e.low, "high": e.high}
+        if self.data or chosen in self.settings.metrics:
+            return limits(self.estimate(chosen, name))
+        table = self.chances(name)
+        estimate = interval_methods.mean_of_table(chosen, table, level=self.settings.level)
+        if not self.plain:
+            return _without_limits(estimate.value)
+        return limits(estimate)
 
     def constant(self, chosen: MetricAtK) -> float:
-        """The metric of a constant score (the base rate); at a threshold, of always predicting the
-        larger class.
+        """The metric of a system that knows nothing of the rows: a metric of decisions if the
+        larger class is always predicted, any other metric if each row has the base rate as score.
         """
-        table = self.table(self.systems[0])
+        table = self.table(self.systems[0])  # any system: labels are the same for all
+        # always predicting the larger class: all scores reach −∞, none reaches ∞
         threshold = -np.inf if table.positives > table.negatives else np.inf
-        if not chosen.base.metric.needs_table_only:
+        if not chosen.base.metric.needs_table_only:  # it needs more than counts by score
             return self._constant_of_rows(chosen, threshold)
         if chosen.uses_decisions:
             return chosen.value_at(table, threshold)
@@ -778,20 +792,21 @@ class CheckedParameters:
 def checked_parameters(
     systems: tuple[str, ...], outside: str, p: ClassificationParameters, limits: Limits
 ) -> CheckedParameters:
-    """The parameters, checked. Raises ParameterError for a metric that the table cannot have.
+    """Check the parameters of the report against the table. Raises ParameterError for a metric that
+    cannot be computed from this table.
 
-    outside: describes a score outside 0..1 and its place, "" if there is none.
+    systems: those of the table. p: the parameters as the user gave them. outside: describes a score
+    outside 0..1 and its place, "" if all scores may be probabilities. limits: of time and memory.
     """
-    lacks = {}  # what metrics may need and the table lacks -> what the error says that they need
+    lacks = {}  # what a metric may need and this table lacks -> the need in the words of the error
     if outside:
         lacks["probabilities"] = f"probabilities, {outside}"
     if not p.unit:
-        lacks["scores of units"] = OF_UNITS
+        lacks[tables.OF_UNITS] = OF_UNITS
     chosen = lookup.find_computable(p.metrics, "counts", ORDER_METRICS + THRESHOLD_METRICS, lacks)
     settings = row_study.classification_settings(p, chosen, systems, limits)
     threshold = p.threshold
-    if threshold is None:
-        # ½ means something for probabilities only
+    if threshold is None:  # ½ is a threshold for probabilities alone
         threshold = BestF1() if outside else 0.5
     rule = rule_of(threshold)
     costs = rule.costs or p.costs or EqualCosts()
@@ -801,14 +816,16 @@ def checked_parameters(
 def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory.
 
-    The decisions of a column count unless a threshold is set, which then takes their place.
+    If the input has a column of decisions, metrics of decisions are computed from it; but if the
+    user sets a threshold, this decides, and the column is unused.
     """
     checked = checked_parameters(data.rows.systems, data.outside, p, limits)
     arguments = row_study.arguments_from_rows(data, checked.settings, p)
     # the float type in which each system's scores are stored, to which its threshold is rounded
     score_types = {name: by_column["score"] for name, by_column in data.rows.precision.items()}
-    # of all systems or of none
-    decisions = data.decision if p.threshold is None else {}
+    decisions = data.decision  # of all systems, or empty if the input has no column of decisions
+    if p.threshold is not None:  # the threshold takes their place
+        decisions = {}
     thresholds = {}
     rows_at_threshold = {}
     for name, score in data.score.items():
@@ -819,8 +836,8 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
         rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decisions else ""
     unused = data.unused_decisions
-    if data.decision and not decisions:  # the threshold that is set takes their place
-        unused = unused or (data.rows.columns["predicted"],)
+    if data.decision and not decisions and not unused:
+        unused = (data.rows.columns["predicted"],)
     fields = arguments.study | {
         "decision_column": decision_column,
         "unused_decisions": unused,
@@ -840,12 +857,12 @@ def _study(
     positives: int,
     odd: Mapping[str, OddScores],
 ) -> BinaryStudy:
-    """The study.
+    """The study, from what is the same for rows in memory and for blocks, and the other `fields`.
 
-    fields: the arguments that differ between rows in memory and blocks, by name. names: of the
-    negative and the positive class. positives: the number of positive rows. odd: for each system
-    the number of scores outside 0..1, and the number of scores of 0 or 1 whose row is of the other
-    class.
+    fields: name -> value of the fields of `BinaryStudy` that differ between rows in memory and
+    blocks. names: of the negative and of the positive class, in this order. positives: the number
+    of positive rows. odd: for each system the number of scores outside 0..1, and the number of
+    scores of 0 or 1 whose row is of the other class.
     """
     return BinaryStudy(
         **fields,
@@ -873,24 +890,25 @@ def of_blocks(
     settings = checked.settings
     unit_metrics = [chosen for chosen in settings.metrics if chosen in UNIT_METRICS]
     for chosen in settings.metrics:
-        # a metric comes from the counts by score (the table of a score), or from each unit's rows
+        # in blocks a metric is computed from the counts by score, or from the rows of each unit
         if not (chosen.base.metric.needs_table_only or chosen in unit_metrics):
             columns = " and ".join(chosen.metric.columns)
             raise ParameterError(
                 f"metrics: {chosen.label} is computed from the column {columns}, which needs all "
                 f"rows in memory, got {table.rows:,} rows"
             )
-    if unit_metrics:  # the rows of a unit must be in one block
+    if unit_metrics:  # their value per unit needs all rows of the unit in one block
         table = replace(table, schema=replace(table.schema, units_split=False))
     first = _first_reading(data, checked, unit_metrics, limits)
     summary = row_study.first_summary(table, first)
     if unit_metrics:
-        units = summary.specific.unit_terms[0].n
+        units = summary.specific.unit_terms[ALL_ROWS_GROUP].n
         if units > UNITS:
             raise ParameterError(
                 f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
                 f"{UNITS:,} at most, got {units:,}"
             )
+    # a float type for each role of predictions; with two classes the score is the only role
     score_types = {name: data.precision(name)[0] for name in table.systems}
     measured = SummedBinary(
         systems=table.systems,
@@ -902,7 +920,7 @@ def of_blocks(
     )
     measured.refuse_partial_losses()
     second = _second_reading(data, checked, measured)
-    if second:
+    if second:  # None if the first reading tells all
         second_summary = _table_of_second_reading(table, second).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
     fields = row_study.arguments_from_blocks(
@@ -921,18 +939,21 @@ def of_blocks(
 
 
 def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
-    """The table without what the first reading alone needs: names of rows, and ids if each row has
-    the predictions of all systems.
+    """The table, to be read for the second time with as few columns as this reading needs: without
+    the names of rows, and without ids unless the rows of the systems are joined by them.
+
+    second: the second reading.
     """
     table = row_study.nameless(table)
-    if table.paired:  # each row has one system: the rows of an id are joined in every reading
+    if table.paired:  # each row is of one system, and rows are joined by id in every reading
         return table
-    schema = replace(table.schema, id=None)
+    schema = replace(table.schema, id=None)  # ids were checked for duplicates in the first reading
     if second.candidates:
-        # Samples choose the threshold. Each row goes to a random part of the samples: by its
-        # number, or by the hash of the row if the engine does not number rows.
-        numbered = table.engine.dialect.row_number is not None
-        schema = replace(schema, numbered=numbered, drawn=not numbered)
+        # The threshold is chosen again on bootstrap samples, which draw random parts of the rows.
+        # The part of a row follows from its number, or, if the engine does not number rows, from
+        # the hash of the row.
+        can_number = table.engine.dialect.row_number is not None
+        schema = replace(schema, numbered=can_number, drawn=not can_number)
     return replace(table, schema=schema)
 
 
@@ -942,8 +963,11 @@ def _first_reading(
     unit_metrics: Sequence[MetricAtK],
     limits: Limits,
 ) -> BinaryFirstReading:
-    """What is counted and added up at the first reading. unit_metrics: the metrics of the report
-    that rank rows within units.
+    """The first reading of the table: it counts the rows by class and score, and adds up the losses
+    that are metrics of the report.
+
+    checked: the parameters of the report. unit_metrics: the metrics of the report that rank rows
+    within units. limits: of time and memory.
     """
     systems = data.table.systems
     metrics = checked.settings.metrics
@@ -955,6 +979,8 @@ def _first_reading(
         if is_mean_loss and chosen not in unit_metrics and not chosen.uses_decisions:
             losses.append(chosen.base)
     unique_losses = list(dict.fromkeys(losses))
+    # Scores may be pooled in bins. A bin begins at a threshold that is known before the reading, so
+    # that the decisions at it are counted exactly.
     exact_thresholds: list[float] | None = None
     if checked.rule.fixed is not None:
         exact_thresholds = []
@@ -984,18 +1010,20 @@ def _first_reading(
 def _second_reading(
     data: scores.Predictions, checked: CheckedParameters, measured: SummedBinary
 ) -> SecondReading | None:
-    """What a second reading of the table adds up: the influence of rows on metrics of scores, and
-    decisions at thresholds that only the first reading tells. None if nothing is needed.
+    """The second reading of the table, for what the first one has to tell before: it adds up the
+    influence of each row on metrics of scores, which depends on all scores, and counts decisions at
+    thresholds that were chosen by the first reading. None if no second reading is needed.
 
-    One system on independent, unweighted rows needs none: its counts by score tell how rows vary.
-    Counts of several systems do not tell how each row moves their difference.
+    measured: the results of the first reading. One system on independent, unweighted rows needs no
+    second reading: the variance of its metrics follows from its counts by score. The variance of a
+    difference of systems does not, as the scores of a row are counted for each system apart.
     """
     if measured.plain and checked.is_single:
         return None
-    # how samples choose the threshold again, for all rows alone; None if it is fixed
+    # how the threshold is chosen again on bootstrap samples of all rows; None if it is fixed
     choice = checked.choice
     means = dict[GroupMetric, MeanInfluence]()
-    decision_groups = []
+    decision_groups = []  # all rows and slices, by number, in which decisions are counted
     for group in sorted(measured.groups):
         is_all_rows = group == ALL_ROWS_GROUP
         metrics = checked.settings.metrics
@@ -1005,7 +1033,7 @@ def _second_reading(
         if read_again or (choice and is_all_rows):
             decision_groups.append(group)
         for chosen in read_again:
-            if not chosen.uses_decisions:  # decisions are counted instead
+            if not chosen.uses_decisions:  # a metric of decisions follows from their counts
                 means[GroupMetric(group, chosen.label)] = _influence(chosen, group, measured)
     if not decision_groups:
         return None
@@ -1018,7 +1046,7 @@ def _second_reading(
     )
     if choice is None:
         return second
-    # the rows go to random parts, each of which a sample takes as a whole
+    # rows are put into random parts, and bootstrap samples draw whole parts
     candidates = _candidates(choice, data, measured)
     return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
 
@@ -1037,13 +1065,17 @@ def _influence(chosen: MetricAtK, group: int, measured: SummedBinary) -> MeanInf
 def _candidates(
     choice: bootstrap.ThresholdChoice, data: scores.Predictions, measured: SummedBinary
 ) -> list[Floats]:
-    """For each system the thresholds among which the rule chooses on bootstrap samples, highest
-    first: few enough to add up the rows of each part at every candidate.
+    """For each system the thresholds among which a rule chooses on bootstrap samples, highest
+    first. They are a few of the thresholds of its scores, as the second reading adds up the rows at
+    every candidate.
+
+    choice: the rule. data: the table. measured: the counts by score, from the first reading.
     """
-    # 0 units: there are none, or too many to hold, and the number of rows is taken
+    # `schema.units` is 0 without units, or with too many to hold: then the rows are counted
     units = data.table.schema.units or measured.summary.rows
     candidates = []
     for i in range(len(measured.systems)):
+        # all scores of a system are one problem, positive against negative
         table = measured.scores(ALL_ROWS_GROUP, i, classes.ONLY_PROBLEM).counts
         candidates.append(choice.candidates(table, units=units))
     return candidates

@@ -90,12 +90,13 @@ def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
     is_coefficient = study.calibration["part"].isin(CALIBRATED)
     coefficients = study.calibration[is_coefficient].dropna(subset=["low", "high"])
     miscalibrated: dict[Miscalibration, list[str]] = {}
-    calibrated = dict.fromkeys(coefficients["system"])
+    calibrated = dict.fromkeys(coefficients["system"])  # those that deviate are removed below
     # each system has a row for the slope and one for the intercept
     for row in coefficients.itertuples():
-        if row.low <= CALIBRATED[row.part] <= row.high:
+        perfect = CALIBRATED[row.part]  # the coefficient under perfect calibration
+        if row.low <= perfect <= row.high:
             continue
-        deviation = "below" if row.high < CALIBRATED[row.part] else "above"
+        deviation = "below" if row.high < perfect else "above"
         form = Miscalibration((row.part, deviation))
         miscalibrated.setdefault(form, []).append(row.system)
         calibrated.pop(row.system, None)
@@ -143,8 +144,8 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 
 
 def repeated(study: BinaryStudy) -> RepeatedRows:
-    """How many rows repeat another one, and whether they may be duplicates. Rows repeat each other
-    by chance where scores have few distinct values, so that ties are likely.
+    """How many rows have the label and scores of another row, and whether they may be duplicates.
+    If scores have few distinct values, such repeats are likely ties, not duplicates.
     """
     rows = len(study.account)
     distinct = 0  # the largest number of distinct scores of a system
@@ -154,7 +155,7 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
     ties_are_likely = distinct * TIED < rows
     repeats = study.repeated or 0  # None if it is unknown
     may_be_duplicates = repeats > MANY_REPEATS * rows and not ties_are_likely
-    if not ties_are_likely:  # 0 says so to the page
+    if not ties_are_likely:  # the page explains repeats by ties if `distinct` is above 0
         distinct = 0
     if repeats <= NOTED_REPEATS * rows:  # too few to mention
         repeats = 0
@@ -162,14 +163,16 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """System whose scores were pooled in bins -> label of a metric -> the most that this changes
-    its value, as a power of ten; NaN if no bound is known.
+    """System whose scores were pooled in bins -> label of a metric -> the most that pooling changes
+    its value, rounded up to a power of ten; NaN if no bound is known.
 
-    Metrics at a threshold and means of losses are exact and left out.
+    Metrics at a threshold and means of losses are exact, and left out: a threshold never lies
+    within a bin, and losses are added up score by score.
     """
     inexact = []
     for chosen in study.settings.metrics:
         kind = chosen.base.metric.kind
+        # a metric of the whole order of the scores, which pooling makes tied
         if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions:
             inexact.append(chosen)
     changes = {}

@@ -54,15 +54,16 @@ class Evidence:
         return {level: normal_quantile(level) for level in levels}
 
     def of_sample(self, estimate: float, error: float) -> Comparison:
-        """The comparison that another sample would give, with what rules ask of a comparison: its
-        limits, and whether its test rejects. Other fields are those of this evidence, or empty.
+        """The comparison that another sample would give, as far as rules of a policy need it: with
+        its limits, and with p as 0 or 1 if its test rejects or does not. Other fields are those of
+        this evidence, or empty.
 
         estimate, error: the difference or value in the other sample, and its standard error.
         """
 
         def interval(limits_level: float) -> Estimate:
-            """The estimate with its limits at this level, which lie `stretch` times as far away as
-            normal ones.
+            """The estimate with limits at this level: normal limits, but `stretch` times as far
+            from the estimate. limits_level: one of the levels of `normal_quantiles`.
             """
             distance = self.stretch * self.normal_quantiles[limits_level] * error
             return Estimate(
@@ -75,9 +76,10 @@ class Evidence:
             )
 
         question = self.alternative
-        critical = self.normal_quantiles[question.two_sided_level(self.family_level)] * error
-        # a rule asks only whether the test rejects, not how small p is
-        p = 0.0 if abs(estimate) > critical else 1.0
+        # a one-sided question has the limit of a two-sided interval at a lower level
+        tested_level = question.two_sided_level(self.family_level)
+        critical = self.normal_quantiles[tested_level] * error
+        p = 0.0 if abs(estimate) > critical else 1.0  # how small p is does not matter to a rule
         two_sided_level = question.two_sided_level(self.level)
         comparison = compare(interval, p, level=two_sided_level, unit="", method="")
         answer = comparison.answering(question, level=self.level)
@@ -116,13 +118,15 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     """
     claim = rule.claim
     if isinstance(claim, Bound):
-        worse_sign = -1 if claim.sign == ">=" else 1  # what a regression does to the estimate
+        # −1 if a regression lowers the estimate, 1 if it raises it
+        worse_sign = -1 if claim.sign == ">=" else 1
         allowed = worse_sign * (claim.number - evidence.expected_estimate)
         critical_numbers = [claim.number]
     else:
         assert isinstance(claim, Against)
         worse_sign = -evidence.direction
         allowed = claim.within or evidence.margin or 0.0
+        # a test compares with 0; whether a difference matters is decided by the margin on each side
         critical_numbers = [0.0, allowed, -allowed]
     # how far limits may lie from the estimate, in standard errors: those of the test are normal,
     # those of the interval are stretched

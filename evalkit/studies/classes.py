@@ -83,11 +83,12 @@ def chosen_tables(
     choice: ClassChoice,
     max_tables: int = MAX_SQUARES,
 ) -> dict[str, counts.Counts]:
-    """Class -> table of counts by score, for the classes that a rule chooses: at most `max_tables`,
-    in the order of the names. A class that all rows have, or no row, is never chosen.
+    """Class -> table of counts by score, for the `max_tables` classes with the highest priority by
+    the rule `choice`, in the order of the names. A class that all rows have, or no row, is never
+    chosen.
 
-    names, tables: all classes, and the table of each against the rest. choice: the rule. As no more
-    than `max_tables` tables are held, an iterator may make them one by one.
+    names: all classes. tables: the table of each class against the rest, in the same order. As no
+    more than `max_tables` tables are held, an iterator may make them one by one.
     """
 
     def candidates() -> Iterator[NumberedTable]:
@@ -96,9 +97,11 @@ def chosen_tables(
             if 0 < table.positives < table.total:
                 yield NumberedTable(number, name, table)
 
-    chosen = nlargest(
-        max_tables, candidates(), key=lambda candidate: choice.priority(candidate.counts)
-    )
+    def priority(candidate: NumberedTable) -> float:
+        """The priority of a table by the rule."""
+        return choice.priority(candidate.counts)
+
+    chosen = nlargest(max_tables, candidates(), key=priority)
     chosen.sort(key=lambda candidate: candidate.number)
     return {candidate.name: candidate.counts for candidate in chosen}
 
@@ -293,13 +296,15 @@ class ClassesStudy(ProblemStudy):
         """The metrics of class number c against the rest, by their names in `by_class`."""
         is_actual = _actual_is(c)
         is_predicted = _predicted_is(c)
+        # F1 of the rows after both actual and predicted class are replaced by "is class c"
         f1 = self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
         estimates = {
-            "precision": self.share_of(system, is_predicted, is_actual),
-            "recall": self.share_of(system, is_actual, is_predicted),
+            "precision": self.share_of(system, eligible=is_predicted, hit=is_actual),
+            "recall": self.share_of(system, eligible=is_actual, hit=is_predicted),
             "f1": self.estimated(f1),
         }
         if self.scored:
+            # metrics of the score of class c, with the rows of class c as positives
             auc = self.measured.problem_metric(ROC_AUC, system, c)
             average_precision = self.measured.problem_metric(AVERAGE_PRECISION, system, c)
             estimates["auc"] = self.estimated(auc)
@@ -309,13 +314,15 @@ class ClassesStudy(ProblemStudy):
     @property
     def weakest(self) -> Weakest | None:
         """The leader's class with the lowest recall, and the other class that its rows are most
-        often predicted as; None if every recall is 1.
+        often predicted as, with their share of the rows of the class; None if every recall is 1.
         """
-        weakest = Weakest.from_frame("class", self.by_class[self.by_class["system"] == self.leader])
+        classes_of_leader = self.by_class[self.by_class["system"] == self.leader]
+        weakest = Weakest.from_frame("class", classes_of_leader)  # the lowest recall below 1
         if weakest is None:
             return None
         actual = self.names.index(weakest.name)
         confusion = self.measured.confusion(self.leader).table  # actual by predicted class
+        # of the rows of the weakest class, the weight predicted as each class
         predicted_weight = np.array(confusion[actual], float)
         shares = predicted_weight / predicted_weight.sum()
         mistakes = predicted_weight.copy()
@@ -327,8 +334,8 @@ class ClassesStudy(ProblemStudy):
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of the leader's curves that are drawn with a colour, by resampling rows,
-        with the columns of `score_curves.band`, whose `system` is the class here. None if rows are
-        clustered or weighted, or there is no curve.
+        with the columns of `score_curves.band`, whose `system` is the class here. None if there is
+        no curve, or if rows are clustered or weighted, as then single rows cannot be resampled.
 
         kind: of the curves, roc or pr.
         """
@@ -336,6 +343,7 @@ class ClassesStudy(ProblemStudy):
             return None
         frames = []
         for name in self.coloured:
+            # neighbouring thresholds are pooled, as many points would take long to resample
             table = influence.pooled(self.curve_tables[name])
             resamples = bootstrap.resampled(
                 table, rng=self.rng(3), resamples=self.settings.limits.bands
@@ -348,14 +356,15 @@ class ClassesStudy(ProblemStudy):
         """The leader's most frequent mistakes: actual, predicted, n (rows), share (of the rows of
         the actual class) with low and high, of_errors (share of all mistakes).
         """
-        mistakes = _mistakes(self, self.leader)
+        mistakes = _mistakes(self, self.leader)  # actual by predicted class, 0 on the diagonal
         n_mistakes = mistakes.sum()
         rows = []
+        # positions in the flattened table
         most_frequent = np.argsort(-mistakes, axis=None, kind="stable")[:MAX_MISTAKES]
         for position in most_frequent.tolist():
             actual, predicted = divmod(position, len(mistakes))
             n = mistakes[actual, predicted].item()
-            if n > 0:
+            if n > 0:  # there may be fewer mistakes than the table has room for
                 share = self.share_of(self.leader, _actual_is(actual), _predicted_is(predicted))
                 row = {"actual": self.names[actual], "predicted": self.names[predicted], "n": n}
                 row |= limits(share, "share")
@@ -364,18 +373,19 @@ class ClassesStudy(ProblemStudy):
 
     @frame
     def covered(self) -> Iterator[Row]:
-        """Yield how many rows each system predicts as classes whose precision reaches the target:
-        system, coverage (the share of these rows) with low and high, classes (their names), right
-        (the share of right ones among these rows) with right_low and right_high.
+        """Yield how many rows each system predicts as classes whose precision reaches the target,
+        the covered rows: system, coverage (their share of all rows) with low and high, classes (the
+        names of these classes), right (the share of covered rows with a right prediction) with
+        right_low and right_high.
         """
-        metric = lookup.find_metric(f"coverage@{self.target!r}", "classes")
+        coverage = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
-            # the coverage of a class is the share of rows predicted as it, 0 below the target
+            # by class: the share of rows predicted as it; 0 if its precision is below the target
             reaches_target = labels.coverage_by_class(table, self.target) > 0
             classes = ", ".join(compress(self.names, reaches_target))
             right = self.share_of(name, _predicted_in(reaches_target), _is_right)
-            row = {"system": name} | limits(self.estimate(metric, name), "coverage")
+            row = {"system": name} | limits(self.estimate(coverage, name), "coverage")
             yield row | {"classes": classes} | with_limits({"right": right})
 
     @frame
@@ -404,8 +414,9 @@ class ClassesStudy(ProblemStudy):
     @frame
     def calibration(self) -> Iterator[Row]:
         """Yield how well the score of the predicted class is calibrated: system, confidence (its
-        mean), right (the accuracy) with right_low and right_high, ece_10 (the top-label ECE), and
-        what perfect calibration would show, ece_10_expected and ece_10_p.
+        mean), right (the accuracy) with right_low and right_high, ece_10 (the top-label expected
+        calibration error in ten bins), ece_10_expected (its mean under perfect calibration) and
+        ece_10_p (the p-value of a test of perfect calibration).
         """
         accuracy = lookup.find_metric("accuracy", "classes")
         for name in self.order:
@@ -473,6 +484,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     table = data.rows
     scored = bool(data.score)
     settings = checked_settings(p, table.systems, limits, scored=scored, outside=data.outside)
+    # the keyword arguments of any study of rows (`study`), and of the `Rows` of any system (`rows`)
     arguments = row_study.arguments_from_rows(data, settings, p)
     rows = {}
     for name in table.systems:
@@ -490,9 +502,12 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
 def _class_fields(
     data: Outcomes | Predictions, p: ClassificationParameters, *, scored: bool
 ) -> dict[str, object]:
-    """The keyword arguments of a ClassesStudy that studies of other tables do not have."""
+    """The keyword arguments of a ClassesStudy that studies of other tables do not have. scored:
+    True if there are scores for the classes.
+    """
     return {
         "names": data.names,
+        # `outside` describes a score outside 0..1; "" if there is none
         "probabilities": scored and not data.outside,
         "target": p.precision_target or TARGET,
         "scored": scored,
@@ -505,8 +520,9 @@ def _class_fields(
 def of_blocks(
     data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> ClassesStudy:
-    """The study of a table that is read in blocks: once, and again for means over classes of
-    metrics of scores. Raises ParameterError if a metric needs the rows in memory.
+    """The study of a table that is read in blocks: once to count, and a second time if there are
+    means over classes of metrics of scores, such as macro AUC. Raises ParameterError if a metric
+    needs the rows in memory.
     """
     systems = data.table.systems
     settings = checked_settings(p, systems, limits, scored=data.scored, outside=data.outside)
@@ -526,9 +542,10 @@ def of_blocks(
             data = data.only(occurring)
             measured = _first_reading(data, settings)
     if second := _second_reading(data, measured, settings):
+        # read for sums alone, without the names of rows
         second_summary = row_study.nameless(data.table).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
-    rows = measured.summary.rows
+    rows = measured.summary.rows  # the number of rows that all systems have
     fields = row_study.arguments_from_blocks(
         data.table, rows, settings, p, weighted=data.scale is not None
     )
@@ -548,36 +565,40 @@ def _occurring_classes(measured: SummedClasses) -> list[int]:
 def _with_units_in_memory_bound(data: Predictions) -> Predictions:
     """The table, to be read so that the confusion cells of its units fit into memory.
 
-    The cells of all units are held until each unit is complete; if they are too many, the rows of
-    one unit are read together instead. Raises ParameterError for more than `MAX_CELLS_OF_UNITS`
-    cells per unit.
+    If the rows of a unit may be in several blocks (`units_split`), the cells of all units are held
+    until each unit is complete. If there are too many of them, the table is read unit by unit
+    instead. Raises ParameterError for more than `MAX_CELLS_OF_UNITS` cells per unit.
     """
     table = data.table
     systems = len(table.systems)
     classes = len(data.names)
-    cells = systems * classes**2
+    cells = systems * classes**2  # of one unit
     if table.schema.unit and cells > MAX_CELLS_OF_UNITS:
         got = f"{systems} systems and {classes} classes have {cells:,} cells"
         raise ParameterError(
             f"unit: {got}, of more than {MAX_CELLS_OF_UNITS:,} the units need all rows in memory; "
             f"choose systems"
         )
-    if table.schema.units * (cells + 1) > MAX_UNIT_NUMBERS:
-        return replace(data, table=replace(table, schema=replace(table.schema, units_split=False)))
+    numbers = table.schema.units * (cells + 1)  # for each unit its cells and its key
+    if numbers > MAX_UNIT_NUMBERS:
+        schema = replace(table.schema, units_split=False)
+        return replace(data, table=replace(table, schema=schema))
     return data
 
 
 def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
     """The table after its first reading: confusion cells, scores by class and sums of losses.
 
-    Raises InputError for ids that do not pair, ParameterError if classes of two systems come in too
-    many combinations.
+    Raises InputError for ids that do not pair. Raises ParameterError if the actual class and the
+    classes that two systems predict come in too many combinations, or if a loss is undefined or
+    infinite on some row.
     """
     table = data.table
     reading = _class_first_reading(data, settings)
     summary = row_study.first_summary(table, reading)
     for cells in summary.cells.values():
-        # a grid with a shift has pooled neighbouring cells: other combinations of classes
+        # A tally with a shift above 0 was too large and has pooled neighbouring cells, which mixes
+        # different combinations of classes.
         if any(tally.merged.shift for tally in cells.cells.values()):
             ways = f"in more than {reading.counting.max_cells:,} ways"
             needs = "which needs all rows in memory; choose one system"
@@ -591,15 +612,20 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
 
 
 def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstReading:
-    """The first reading of a table: what it has to count and add up for the metrics."""
+    """The first reading of a table: what it has to count and add up for the metrics.
+
+    It always counts the confusion cells, and the scores of each class if there are any. For metrics
+    that are ratios of sums of terms of rows, here called losses, it adds up these terms.
+    """
     table = data.table
     n_classes = len(data.names)
     limits = settings.limits
+    # up to so many units the sums of each unit are kept
     max_units = row_study.max_single_units(table, limits)
     primary = settings.metrics[0].base
     metrics = [chosen.base for chosen in settings.metrics]
     losses = [chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)]
-    if data.scored:
+    if data.scored:  # the page shows these metrics even if the user does not choose them
         losses += _top_metrics(n_classes)
     unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
     return ClassFirstReading(
@@ -612,7 +638,8 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
             max_units=max_units,
         ),
         loss_adder=TermAdder.uncentred(unique_losses, len(table.systems), max_units, class_rows),
-        # slices have the primary metric alone: its losses, or its scores by class
+        # in slices only the primary metric is computed: from its losses, from the scores by class
+        # if it is a mean over classes of a metric of scores, else from confusion cells
         slices_losses=isinstance(primary.metric.kind, TermsKind),
         slices_scores=_averaged_metric(primary) is not None,
         limits=limits,
@@ -627,16 +654,19 @@ def _second_reading(
     """What a second reading of the table adds up: the influence of rows on means over classes of
     metrics of scores, such as macro AUC. None without such a metric: the first reading is enough
     for all others.
+
+    measured: the table after its first reading.
     """
     means = {}
-    for group in measured.groups:
+    for group in measured.groups:  # all rows, and each slice
         if group == ALL_ROWS_GROUP:
             metrics = _score_metrics(settings.metrics)
-            # `by_class` has two metrics of scores; of clustered or weighted rows their limits need
-            # the influence of rows, too, which the means over classes include
+            # `by_class` shows AUC and average precision of each class. The counts of scores from
+            # the first reading give their limits only if rows are independent and unweighted.
+            # Otherwise the influence of the rows is needed, which is added up with the means.
             if data.scored and not measured.plain:
                 metrics = {metric.label: metric for metric in CLASS_METRICS} | metrics
-        else:  # slices have the primary metric alone
+        else:  # in slices only the primary metric is computed
             metrics = _score_metrics(settings.metrics[:1])
         for label, metric in metrics.items():
             means[GroupMetric(group, label)] = _influence(metric, group, measured)
@@ -647,14 +677,15 @@ def _second_reading(
 
 def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
     """How each row of a group influences the mean over the classes of a metric of scores, for each
-    system. metric: of a class against the rest. group: all rows, or a slice by number.
+    system. metric: of a class against the rest. group: the number of all rows or of a slice.
     """
-    tables = []  # of each system for each class
-    for i in range(len(measured.systems)):
-        scores = [measured.scores(group, i, c) for c in measured.problems]
+    tables = []  # for each system a list with the influence table of each class
+    for system in range(len(measured.systems)):
+        scores = [measured.scores(group, system, c) for c in measured.problems]
         tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
     n_classes = len(measured.problems)
     shares = np.full(n_classes, 1 / n_classes)  # a macro mean: each class counts the same
+    # the rows of each class have a variance of their own: each class is a stratum
     return MeanInfluence(tables=tables, shares=shares, n_strata=n_classes)
 
 

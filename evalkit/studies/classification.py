@@ -66,16 +66,18 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         columns = predicted.slice_columns(p.slices)
         predicted = predicted.with_slices(columns, p.slices)
         p = replace(p, slices=columns)
-    kind = KINDS[predicted.kind]
-    # scores that are 0 or 1 only: metrics of their order would mean nothing
+    kind = KINDS[predicted.kind]  # binary, multi-class or multi-label
+    # if all scores are 0 or 1 they are decisions: metrics of the order of scores, which the default
+    # includes, would mean nothing
     if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.THRESHOLD_METRICS)
     for name, kinds in kind.inapplicable.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kinds} table")
+    # This is decided by an upper bound on the number of rows. If the bound was too high, and the
+    # rows do fit into memory, the study of blocks is None.
     if not predicted.fits_in_memory(limits.reading):
         study = _study_of_blocks(kind, predicted, p, limits)
-        # None if the upper bound on the number of rows was too high, and they do fit into memory
         if study is not None:
             return study
     return kind.of_rows(predicted.read(), p, limits)
@@ -87,17 +89,17 @@ def _study_of_blocks(
     """The study of a table that is read block by block; None if its rows, which are counted only
     now, fit into memory. Raises ParameterError for groups and slices, which need all rows.
     """
-    budget = backends.budget_of(p, limits.reading)
-    with scores.opened(predicted, budget, p.segments, p.unit) as table:
-        if table is None:
+    budget = backends.budget_of(p, limits.reading)  # of memory and threads for reading
+    with scores.opened(predicted, budget, p.segments, p.unit) as predictions:
+        if predictions is None:  # the rows fit into memory
             return None
         if p.groups or p.slices:
             name = "groups" if p.groups else "slices"
             raise ParameterError(
                 f"{name}: need all rows in memory, at most {limits.reading.rows:,}, got "
-                f"{table.table.rows:,}; give a random sample of the rows"
+                f"{predictions.table.rows:,}; give a random sample of the rows"
             )
-        return kind.of_blocks(table, p, limits)
+        return kind.of_blocks(predictions, p, limits)
 
 
 def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:

@@ -51,13 +51,15 @@ def benefits(tables: Mapping[str, Counts], probabilities: Floats) -> pd.DataFram
 
 def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.DataFrame:
     """The points of the decision curves of these tables, and of predicting all rows positive, that
-    a picture needs: system, x, y.
+    a picture needs: system, x (the threshold probability), y (net benefit).
 
-    Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
+    The lines reach down to a little below 0, and break where net benefit is lower. tables: by
+    system. cells: see `curves.drawn`.
     """
-    first = next(iter(tables.values()))  # all tables have the same rows, and so the base rate
+    first = next(iter(tables.values()))  # all tables have the same rows, and so the same base rate
     lines = {name: decision_curve(table, FINE_PROBABILITIES) for name, table in tables.items()}
     lines[ALL] = NetBenefitCurve(FINE_PROBABILITIES, treat_all(first, FINE_PROBABILITIES))
+    # the base rate is the largest net benefit: the part drawn below 0 is a fixed share of it
     lowest = LOWEST * counts.base_rate(first)
     frames = []
     for name, (x, y) in lines.items():
@@ -66,13 +68,15 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = CELLS) -> pd.Data
 
 
 def _drawn_above(lowest: float, x: Floats, y: Floats, cells: int) -> pd.DataFrame:
-    """The points of a line that a picture needs, down to the lowest height: x, y. Where the line
-    lies lower it breaks: of each such stretch one point is left, whose y is NaN.
+    """The points of a line that a picture needs, down to the height `lowest`: x, y. Where the line
+    lies lower it breaks: each stretch below `lowest` is replaced by one point whose y is NaN, at
+    which a plot leaves a gap.
 
     x, y: the points of the line, x ascending. cells: see `curves.drawn`.
     """
-    # a point is added wherever the line crosses the lowest height, found by interpolation
-    after = np.flatnonzero(np.diff(y < lowest)) + 1  # the points behind each crossing
+    # the line is cut exactly at the lowest height: a point is added by interpolation wherever the
+    # line crosses it
+    after = np.flatnonzero(np.diff(y < lowest)) + 1  # the first point after each crossing
     before = after - 1
     share = (lowest - y[before]) / (y[after] - y[before])
     crossing = x[before] + share * (x[after] - x[before])
@@ -97,8 +101,8 @@ def at_costs(study: BinaryStudy) -> pd.DataFrame:
 
 @cached
 def first_differences(study: BinaryStudy) -> pd.DataFrame:
-    """Differences in net benefit of the first pairs of the first screen: first, second, x, value,
-    low, high.
+    """Differences in net benefit, first − second, of the first `MOST_PAIRS` pairs of systems in the
+    study's headline: first, second, x (the threshold probability), value, low, high.
 
     Limits are NaN if the rows are not in memory.
     """
@@ -154,10 +158,11 @@ def difference(
     """Net benefit of the first minus that of the second at each threshold probability, with t
     limits from the paired rows.
 
-    Clustered by unit if rows have units, weighted if they have weights; the degrees of freedom are
-    Kish's number of units − 1. In each class one more row on which the decisions differ is added to
-    the variance, so that a few such rows do not give intervals without width (after Agresti and Min
-    2005, doi:10.1002/sim.1781).
+    first, second: the predictions of both systems for the same rows. The errors are clustered by
+    unit if rows have units, and weighted if rows have weights; the degrees of freedom are Kish's
+    effective number of units − 1. In each class one more row on which the decisions differ is added
+    to the variance, so that intervals have a width even if the decisions differ on few rows or none
+    (after Agresti and Min 2005, doi:10.1002/sim.1781).
 
     >>> first = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.2, 0.8, 0.1]))
     >>> second = Rows(np.array([1, 0, 1, 0]), np.array([0.9, 0.6, 0.2, 0.1]))
@@ -175,11 +180,13 @@ def difference(
     value = np.empty(len(probabilities))
     error = np.empty(len(probabilities))
     for i, (probability, cost) in enumerate(zip(probabilities, odds(probabilities), strict=True)):
-        # 1: only the first predicts the row positive, −1: only the second; most rows have 0
+        # 1: only the first predicts the row positive, −1: only the second; most rows have 0, and do
+        # not contribute to the difference
         decision_difference = (first.scores >= probability).astype(np.int8)
         decision_difference -= second.scores >= probability
         row = np.flatnonzero(decision_difference)
-        # net benefit of predicting a row positive: 1 if it is, else minus the odds of the threshold
+        # net benefit of predicting a row positive: 1 if it is positive, else minus the odds of the
+        # threshold probability
         benefit = np.where(first.actual[row] == 1, 1.0, -cost)
         gain = weight[row] * decision_difference[row] * benefit
         value[i] = gain.sum() / total
@@ -188,6 +195,7 @@ def difference(
         # in each class a further row of the mean weight, whose benefit is 1 or minus the cost
         added = ADDED_ROWS * (1 + cost**2) * mean_weight**2
         squares = np.sum(residual**2) + added
+        # Bessel's correction n / (n − 1), with Kish's n
         variance_of_sum = squares * (freedom + 1) / freedom
         error[i] = np.sqrt(variance_of_sum) / total
     reach = stdtrit(freedom, (1 + level) / 2) * error

@@ -249,13 +249,14 @@ def contrary(study: Study) -> pd.DataFrame:
 
 @cached
 def skew(study: Study) -> Skew | None:
-    """The most skewed comparison by sign flips (which assume symmetry) among those with too few
-    units for a normal mean; one of the headline comes before others. None if each has enough units.
+    """The comparison by sign flips (which assume symmetric differences) with the fewest units for
+    its skewness, if that is fewer than a normal mean needs (`Skew.wanted`); one of the headline
+    comes before all others. None if each has enough units.
     """
 
     def rank(skew: Skew) -> tuple[bool, float]:
-        """Whether it is of the headline, then a number proportional to how many times as many units
-        it needs: `wanted` is a constant times skewness².
+        """Whether the comparison is of the headline; then `wanted` units per unit that it has, up
+        to a constant factor.
         """
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
@@ -277,8 +278,8 @@ def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
     """Yield the skewness of the units' differences for each pair of systems that is compared by
     sign flips. chosen: the metric.
     """
-    # pairs with the same first system and as many units are computed together, which is faster:
-    # of each such table the pairs, and the differences of each, a row per pair
+    # Pairs with the same first system and as many units are computed together, which is faster:
+    # as a table with a row per pair, known by this system and the number of units.
     pairs_of_table: dict[tuple[str, int], list[SystemPair]] = {}
     rows_of_table: dict[tuple[str, int], list[Floats]] = {}
     for pair in study.pairs:
@@ -304,10 +305,10 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that no difference could be significant: the limits of the
-    difference that correspond to its test are infinite.
+    """The slices with so few units that a difference of any size could not be significant. There
+    the limit that would have to exclude 0 is infinite.
     """
-    if "difference" not in study.by_segment:
+    if "difference" not in study.by_segment:  # a single system, or no comparisons
         return []
     # the limit that has to exclude 0 for an increase, and for a decrease
     limit_of_sign = {1: "difference_low", -1: "difference_high"}
@@ -365,8 +366,9 @@ def by_precision(stored: Mapping[str, rules.Precision]) -> dict[rules.Precision,
 
 
 def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Rounded]:
-    """The threshold in each float type, coarser than double, that changes its value. stored: the
-    float type of each system's scores.
+    """The threshold as rounded to each float type in which scores are stored, if this changes its
+    value: the decision about a score that equals the threshold then changes. stored: the float type
+    of each system's scores.
     """
     changed = []
     for precision, names in by_precision(stored).items():
@@ -402,7 +404,8 @@ def best_two(study: Study) -> pd.DataFrame:
     n_pairs = math.comb(len(challengers), 2)
     comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
     frame = pd.DataFrame([study.row(study.primary, pair, comparison)])
-    return frame.drop(columns=["detectable"], errors="ignore")  # that is of the family
+    # adjusted for the comparisons with the baseline, to which this pair does not belong
+    return frame.drop(columns=["detectable"], errors="ignore")
 
 
 def as_good(study: Study) -> list[str]:
@@ -452,27 +455,29 @@ LIMITS_OF_LIFT = {1: "lift_low", -1: "lift_high"}  # that a lift of this sign ha
 
 def relative(study: Study, row: ComparisonRow) -> float:
     """How much larger the first value of a comparison is than the second, as a share of the second:
-    first / second − 1. For arms it is their lift. row: of `Study.comparisons`.
+    first / second − 1. For the arms of an experiment it is their lift. row: of `Study.comparisons`,
+    by the primary metric.
 
     NaN where a ratio would mislead:
 
     - the second value is not above 0, or the metric can be negative;
     - a constant prediction reaches a value above 0 where higher is better, as AUC is then 0.5;
     - the values are of different units;
-    - two systems divide each unit between them, so that a gain of one is a loss of the other;
+    - each unit is divided between two systems (interleaving), so that a gain of one is a loss of
+      the other;
     - a limit of the lift that the question asks for is infinite.
     """
     statistic = study.measure(study.primary, row["first"])
     second = float(deciding(study, row["second"])["value"])
     if statistic.layout is Layout.DIVIDED or not second > 0:
         return math.nan
-    if "lift" in row:
+    if "lift" in row:  # arms
         alternative = study.settings.alternative
         limits = [row[limit] for sign, limit in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
         return row["lift"] if all(map(math.isfinite, limits)) else math.nan
     metric = study.primary.metric
-    above_zero = metric.best == "high" and study.constant(study.primary) > 0
-    if metric.low < 0 or above_zero or leaves_units_out(study, row):
+    constant_is_above_0 = metric.best == "high" and study.constant(study.primary) > 0
+    if metric.low < 0 or constant_is_above_0 or leaves_units_out(study, row):
         return math.nan
     first = float(deciding(study, row["first"])["value"])
     return first / second - 1
@@ -507,7 +512,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     """
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
     pairs = math.comb(len(study.order), 2)
-    values = None
+    values = None  # (units, systems), None if they cannot be ranked
     if 3 <= len(study.order) <= MAX_RANKED and study.primary.metric.best != "neither":
         values = _unit_values(study)
     if values is None or len(values) < 2 or len(values) * pairs > MAX_DIFFERENCES:
@@ -515,7 +520,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     ranks = multiplicity.ranks(
         study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
     )
-    # of the smallest p, which Holm multiplies by the number of pairs
+    # the strictest level of a single test: Holm multiplies the smallest p by the number of pairs
     level = 1 - (1 - study.settings.test_level) / pairs
     differences_to_next = values[:, :-1] - values[:, 1:]  # (units, systems − 1)
     needed = [_needed(differences, level) for differences in differences_to_next.T]
@@ -598,19 +603,20 @@ def other_scales(study: Study) -> list[TwoScales]:
     """The metrics in which two systems could have different units of measurement: the value of one
     is at least `SCALE` times that of the other.
 
-    Per cent are 100 times shares, and minutes in seconds 60 times minutes. `SCALE` is half of 60,
-    since the systems themselves differ. The root mean squares of the units' values must differ by
-    the factor, too: means alone differ by any factor if they are near 0, or if a system hits only a
-    few units. If the larger root mean square is at most 1, nothing is taken for per cent.
+    A share in per cent is 100 times the share, a time in seconds 60 times the minutes. `SCALE` is
+    half of 60, since the systems themselves differ. The root mean squares of the units' values must
+    differ by the factor, too: means alone differ by any factor if they are near 0, or if few units
+    of a system have a value above 0. A larger root mean square of at most 1 is no per cent.
     """
     scales = []
     z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
+    # 0 is 0 in any unit of measurement
     estimates = study.estimates[study.estimates["value"] != 0]
     for metric, rows in estimates.groupby("metric", sort=False):
         size = np.abs(rows["value"].to_numpy())
         half_width = (rows["high"] - rows["low"]).to_numpy() / 2
         n = rows["n"].to_numpy()
-        # the standard deviation of the values of units, 0 without limits
+        # the standard deviation of the values of units, from that of their mean; 0 without limits
         deviation = np.nan_to_num(half_width / z * np.sqrt(n))
         root_mean_square = np.hypot(size, deviation)
         large = int(size.argmax())

@@ -106,10 +106,11 @@ FORMS = "NAME.units.parquet, NAME.json or NAME.html"
 
 
 def located(report_path: object) -> Path:
-    """The file of units of a report, which is named by any of its files, or by the folder where it
-    is the only report.
+    """The file of units of a report, NAME.units.parquet. report_path: that of any of the report's
+    files, or of a folder in which it is the only report.
 
-    Raises ParameterError for what is no path, InputError where there is no report, or several.
+    Raises ParameterError if `report_path` is not a path, InputError if there is no report, or more
+    than one.
     """
     if not isinstance(report_path, str | PathLike):
         raise ParameterError(
@@ -126,17 +127,17 @@ def located(report_path: object) -> Path:
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
         raise InputError(f"{path}: must hold one report, got {names}; name one of them")
-    if not path.exists() and not files[0].is_file():
-        raise InputError(f"{path}: no such file or folder")
     has_units = bool(files) and files[0].is_file()
-    if not has_units and not (path.is_dir() or looks_like_report(path)):
+    if has_units:  # the path itself need not exist: NAME alone stands for a report
+        return files[0]
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    if not (path.is_dir() or looks_like_report(path)):
         raise InputError(f"{path}: must be a report, {FORMS}; `evalkit report` makes one of a file")
-    if not has_units:
-        raise InputError(
-            f"{path}: the units of the report, {wanted}, are missing; make it again with "
-            f"units=yes, in Python also study.save({wanted!r})"
-        )
-    return files[0]
+    raise InputError(
+        f"{path}: the units of the report, {wanted}, are missing; make it again with "
+        f"units=yes, in Python also study.save({wanted!r})"
+    )
 
 
 def side_pair(new: str, old: str) -> SystemPair:
@@ -182,8 +183,8 @@ class Diff(Shown, Study):
 
     @classmethod
     def from_files(cls, read: ReadUnits, p: reports.DiffParameters, limits: Limits) -> "Diff":
-        """The study of files. Raises InputError for reports of different kinds, and if the old and
-        the new one have no metric of a system in common.
+        """The study of the files of units that were read. Raises InputError for reports of
+        different kinds, and if the old and the new one have no metric of a system in common.
 
         read: the files of the earlier reports, then of the old and the new one.
         """
@@ -194,6 +195,7 @@ class Diff(Shown, Study):
                 raise InputError(
                     f"{shown_name(file)} and {shown_name(new)} must be of one report, got {kinds}"
                 )
+        # which system of the new report is which of the old one
         partner = partners(old.words["system"], new.words["system"], p.pairs)
         matched = _matched(old, new, partner, p.metrics)
         if not matched:
@@ -224,30 +226,33 @@ class Diff(Shown, Study):
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The comparisons of the metric that decides: first significant losses, the largest first,
-        then all others by their p-values.
+        """The comparisons of the primary metric: first significant losses, the largest first, then
+        all others by their p-values.
         """
         rows = super().headline
         if not len(rows):
             return rows
         loss = rows["difference"].abs().where(rows["verdict"] == "worse", 0.0)
-        in_order = rows.assign(gain=-loss).sort_values(["gain", "p"], kind="stable")
-        return in_order.drop(columns="gain")
+        # negative, so that the largest loss is the smallest in ascending order, like p
+        in_order = rows.assign(negative_loss=-loss)
+        in_order = in_order.sort_values(["negative_loss", "p"], kind="stable")
+        return in_order.drop(columns="negative_loss")
 
     @property
     def largest_loss(self) -> Row | None:
-        """The comparison with the largest significant loss: by the metric that decides, else by
-        another one, as a share of its old value; None if nothing is worse.
+        """The row of `comparisons` with the largest significant loss: by the primary metric if it
+        shows a loss, else by any other metric; None if nothing is worse.
         """
         worse = self.comparisons[self.comparisons["verdict"] == "worse"]
-        deciding = worse[worse["metric"] == self.primary.label]
-        if not len(deciding):
-            relative: Row | None = max(
-                worse.to_dict("records"), key=self._relative_loss, default=None
-            )
-            return relative
-        largest: Row = max(deciding.to_dict("records"), key=lambda row: abs(row["difference"]))
-        return largest
+        by_primary = worse[worse["metric"] == self.primary.label]
+        if len(by_primary):
+            rows = by_primary.to_dict("records")
+            largest: Row = max(rows, key=lambda row: abs(row["difference"]))
+            return largest
+        # different metrics have different scales: relative losses can be compared
+        rows = worse.to_dict("records")
+        relative: Row | None = max(rows, key=self._relative_loss, default=None)
+        return relative
 
     def _relative_loss(self, row: Row) -> float:
         """The size of a loss as a share of the old value; infinite if the old value is 0. row: of
@@ -263,9 +268,12 @@ class Diff(Shown, Study):
 
     def spoken(self, system: str) -> str:
         """What a sentence calls a side: the name of its system; "the new NAME" or "the old NAME" if
-        both sides have the same name. A system without a name is the new or the old model.
+        both sides have the same name. A system without a name is "the new model" or "the old
+        model".
+
+        system: a side, "new NAME" or "old NAME".
         """
-        prefix = NEW if system.startswith(NEW) else OLD
+        prefix = NEW if system.startswith(NEW) else OLD  # "new " or "old "
         name = system.removeprefix(prefix)
         has_same_name_in_both = (name, name) in self.partner.items()
         if name == UNNAMED:
@@ -297,15 +305,15 @@ class Diff(Shown, Study):
         return list(self.partner)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
-        """The study of some systems alone. names: those of the new report."""
+        """The study of some systems alone. names: their names in the new report."""
         partner = {name: old for name, old in self.partner.items() if name in names}
-        matched = {}
-        for label, pairs in self.matched.items():
+        matched = {}  # label of a metric -> sides of each of the systems -> the metric in both
+        for label, metric_of_pair in self.matched.items():
             of_names = {}
-            for sides, metric in pairs.items():
+            for pair, metric in metric_of_pair.items():
                 if metric.new.system in names:
-                    of_names[sides] = metric
-            if of_names:
+                    of_names[pair] = metric
+            if of_names:  # some of the systems have the metric
                 matched[label] = of_names
         return replace(self, partner=partner, matched=matched)
 
@@ -458,22 +466,27 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """Side ("new NAME", "old NAME") that a metric does not compare -> the reason. label: of the
-        metric.
+        """The systems of a metric that are not compared by it: their side, "new NAME" or "old
+        NAME", -> the reason. label: of the metric.
         """
-        pairs = self.matched[label].values()
-        new_compared = {matched.new.system for matched in pairs}
-        old_compared = {matched.old.system for matched in pairs}
-        new_names = {old: new for new, old in self.partner.items()}
+        matched_pairs = self.matched[label].values()
+        new_compared = {matched.new.system for matched in matched_pairs}
+        old_compared = {matched.old.system for matched in matched_pairs}
+        old_partner = self.partner  # name in the new report -> name in the old one
+        new_partner = {old: new for new, old in self.partner.items()}
         reasons = {}
         for name in self.new.systems_of(label):
             if name not in new_compared:
-                reasons[f"{NEW}{name}"] = _lack(name, self.partner, new_names, missing_in="old")
+                reasons[f"{NEW}{name}"] = _why_unpaired(
+                    name, old_partner, new_partner, missing_in="old"
+                )
         for name in self.old.systems_of(label):
             if name not in old_compared:
-                # without a system of this name in the new report, its new side is what is missing
+                # a system that only the old report has is listed by its new side, which is missing
                 prefix = OLD if name in self.new.words["system"] else NEW
-                reasons[f"{prefix}{name}"] = _lack(name, new_names, self.partner, missing_in="new")
+                reasons[f"{prefix}{name}"] = _why_unpaired(
+                    name, new_partner, old_partner, missing_in="new"
+                )
         return reasons
 
     def group_parts(self, column: str) -> list[Slice]:
@@ -485,9 +498,11 @@ class Diff(Shown, Study):
         return obstacle("slices_of_diff")
 
     def divisions(self) -> list[Slice]:
-        """The slices of the segment columns that both reports have, with the values of either."""
+        """The slices by each segment column that both reports have: one for each value that occurs
+        in the column of either report.
+        """
         divisions = []
-        for name, column in self.new.segments.items():
+        for name, column in self.new.segments.items():  # name of a segment -> column of the file
             if name in self.old.segments:
                 labels = dict.fromkeys(self.new.words[column] + self.old.words[column])
                 divisions += [Slice(name, label, StoredSlice(column, label)) for label in labels]
@@ -552,41 +567,45 @@ class Diff(Shown, Study):
 
     @frame
     def segments(self) -> Iterator[Row]:
-        """Yield the metric that decides of each system in each slice that both reports have a
-        column for: segment, slice, system, old, new, p, old_all, new_all, difference,
+        """Yield the primary metric of each system in each slice by a column that both reports have,
+        the smallest p first: segment, slice, system, old, new, p, old_all, new_all, difference,
         difference_low, difference_high, mix, within, common, only_old, only_new, adjusted.
 
         segment, slice: the column, and the value that the units of the slice have there. old, new:
-        on the common units, as the difference is; on all if none is common. old_all, new_all: on
-        all units of each report. mix, within: what the slice adds to the change of the metric over
-        all units by the change of its share, at its mean value, and by the change of its value, at
-        its mean share (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless the metric is
-        a mean or a ratio.
+        the metric on the common units of the slice, as for the difference; on all units of the
+        slice if none is common. old_all, new_all: on all units of the slice in each report. mix,
+        within: the two terms that the slice adds to the change of the metric over all units: by the
+        change of its share, at its mean value, and by the change of its value, at its mean share
+        (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless the metric is a mean or a
+        ratio. common, only_old, only_new: numbers of units. adjusted: p adjusted by Holm over all
+        rows.
         """
         rows = []
         for division in self.divisions():
-            for matched in self.deciding.values():
+            for matched in self.deciding.values():  # the primary metric of each system
                 in_slice = matched.in_slice(division.member)
-                if any(in_slice.sizes.values()):
+                if any(in_slice.sizes.values()):  # the slice has units in either report
                     place = {"segment": division.column, "slice": division.label}
                     rows.append(place | self._slice_row(matched, in_slice))
-        # least p first, none last
+        # the smallest p first, undefined p last
         rows.sort(key=lambda row: (np.isnan(row["p"]), row["p"]))
         adjusted = significance.holm([row["p"] for row in rows])
         for row, p in zip(rows, adjusted.tolist(), strict=True):
             yield row | {"adjusted": p}
 
     def _slice_row(self, matched: MatchedMetric, in_slice: MatchedMetric) -> Row:
-        """The row of `segments` of a system in a slice, but for the columns segment, slice and
-        adjusted. matched: the metric on all units. in_slice: on the units of the slice.
+        """The row of `segments` of a system in a slice, without the columns segment, slice and
+        adjusted. matched: the metric in both reports on all units. in_slice: on the units of the
+        slice.
         """
-        if in_slice.common.size > 1:  # a test needs two units; without it p and limits are NaN
+        n_common = in_slice.common.size  # units of the slice that both reports have
+        if n_common > 1:
             comparison = self._compare_reports(in_slice)
-        else:
+        else:  # a test needs two units
             options = self.inference_options(2)
             comparison = inference.undefined(options.level, options.unit)
-        # the units that `comparison` is about
-        compared = in_slice.on_common_units if in_slice.common.size else in_slice
+        # `old` and `new` are on the units of the comparison
+        compared = in_slice.on_common_units if n_common else in_slice
         row = {
             "system": matched.new.system,
             "old": compared.old.value,
@@ -609,13 +628,14 @@ class Diff(Shown, Study):
 
     @frame
     def moved(self) -> Iterator[Row]:
-        """Yield the common units on which the metric that decides changed most, the largest change
-        first: unit, system, old, new, difference, of ranked lists entered and left, and the slice
-        by each segment column.
+        """Yield the common units on which the primary metric changed most, the largest change
+        first, at most `MAX_LISTED_UNITS`: unit, system, old, new, difference, entered, left, and a
+        column with the slice by each segment column.
 
-        entered, left: the items that the first ranks of a list gained and lost, only for ranked
-        lists. difference: new − old if the metric is a mean of values of units; else how far the
-        unit moves the difference of the metric, to first order.
+        old, new: the value of the unit; if the reports store rows with predictions, its mean score.
+        difference: new − old if the metric is a mean of values of units; else how far the unit
+        moves the difference of the metric, to first order. entered, left: the items that the first
+        ranks of a list gained and lost, only for ranked lists.
         """
         frames = [
             self._unit_changes(matched.on_common_units)
@@ -634,9 +654,9 @@ class Diff(Shown, Study):
         """
         old = matched.old
         new = matched.new
-        if matched.averaged:
+        if matched.averaged:  # the metric is a mean of values of units
             difference = new.unit_values - old.unit_values
-        else:
+        else:  # the influence of a unit is how far it moves the metric, to first order
             difference = new.influence - old.influence
         columns = {
             "unit": self.names.take(pa.array(matched.common)).to_pylist(),
@@ -645,11 +665,12 @@ class Diff(Shown, Study):
             "new": new.unit_values,
             "difference": difference,
         }
-        # the lists and the slices of a unit are those of its first row in the new report
+        # a unit may have several rows: its lists and slices are those of its first row in the new
+        # report
         _, first_row = np.unique(new.unit, return_index=True)
         places = new.places[first_row]  # in the new file
-        ids = self.new.row[places].tolist()
-        old_lists = old.file.lists(old.system)
+        ids = self.new.row[places].tolist()  # the numbers of the rows' ids
+        old_lists = old.file.lists(old.system)  # number of an id -> items; empty without lists
         new_lists = new.file.lists(new.system)
         if old_lists and new_lists:
             columns["entered"] = [_items_not_in(old_lists, new_lists, id) for id in ids]
@@ -661,20 +682,23 @@ class Diff(Shown, Study):
 
     @frame
     def series(self) -> Iterator[Row]:
-        """Yield the metric that decides of each system in each report, on all its units: date,
-        report, system, value, low, high, n. Nothing if there are only two reports.
+        """Yield the primary metric of each system in each report, on all units of the report: date,
+        report, system, value, low, high, n. Nothing if there are only two reports, whose values
+        `account` has.
         """
         if len(self.files) == 2:
             return
         label = self.primary.label
+        # a system that was renamed may have either name in an earlier report
         names = dict.fromkeys(matched.new.system for matched in self.deciding.values())
         names |= dict.fromkeys(matched.old.system for matched in self.deciding.values())
         for file in self.files:
             if label not in file.metrics:
                 continue
             for name in names:
+                # computed from the rows if the file has them, else from the terms of units
                 stored = file.rows_else_terms(label, name)
-                if stored is None:
+                if stored is None:  # an earlier report may lack the system
                     continue
                 statistic = stored.statistic(mean=stored.averaged)
                 estimate = inference.estimate(statistic, self.inference_options(1))
@@ -690,12 +714,13 @@ class Diff(Shown, Study):
 
     @cached_property
     def not_compared(self) -> list[str]:
-        """The metrics, then the systems that are not compared, because a report lacks them or its
-        units lack what they are computed from. Metrics are left out if the user names some.
+        """The labels of metrics, then the names of systems that are not compared, because a report
+        lacks them or its units lack what the metrics are computed from. If the user names metrics,
+        the others are not listed: they were left out on purpose.
         """
-        compared = set(self.matched)  # labels of metrics, then also names of systems
-        for pairs in self.matched.values():
-            for matched in pairs.values():
+        compared = set(self.matched)  # labels of metrics and names of systems
+        for metric_of_pair in self.matched.values():
+            for matched in metric_of_pair.values():
                 compared |= {matched.old.system, matched.new.system}
         names = []
         if not self.p.metrics:
@@ -706,14 +731,17 @@ class Diff(Shown, Study):
 
     @frame
     def changes(self) -> Iterator[Row]:
-        """Yield what made both reports: kind (input, parameter, definition, unit, version), what it
-        is of, old, new, same (True if both are known to be equal).
+        """Yield what the two reports were made from, one fact per row: kind (input, parameter,
+        definition, unit or version), what (such as the name of the parameter), old and new (the
+        fact in each report as text, "none" if a report lacks it), same (True if both are known to
+        be equal).
         """
         old_facts = _facts(self.old)
         new_facts = _facts(self.new)
         for fact in old_facts | new_facts:
             old = old_facts.get(fact, "none")
             new = new_facts.get(fact, "none")
+            # the text of an input ends in the hash of its file; inputs without one may differ
             is_same = old == new and not old.endswith(UNHASHED)
             yield {"kind": fact.kind, "what": fact.what, "old": old, "new": new, "same": is_same}
 
@@ -739,14 +767,16 @@ class Diff(Shown, Study):
 def _matched(
     old: UnitFile, new: UnitFile, partner: Mapping[str, str], metrics: Sequence[str]
 ) -> dict[str, dict[SystemPair, MatchedMetric]]:
-    """Label of a metric -> (new side, old side) of a system -> the metric of this system in both
-    reports. Only if both store it in the same form, as terms or as rows.
+    """The metrics that can be compared: label of a metric -> (new side, old side) of a system ->
+    the metric of this system in both reports. A metric is left out for a system if the reports
+    store it in different forms, as terms of units or as rows with predictions.
 
     partner: the name of a system in the new report -> its name in the old one. metrics: the names
-    that the user wants, empty for all. Raises ParameterError for a name that not both reports have.
+    that the user wants; all metrics if empty. Raises ParameterError for a metric that not both
+    reports have.
     """
     shared = [label for label in new.metrics if label in old.metrics]
-    if metrics:  # the user may name a metric otherwise than by its label
+    if metrics:  # the user may name a metric by its short name instead of its label
         shared_metrics = [new.metric_at_k(label) for label in shared]
         shared = [
             lookup.label_of("metrics that both reports have", name, shared_metrics)
@@ -755,7 +785,7 @@ def _matched(
     matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
     for label in shared:
         for name, old_name in partner.items():
-            in_old = old.stored_metric(label, old_name)
+            in_old = old.stored_metric(label, old_name)  # `StoredTerms`, `StoredRows` or None
             in_new = new.stored_metric(label, name)
             if in_old is not None and type(in_old) is type(in_new):
                 pairs = matched.setdefault(label, {})
@@ -763,7 +793,7 @@ def _matched(
     return matched
 
 
-def _lack(
+def _why_unpaired(
     name: str, partners: Mapping[str, str], names_of_partners: Mapping[str, str], *, missing_in: str
 ) -> str:
     """Why a system of one report is not compared.
@@ -771,9 +801,9 @@ def _lack(
     partners: systems of this report -> their names in the other one. names_of_partners: the
     reverse. missing_in: which report the other one is, "new" or "old".
     """
-    if name in partners:
+    if name in partners:  # one of the files lacks the metric, or has it in another form
         return obstacle("not_told", name=name)
-    if name in names_of_partners:
+    if name in names_of_partners:  # the system of this name in the other report has another partner
         return obstacle("taken", name=name, other=missing_in, partner=names_of_partners[name])
     return obstacle("no_partner", name=name, other=missing_in)
 
@@ -784,10 +814,10 @@ def partners(
     """New name of a system -> its old name. The pairs that the user names in `pairs` come first,
     then systems of the same name.
 
-    If one system of each report is left, these two are taken for one that was renamed, provided
-    that all pairs so far, if any, are constant baselines, or that the old one has no name of its
-    own. old, new: the systems of each report. Raises ParameterError for a pair that the reports do
-    not have.
+    If one system of each report is left, the two are paired, as a system that was renamed. This is
+    done only if nothing else can be meant: if all pairs so far are constant baselines, or there are
+    none, or if the old system has no name of its own. old, new: the systems of each report. Raises
+    ParameterError for a pair in `pairs` that the reports do not have.
 
     >>> partners(["a", "b"], ["b", "c"]), partners(["v1"], ["v2"])
     ({'b': 'b'}, {'v2': 'v1'})
@@ -802,14 +832,16 @@ def partners(
     unpaired_new = [name for name in new if name not in partner]
     unpaired_old = [name for name in old if name not in partner.values()]
     baselines = set(usual("systems")["constant"])
-    is_only_model = partner.keys() <= baselines or unpaired_old == [UNNAMED]
-    if len(unpaired_new) == len(unpaired_old) == 1 and is_only_model:
+    was_renamed = partner.keys() <= baselines or unpaired_old == [UNNAMED]
+    if len(unpaired_new) == len(unpaired_old) == 1 and was_renamed:
         partner[unpaired_new[0]] = unpaired_old[0]
     return partner
 
 
 def _check_pairs(old: Sequence[str], new: Sequence[str], pairs: Mapping[str, str]) -> None:
-    """Raise ParameterError if a report has no such system, or an old system has two partners."""
+    """Raise ParameterError for pairs with a system that its report does not have, or with one old
+    system for two new ones. old, new: the systems of each report. pairs: new name -> old name.
+    """
     for new_name, old_name in pairs.items():
         _check_system("new", new_name, new)
         _check_system("old", old_name, old)
@@ -832,7 +864,9 @@ def _check_system(which: str, name: str, systems: Sequence[str]) -> None:
 
 
 def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -> NoReturn:
-    """Raise InputError for two reports without a pair of systems; it says how to name one."""
+    """Raise InputError for two reports that share no metric of a system. If both have systems
+    without a partner, the error says how to pair two of them.
+    """
     unpaired_new = [name for name in new.words["system"] if name not in partner]
     unpaired_old = [name for name in old.words["system"] if name not in partner.values()]
     advice = ""
@@ -895,14 +929,19 @@ def _change_and_terms(matched: MatchedMetric, difference: Estimate) -> Row:
 
 
 def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str, float]:
-    """What a slice adds to the change of a mean or ratio by its share and by its value, as in
-    `Diff.segments`. Where one report has no such units its value is that of the other.
+    """The terms that a slice adds to the change of a mean or ratio, as in `Diff.segments`: "mix",
+    the change of its share times its mean distance from the whole, and "within", its mean share
+    times the change of its value. NaN for any other metric.
+
+    matched: the metric in both reports on all units. in_slice: on the units of the slice. If a
+    report has no units in the slice, its value there is taken from the other report, so that the
+    value does not change.
     """
-    if not matched.has_terms:
+    if not matched.has_terms:  # neither a mean nor a ratio
         return {"mix": np.nan, "within": np.nan}
     old_value = in_slice.old.value
     new_value = in_slice.new.value
-    if np.isnan(old_value) and np.isnan(new_value):
+    if np.isnan(old_value) and np.isnan(new_value):  # the slice adds nothing to either value
         return {"mix": 0.0, "within": 0.0}
     if np.isnan(old_value):
         old_value = new_value
@@ -910,10 +949,10 @@ def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str
         new_value = old_value
     old_share = _share_in_slice(matched.old, in_slice.old)
     new_share = _share_in_slice(matched.new, in_slice.new)
-    # twice the mean distance of the slice from the whole
-    from_whole = old_value + new_value - matched.old.value - matched.new.value
+    # how far the slice's value lies from that of all units, added up over both reports
+    distance_sum = old_value + new_value - matched.old.value - matched.new.value
     return {
-        "mix": (new_share - old_share) * from_whole / 2,
+        "mix": (new_share - old_share) * distance_sum / 2,
         "within": (old_share + new_share) / 2 * (new_value - old_value),
     }
 
@@ -935,18 +974,21 @@ class Fact(NamedTuple):
 
 
 def _facts(file: UnitFile) -> dict[Fact, str]:
-    """What made a report, as text: its units, its input files with their hashes, its parameters
-    that change numbers, the definitions of its metrics, and versions.
+    """What a report was made from, each fact as text: its units, its input files with their hashes,
+    its parameters that change numbers, the definitions of its metrics, and versions.
     """
     facts = {Fact("unit", "unit"): ", ".join(file.about["unit"].values())}
     options = reports.REPORTS[file.about["report"]].options()
+    # the parameters that are input tables, such as preds
     tables = [name for name, option in options.items() if option.kind is DATA]
-    # of two parameters with the same file the first names it
+    # An input is called by the parameter that names its file, so that the old and the new file of a
+    # parameter are compared. Of two parameters with the same file the first one is taken: in
+    # reverse order it overwrites the second.
     table_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(tables)}
-    n_files = Counter[str]()
+    n_files = Counter[str]()  # by parameter, which may have several files
     for source in file.about.get("inputs", []):
         name = _file_name(source["name"])
-        table = table_of_file.get(name, tables[0])
+        table = table_of_file.get(name, tables[0])  # a file that no parameter names: the first
         n_files[table] += 1
         what = table if n_files[table] == 1 else f"{table} {n_files[table]}"
         hashed = source["sha256"] or UNHASHED

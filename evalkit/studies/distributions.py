@@ -68,6 +68,7 @@ class StatedDistributions:
         """True if the distributions have the quantile. Quantiles have their own levels alone; n
         draws have none below 1 / (n + 1) or above n / (n + 1).
         """
+        # distributions of 0 rows refuse the same quantiles as those of the user's rows
         assert self._no_rows.predictive is not None
         try:
             self._no_rows.predictive.quantile(level_of(percent))
@@ -114,12 +115,9 @@ class StatedDistributions:
         text for errors. The keys are the needs that metrics of the catalogue name.
         """
         has = set[str]()  # the needs that the table meets
-        if self.roles:
-            has.add("distributions")
-        if self.roles and self.is_of_quantiles:
-            has.add("quantiles")
-        elif self.roles:
-            has.add("draws or moments")
+        if self.roles:  # the forecasts are distributions, not points alone
+            stated_by = "quantiles" if self.is_of_quantiles else "draws or moments"
+            has |= {"distributions", stated_by}
         if is_ensemble(self.roles):
             has.add("draws")
         # quantiles come in pairs if each, but for the median, is the bound of an interval
@@ -172,13 +170,13 @@ class StatedDistributions:
         return [lookup.find_metric(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> ExampleForecasts:
-        """Some rows with their forecasts and intervals, of each row at most `NESTED`, the widest
-        first. Rows are numbered from 1.
+        """The forecasts of these rows for a figure, with at most `NESTED` intervals of each row, of
+        evenly spaced levels, the widest first. Rows are numbered from 1.
         """
         assert rows.predictive is not None
         number = np.arange(1, len(rows) + 1)
-        step = max(1, math.ceil(len(self.intervals) / NESTED))  # every how many intervals one
-        nested = self.intervals[::-step]
+        step = max(1, math.ceil(len(self.intervals) / NESTED))  # 2: every other interval is drawn
+        nested = self.intervals[::-step]  # backwards, as `intervals` begins with the narrowest
         frames = []
         for percent in nested:
             bounds = rows.predictive.interval(percent)._asdict()
@@ -189,27 +187,30 @@ class StatedDistributions:
     def missed_share(self, chosen: MetricAtK) -> float:
         """The share of the rows that make up most of a metric, if the stated distributions are
         right: the rows outside an interval, beyond a quantile, or on one side of the forecast.
-        Infinite for a metric to which all rows contribute much.
+        Infinite for a metric to which all rows contribute much, as it never rests on few rows.
         """
         metric = chosen.metric
-        if not self.roles:
+        if not self.roles:  # forecasts of points do not say which rows would miss
             return np.inf
         if metric.needs == "pairs of quantiles":  # over- and underprediction are of one side
             return 0.5
-        # of the metrics at a level k only losses rest on few rows; coverage has no best end
+        # At a level of k percent the losses, which are best if low, are made up by the rows that
+        # miss; all rows contribute to coverage and to the width of intervals.
         if chosen.k is None or metric.best != "low":
             return np.inf
         percent = 100 - chosen.k  # of the rows lie outside an interval of k percent
-        if metric.needs == "":  # pinball loss at one quantile: the rarer side weighs most
+        # pinball loss, which has no need of an interval, is at one quantile: a row on the rarer
+        # side of it weighs most
+        if metric.needs == "":
             percent = min(chosen.k, percent)
         return float(percent / 100)
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state. Each
-        metric is tried on a table of 0 rows.
+        metric is computed on a table of 0 rows with the same quantiles, which refuses the same.
         """
         for chosen in metrics:
-            if chosen.k is None:
+            if chosen.k is None:  # a metric without a level takes whatever quantiles there are
                 continue
             try:
                 chosen.value(self._no_rows)

@@ -77,8 +77,9 @@ class GroupedMetric:
     def values(self) -> GroupValues:
         """The values of the groups, from which gaps and their limits are computed.
 
-        Shares and areas under the ROC curve have limits of gaps that hold in small groups, too, and
-        need the counts of each group; gaps of other metrics follow from the interval of each group.
+        Gaps of shares and of areas under the ROC curve have limits that hold in small groups, too,
+        and need the counts of each group. Limits of other gaps follow from the interval of each
+        group.
         """
         shares = [share for share in map(_share_counts, self.statistics) if share is not None]
         if len(shares) == len(self.statistics):
@@ -99,16 +100,16 @@ class GroupedMetric:
 
     @property
     def _correlation(self) -> Floats:
-        """The correlation of the errors of each two groups, (groups, groups), which comes from the
-        units with rows in both groups.
+        """The correlation of the sampling errors of each two groups, (groups, groups), which comes
+        from the units with rows in both groups.
 
-        A correlation above 0 narrows the limits of a gap. With fewer than FEW_CASES common units it
-        may be due to chance, and is taken for 0. The identity if each row is a unit, or if the
-        metric of a group has no influence of rows.
+        A correlation above 0 narrows the limits of a gap. With fewer than `FEW_CASES` common units
+        it may be due to chance, and is taken for 0; one below 0, which widens them, is kept. The
+        identity if each row is a unit, or if a group's metric has no influence values of rows.
         """
         n_groups = len(self.group_slices)
         independent: Floats = np.eye(n_groups)
-        unit = self.study.unit
+        unit = self.study.unit  # of each row; None if each row is a unit
         statistics = [s for s in self.statistics if isinstance(s, RowStatistic)]
         if unit is None or len(statistics) < n_groups:
             return independent
@@ -142,15 +143,15 @@ class GroupedMetric:
         reference, its gap and its ratio to the reference with limits, verdict. In the row of the
         reference gap and ratio are NaN, and the verdict is "".
 
-        The limits of gaps and ratios hold for all groups together, those of values for one alone. A
-        verdict of equivalence is about one gap alone, too.
+        The limits of gaps and ratios are simultaneous over all groups: they all hold together at
+        the level of the study. The limits of a value hold for this group alone, and a verdict of
+        equivalence for this gap alone.
         """
         level = self.study.settings.level
         values = self.values.values
-        n_compared = int(np.count_nonzero(~np.isnan(values))) - 1
-        # limits at this level hold for all groups together at the level of the study
-        level_of_each = groups.level_of_each(level, n_compared)
-        together = self.values.differences(level_of_each)
+        n_compared = int(np.count_nonzero(~np.isnan(values))) - 1  # without the reference
+        level_of_each = groups.level_of_each(level, n_compared)  # at which all hold at `level`
+        simultaneous = self.values.differences(level_of_each)
         at_equivalence_level = self.values.differences(equivalence_level(level))
         for group, group_slice in enumerate(self.group_slices):
             alone = self.estimate(group, level)
@@ -171,7 +172,7 @@ class GroupedMetric:
                 yield row | dict.fromkeys(unknown, np.nan) | {"verdict": ""}
                 continue
             pair = (group, self.reference)  # an index of the tables of differences
-            limits = Interval(float(together.low[pair]), float(together.high[pair]))
+            limits = Interval(float(simultaneous.low[pair]), float(simultaneous.high[pair]))
             equivalence = Interval(at_equivalence_level.low[pair], at_equivalence_level.high[pair])
             ratio_to_reference = self.values.ratio(group, self.reference, level_of_each)
             yield row | {
@@ -185,12 +186,13 @@ class GroupedMetric:
             }
 
     def largest_row(self) -> Row:
-        """The row of the largest gap: column, metric, system, highest and lowest (the groups with
-        these values), gap with limits, ratio of the lowest to the highest value, groups (how many
-        have a value), verdict.
+        """The row of the largest gap: column, metric, system, highest, lowest, gap, low, high,
+        ratio, groups, verdict.
 
-        Gap and ratio are NaN if fewer than two groups have a value; the ratio also if the metric
-        can be negative.
+        highest, lowest: the groups with the highest and the lowest value. gap: the difference of
+        these values, with the limits low and high. ratio: of the lowest to the highest value; NaN
+        if the metric can be negative. groups: how many have a value. If fewer than two have one,
+        gap, limits and ratio are NaN and `groups` is 0.
         """
         row: Row = {
             "column": self.group_slices[0].column,
@@ -198,7 +200,7 @@ class GroupedMetric:
             "system": self.system,
         }
         gap = self.largest
-        if gap is None:
+        if gap is None:  # fewer than two groups have a value
             unknown = ("gap", "low", "high", "ratio")
             row |= {"highest": "", "lowest": ""} | dict.fromkeys(unknown, np.nan)
             return row | {"groups": 0, "verdict": CANNOT_TELL}
@@ -238,19 +240,20 @@ class _ShareCounts(NamedTuple):
 
 
 def _share_counts(statistic: Statistic) -> _ShareCounts | None:
-    """The counts of a metric that is a share of independent, unweighted rows, or 1 less a share,
-    such as the error rate; None for any other metric.
+    """The counts of a metric that is a share of independent, unweighted rows, or 1 − share, such as
+    the error rate, 1 − accuracy. None for any other metric, and for clustered or weighted rows.
     """
     if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()
+    original = statistic.base()  # of the metric that this one is a function of, or itself
     if not isinstance(original.kind, Share):
         return None
     counts = original.hits()
     kind = statistic.kind
     if not isinstance(kind, Transformed):
         return _ShareCounts(counts.hits, counts.n)
-    # a complement turns 0 to 1 and 1 to 0; its hits are the rows that the share misses
+    # Of the catalogue's functions of another metric, only 1 − x turns 0 to 1 and 1 to 0. The hits
+    # of 1 − share are the rows that the share misses.
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
     return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
 
@@ -267,12 +270,12 @@ class _Area(NamedTuple):
 
 
 def _area(statistic: Statistic) -> _Area | None:
-    """The area under the ROC curve behind a metric of independent, unweighted rows: the area
-    itself, or Gini, 2 · area − 1, which has the slope 2. None for any other metric.
+    """The area under the ROC curve that a metric is or is a linear function of, such as Gini, 2 ·
+    area − 1, which has the slope 2. None for any other metric, and for clustered or weighted rows.
     """
     if not isinstance(statistic, ScoreStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()
+    original = statistic.base()  # of the metric that this one is a function of, or itself
     if not isinstance(original.kind, Area):
         return None
     slope = 1.0
@@ -297,10 +300,10 @@ def _verdict(limits: Interval, equivalence: Interval, margin: float | None) -> s
 
 
 def parts_of(study: Study, column: str) -> list[Slice]:
-    """The groups of a column. Raises ParameterError for a column that was not read, and for rows
-    that are not in memory.
+    """The groups of a column. Raises ParameterError if the column was not read, or if the table is
+    read in blocks, so that its rows are not in memory.
     """
-    if column not in study.attributes:
+    if column not in study.attributes:  # the columns of values of rows that are in memory
         columns = list(study.settings.groups.columns) + list(study.settings.segments)
         if column in columns:
             raise ParameterError(f"groups: {column!r} needs all rows in memory")

@@ -37,7 +37,7 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """How a report reads an input; without anything where a header does not tell its parts.
+    """How a report reads an input; empty if only headers were to be read and the input has none.
 
     what: a kind of table, as text. columns: role -> column, or several with commas. size: the
     number of units as text; "" if rows were not read.
@@ -71,7 +71,9 @@ def inspect(p: reports.Parameters) -> Inspection:
 
 
 def described(inspection: Inspection, files: Sequence[str]) -> str:
-    """What a report makes of the files, in one line."""
+    """What a report makes of the files, in one line: the kind of table, the roles of columns, the
+    systems, and the columns without a role, which the user can name as unit or segments.
+    """
     sentences = [f"{inspection.what}, {inspection.size or 'values not read'}"]
     unused = list[str]()
     if inspection.columns:
@@ -135,10 +137,11 @@ class Inspected:
         return sources.parts(list(self.files))[0]
 
     def reading(self, report: str, choice: Mapping[str, str]) -> ReportReading:
-        """How a report reads the files, or why it refuses them.
+        """How a report reads the files, or why it refuses them. A parameter that the report does
+        not have is a reason to refuse, too.
 
-        choice: parameters to try, such as columns, that the user did not give; those that the user
-        gave prevail. A parameter that the report does not have is a reason to refuse, too.
+        choice: parameters to try in addition to those that the user gave, such as columns; where
+        the user gave the same parameter, the user's value counts.
         """
         parameters_class = reports.REPORTS[report]
         parameters = {**choice, **self.parameters}
@@ -148,7 +151,7 @@ class Inspected:
         refused = ReportReading(report, command, inspection=None, choice=choice)
         try:
             if len(applicable) < len(parameters):
-                # the report does not have all of them: this raises and names the odd ones
+                # raises an error that names the parameters that the report does not have
                 parameters_class.from_raw(parameters)
             raw = {"preds": list(self.files)} | applicable
             inspection = inspect(parameters_class.from_raw(raw))
@@ -171,14 +174,16 @@ def readings(
     parameters: Mapping[str, Any],
     text: Mapping[str, str],
 ) -> list[ReportReading]:
-    """How reports read files: the closest first, those that refuse them last. Where columns fit
-    equally, there is a reading for each choice among them.
+    """How reports read files: the closest first, those that refuse them last. Where several columns
+    fit equally, there is a reading for each choice among them.
 
-    names: the reports to try. parameters, text: see `Inspected`.
+    names: the reports to try. parameters, text: the parameters that the user gave, as reports and
+    as the command line take them.
     """
     inspected = Inspected(files, parameters, text)
-    fitting_reports = set[str]()  # whose columns the input has, without a choice
+    fitting_reports = set[str]()  # whose columns the files have, without a choice between several
     readings = []
+    # a way is a report and a choice of columns, as parameters; empty if there is nothing to choose
     for way in proposal.ways(inspected.first_part):
         report = way.proposal.report
         if report in names:
@@ -187,7 +192,8 @@ def readings(
             if not choice:
                 fitting_reports.add(report)
     for report in BY_CLOSENESS:
-        if report in names and report not in fitting_reports:  # no way without a choice was found
+        # without a choice too: the user's parameters may settle it, else the refusal says what fits
+        if report in names and report not in fitting_reports:
             readings.append(inspected.reading(report, {}))
     readings += _with_undecided(inspected, readings)
     return sorted(_plausible(readings, fitting_reports), key=_order)
@@ -196,27 +202,32 @@ def readings(
 def _plausible(
     readings: list[ReportReading], fitting_reports: Collection[str]
 ) -> list[ReportReading]:
-    """The readings that the user may mean. readings: the closest report first. fitting_reports:
-    those whose columns the files have without a choice.
+    """The readings that the user may mean.
 
-    If the closest report fits and refuses a value, the user meant this report, and has to mend the
-    value: only its readings are left. A choice of columns that is refused is left out, unless a
-    choice is refused for a value: then the reading as values per unit is left out instead.
+    readings: those of all reports, the closest report first. fitting_reports: the reports whose
+    columns the files have without a choice between several columns.
+
+    A reading that refuses a value (`is_of_value`) has found its columns: the user has to mend the
+    value. If the closest report does so, only the readings of this report are left. If a reading
+    with a choice of columns does so, the reading as values per unit is left out: any numbers can be
+    values per unit, so that the significance report would read a table of predictions with one
+    invalid value as such. Otherwise the choices of columns that are refused are left out.
     """
-    for closest in readings[:1]:  # if there is one
+    if readings:
+        closest = readings[0]
         if closest.report in fitting_reports and closest.is_of_value:
             readings = [reading for reading in readings if reading.report == closest.report]
-    # any numbers can be values per unit, so that the significance report would read a table of
-    # predictions with one bad value as such: this reading is left out
-    if any(reading.choice and reading.is_of_value and not reading.labels for reading in readings):
-        return [reading for reading in readings if reading.report != "significance"]
+    for reading in readings:
+        # `labels`: it is not a value that is refused, but the positive class has to be chosen
+        if reading.choice and reading.is_of_value and not reading.labels:
+            return [other for other in readings if other.report != "significance"]
     return [reading for reading in readings if reading.inspection or not reading.choice]
 
 
 def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> list[ReportReading]:
-    """Further readings that decide what the given ones left open: one for each label as the
-    positive class, the likeliest first; one with the columns that may be systems as the systems;
-    one with the word that may mean "no team" as the neutral one.
+    """Further readings with what the user would have to decide in the given ones: for each label
+    one with this label as the positive class, the likeliest first; one with the columns that may be
+    systems as the systems; one with the word that may mean "no team" as the neutral one.
     """
     further = []
     for reading in readings:
@@ -226,7 +237,7 @@ def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> 
             for label in labels:
                 decided = {**choice, "positive": written(label)}
                 further.append(inspected.reading(reading.report, decided))
-    # a reading with a label may be refused for the next open point, so that it is looked at too
+    # a reading with a positive class may in turn leave the systems or the neutral word to decide
     for reading in chain(readings, list(further)):
         if reading.systems:
             decided = {**reading.choice, "systems": written(reading.systems)}
@@ -270,7 +281,7 @@ def _reads_rows(opener: Opener, parts: Sequence[InputPart]) -> bool:
 
 def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection:
     """How the ranking report reads its inputs: by their rows if these are read and few, else by
-    their headers alone; an empty `Inspection` if an input could not be opened.
+    their headers alone; an empty `Inspection` if headers are read and an input has none.
     """
     catalogue = _opened(p.items, p.header, opener)
     run = _opened(p.preds, p.header, opener)
@@ -278,6 +289,7 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     queries = _opened(p.queries, p.header, opener)
     for input_part in catalogue:
         lists.planned_catalogue(input_part, p.columns)  # raises for a table without its columns
+    # an input that the user gave has no parts if headers are read and it has none
     lacks_judgements = p.qrels is not None and not judged
     lacks_queries = p.queries is not None and not queries
     if not run or lacks_judgements or lacks_queries:
@@ -287,18 +299,23 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     first = ranked.list_parts[0]
     if _reads_rows(opener, run):
         lists_read = runs.rankings_of(ranked)
-        queries_read = counted(len(lists_read.query), "query")
-        return Inspection("ranked lists", first.printed_columns, lists_read.systems, queries_read)
-    # a system that is alone in a file has the name None, and is called after its file
+        return Inspection(
+            "ranked lists",
+            first.printed_columns,
+            systems=lists_read.systems,
+            size=counted(len(lists_read.query), "query"),
+        )
+    # if each file has one system, its name is None in the file, and the systems are called after
+    # their files
     systems: Sequence[str] = [name for name in first.scores if name is not None]
     if not systems:
         systems = rows.names_of_systems(run)
-    return Inspection("ranked lists", first.printed_columns, systems)
+    return Inspection("ranked lists", first.printed_columns, systems=systems)
 
 
 def _inspect_classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
     """How the classification report reads its input: by its rows if these are read and few, else by
-    its header alone; an empty `Inspection` if it could not be opened.
+    its header alone; an empty `Inspection` if headers are read and it has none.
     """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
@@ -320,7 +337,7 @@ def _inspect_classification(p: reports.ClassificationParameters, opener: Opener)
 
 def _inspect_rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     """How the rating report reads forecasts and actual values: by their rows if these are read and
-    few, else by the header alone; an empty `Inspection` if the input could not be opened.
+    few, else by the header alone; an empty `Inspection` if headers are read and there is none.
     """
     parts = _opened(p.preds, p.header, opener)
     if not parts:
@@ -344,33 +361,41 @@ def _inspection_of_rows(
     what: str, layout: aligned.ColumnLayout, table: aligned.Aligned
 ) -> Inspection:
     """The inspection of a table that was read. what: its content, in words for the user."""
-    return Inspection(what, layout.printed_columns, table.systems, counted(len(table), "row"))
+    size = counted(len(table), "row")
+    return Inspection(what, layout.printed_columns, systems=table.systems, size=size)
 
 
 def _inspection_of_header(what: str, layout: aligned.ColumnLayout) -> Inspection:
     """The inspection of a table of which only the header was read. what: its content."""
-    return Inspection(what, layout.printed_columns, list(layout.systems))
+    return Inspection(what, layout.printed_columns, systems=list(layout.systems))
 
 
 def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> Inspection:
     """How the significance report reads its inputs: by their rows if these are read and few, else
-    by their headers alone; an empty `Inspection` if an input could not be opened.
+    by their headers alone; an empty `Inspection` if headers are read and the input has none.
+
+    Ranked lists, as a run in TREC's format or as a table, are measured with their judgements. Any
+    other input is a table of results or of predictions. The output of trec_eval is such a table,
+    with fixed columns that need no check.
     """
     parts = _opened(p.preds, p.header, opener)
     judged = _opened(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
     is_trec_run = parts[0].layout is not None
-    is_output = unit_kinds.is_output(parts[0])  # of trec_eval: values per query
-    is_ranking = is_trec_run or (unit_kinds.is_ranking(parts[0], p.columns) and not is_output)
-    # a run has no column of grades; other lists may have one in place of `qrels`
+    is_trec_output = unit_kinds.is_output(parts[0])  # values per query
+    is_ranking = is_trec_run
+    if not is_trec_run:
+        has_ranked_items = unit_kinds.is_ranking(parts[0], p.columns)
+        is_ranking = has_ranked_items and not is_trec_output
+    # without `qrels` a table of lists may have a column of grades; a run has no such column
     has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
     if is_ranking and has_judgements:
         options = ListOptions.from_parameters(p)
         # the property is read only because it raises if a column is missing
         _ = RankingInput(parts, judged or None, options=options).list_parts
-    if not is_ranking and not is_output:
-        unit_kinds.check_named(parts, p.columns, p.unit)
+    if not is_ranking and not is_trec_output:
+        unit_kinds.check_named(parts, p.columns, p.unit)  # raises if a named column is missing
     if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")
     unit_input = unit_kinds.UnitInput.from_parts(parts, p)
@@ -385,13 +410,14 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
         values, _ = unit_input.values(USUAL.reading)
     if isinstance(values, Trials):
         return Inspection(what)
-    return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
+    size = counted(len(values), "unit")
+    return Inspection(what, values.columns, systems=values.systems, size=size)
 
 
 def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
-    """How the validation report reads its input: a table to fit estimators on, of which only the
-    columns are checked, or out-of-fold predictions. The rows of predictions are read if the opener
-    reads rows and they are few.
+    """How the validation report reads its input: a table of features to fit estimators on, of which
+    only the columns are checked, or, without such a table, out-of-fold predictions. The rows of
+    predictions are read if the opener reads rows and they are few.
     """
     features = _opened(p.features, p.header, opener)
     predictions = _opened(p.preds, p.header, opener)
@@ -407,13 +433,14 @@ def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Insp
     examples = folds.predictions(predictions, p)
     assert examples.fold is not None
     splits.read(examples.fold, examples.repeat)  # raises if the names tell no test set
-    return Inspection(what, examples.columns, list(examples.score), counted(len(examples), "row"))
+    size = counted(len(examples), "row")
+    return Inspection(what, examples.columns, systems=list(examples.score), size=size)
 
 
 def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
     """How the interleaving report reads its log, or without one its table of users: by the rows if
-    these are read and few, else by the header alone; an empty `Inspection` if `preds` could not be
-    opened. If both inputs are given, both headers are checked and the log is described.
+    these are read and few, else by the header alone; an empty `Inspection` if headers are read and
+    `preds` has none. If both inputs are given, both headers are checked and the log is described.
     """
     if p.preds is not None:
         parts = _opened(p.preds, p.header, opener)
@@ -426,13 +453,14 @@ def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> 
     has_all_headers = (sessions or p.log is None) and (users or p.users is None)
     if has_all_headers and (sessions or users):
         logs.check_segments(p.segments, logs.column_names(chain(sessions, users)))
-    # both raise for a column that is missing
+    # `log_fields` and `user_fields` raise for a column that is missing
     fields = logs.log_fields(sessions, p.columns, p.segments)
     user_columns = logs.column_names(users)
     user_segments = [name for name in p.segments if name in user_columns]
     numbers = logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before)
     logs.user_fields(users, p.columns, numbers, logs.distinct(user_segments, (p.strata,)))
-    # with headers alone, no sessions may also mean that the header of the log is unknown
+    # Without sessions there is no log, so that the users are described; but if only headers are
+    # read, the log may be one without a header.
     if opener is sources.parts and not sessions:
         return _inspect_users(p, users)
     what = "interleaved sessions"
@@ -443,19 +471,20 @@ def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> 
         return Inspection(what, columns)
     log = logs.read_log(sessions, p, segments=p.segments, max_sessions=USUAL.held)
     items = counted(int(log.sessions.item_counts.sum()), "item")
-    return Inspection(what, log.columns, log.sessions.arms, items)
+    return Inspection(what, log.columns, systems=log.sessions.arms, size=items)
 
 
 def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:
     """How the interleaving report reads a table of users: by the rows if they are few.
 
     Without the parameter `metrics`, the columns that look like metrics are read, and `what` of the
-    result names them. Raises ParameterError, also for many rows, if no column does.
+    result names them. Raises ParameterError if no column looks like one. p: the parameters of the
+    report. parts: those of the table.
     """
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
-    metrics = experiment.metrics_of(parts, p)
+    metrics = experiment.metrics_of(parts, p)  # of many rows too: this reads the first ones alone
     if not small(parts):
         return Inspection(what)
     if not p.metrics:
@@ -463,7 +492,7 @@ def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) ->
         p = replace(p, metrics=metrics)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     size = counted(len(table.assignment.arm), "user")
-    return Inspection(what, table.columns, table.assignment.arms, size)
+    return Inspection(what, table.columns, systems=table.assignment.arms, size=size)
 
 
 KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opener], Inspection]] = {

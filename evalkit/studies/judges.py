@@ -21,7 +21,7 @@ from evalkit.statistics.spread import Interval
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, frame, limits
+from evalkit.studies.study import EVERY, Member, Row, frame, limits, with_limits
 
 ALL = "all systems"
 MOST_CATEGORIES = 10  # different scores and labels that are compared as they are
@@ -90,7 +90,9 @@ class JudgedOutputs(Significance):
         return JudgedStatistic(chosen, sums, clusters, labels=labels)
 
     def units_held(self) -> units.Units:
-        """The corrected mean of each system: it is no mean of terms of units."""
+        """The rows for the file of units: the corrected mean of each system as a total, because it
+        is not a mean of values of single units.
+        """
         blocks = [
             units.block_of_total(name, self.primary, self.estimate(self.primary, name).value)
             for name in self.systems
@@ -98,7 +100,7 @@ class JudgedOutputs(Significance):
         return units.Units(1, blocks)
 
     def each_difference(self) -> dict[str, list[Any]]:
-        """None: a unit without a label has no difference of its own."""
+        """Empty, because a unit without a label has no difference of its own."""
         return {"units": [], "values": []}
 
     def labelled(self, system: str) -> LabelledScores:
@@ -126,8 +128,8 @@ class JudgedOutputs(Significance):
 
     @cached_property
     def cut(self) -> float:
-        """From where on scores and labels count as 1, for agreement; NaN if categories are compared
-        as they are, or if there are none.
+        """The number from which on scores and labels count as 1 when categories are compared. NaN
+        if the numbers themselves are the categories, or if there are no categories.
         """
         if self.p.cut is not None:
             return float(self.p.cut)
@@ -165,16 +167,18 @@ class JudgedOutputs(Significance):
             yield row | {"unlike": float(p)}
 
     def _correction(self, system: str) -> Row:
-        """The row of a system in `corrections`, with the unadjusted p as `unlike`."""
+        """The row of a system in `corrections`, whose docstring names the columns; `unlike` is the
+        p-value before the adjustment over systems.
+        """
         statistic = self.measure(self.primary, system)
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
         plan = statistic.plan()  # the variance by the number of labels, with and without a judge
-        n_labels = np.array([float(statistic.n)])
-        error = float(np.sqrt(plan.variance(n_labels)[0]))
+        n_labels = np.array([float(statistic.n)])  # the plan takes an array of such numbers
+        error = float(np.sqrt(plan.variance(n_labels)[0]))  # of the corrected mean
         error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))
-        # the variance of the labels alone falls as 1 / labels: so many labels without a judge have
-        # the error of the corrected mean
+        # The variance of a mean of labels alone falls as 1 / labels. With this number of labels,
+        # and without a judge, it would be that of the corrected mean.
         worth = np.nan
         if error > 0:
             worth = statistic.n * (error_alone / error) ** 2
@@ -183,7 +187,7 @@ class JudgedOutputs(Significance):
             "units": int(statistic.sums.defined.sum()),
             "labels": statistic.n,
             "judge": float(statistic.score[statistic.sums.defined].mean()),
-            **_prefixed(labels_alone.interval(self.settings.level), "alone"),
+            **with_limits({"alone": labels_alone.interval(self.settings.level)}),
             **limits(self.estimate(self.primary, system)),
             "weight": statistic.weight,
             "worth": worth,
@@ -222,10 +226,13 @@ class JudgedOutputs(Significance):
                 yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
     def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
-        """The coefficients of agreement of one system's scores and labels, by name.
+        """The coefficients of agreement between the judge's scores and the oracle's labels, by
+        name. ratings: the scores and labels of one system.
 
-        Coefficients of categories are left out for many different numbers without a cut;
-        coefficients of numbers if there are only two, as these say the same as categories.
+        Coefficients of categories compare whether score and label reach `cut`, or, without a cut
+        (NaN), the numbers themselves. They are left out if there is no cut and too many different
+        numbers for categories. Coefficients of numbers are left out if only two numbers occur: they
+        would be those of two categories.
         """
         level = self.settings.level
         categories = ratings
@@ -253,9 +260,9 @@ class JudgedOutputs(Significance):
 
     @frame
     def judge_bias(self) -> Iterator[Row]:
-        """How far the judge lies above the oracle on the labelled units: a row for each system, for
-        several systems one for all of them, and over all systems a row for each band of the judge's
-        score.
+        """How far the judge lies above the oracle on the labelled units. There is a row for each
+        system, a row for the units of all systems together if there are several systems, and a row
+        for each band of the judge's score over the units of all systems.
 
         Columns: system, score_low and score_high (the lowest and the highest score of the band, NaN
         in the other rows), labels (how many), judge and oracle (means), bias with _low and _high.
@@ -266,8 +273,8 @@ class JudgedOutputs(Significance):
         labelled = self.all_labelled
         if len(self.order) > 1:
             yield self._bias(ALL, labelled, unbanded)
-        # the lowest score of each band: few different scores are a band each, more are cut at
-        # quantiles, of which equal ones make one band
+        # The lowest score of each band. A few different scores are a band each; more are cut at
+        # quantiles, some of which may be equal and then begin one band.
         edges = np.unique(labelled.score)
         if len(edges) > BANDS:
             edges = np.unique(np.quantile(labelled.score, np.arange(BANDS) / BANDS))
@@ -278,8 +285,11 @@ class JudgedOutputs(Significance):
             yield self._bias(ALL, in_band, scores_of_band)
 
     def _bias(self, system: str, labelled: LabelledScores, band: Interval) -> Row:
-        """A row of `judge_bias` for some labelled units. band: their lowest and highest score, or
-        NaN if the units are not those of a band.
+        """A row of `judge_bias`: how far the mean of the judge's scores lies above that of the
+        oracle's labels.
+
+        labelled: the units of the row. system: the system of these units, or `ALL`. band: the
+        lowest and the highest score if the row is of a band of scores, else NaN.
         """
         bias = judged.mean_by_t(labelled.bias, labelled.unit).interval(self.settings.level)
         return {
@@ -289,15 +299,18 @@ class JudgedOutputs(Significance):
             "labels": len(labelled.score),
             "judge": float(labelled.score.mean()),
             "oracle": float(labelled.label.mean()),
-            **_prefixed(bias, "bias"),
+            **with_limits({"bias": bias}),
         }
 
     @frame
     def favours(self) -> Iterator[Row]:
-        """For each pair how much more the judge lies above the oracle for the first system than for
-        the second, p adjusted over the pairs by Holm, and the judge's own difference beside the
-        corrected one: first, second, bias_difference with _low and _high, adjusted,
-        judge_difference, difference.
+        """For each pair of systems, whether the judge favours one of them.
+
+        Columns: first, second; bias_difference with _low and _high, the judge's bias for the first
+        system minus that for the second (a bias is how far the judge lies above the oracle);
+        adjusted, the p-value of bias_difference after Holm's correction over all pairs;
+        judge_difference, the difference of the judge's own means; difference, that of the corrected
+        means.
         """
         favours = [self._favour(first, second) for first, second in self.pairs]
         adjusted = multiplicity.holm([favour.p_value for favour in favours])
@@ -307,20 +320,21 @@ class JudgedOutputs(Significance):
             yield {
                 "first": first,
                 "second": second,
-                **_prefixed(favour.interval(self.settings.level), "bias_difference"),
+                **with_limits({"bias_difference": favour.interval(self.settings.level)}),
                 "adjusted": float(p),
                 "judge_difference": float(judge_mean[first] - judge_mean[second]),
                 "difference": self.compare(self.primary, pair).difference.value,
             }
 
     def _favour(self, first: str, second: str) -> DifferenceByT:
-        """The judge's bias for the first system less its bias for the second, by t with the fewer
-        of both numbers of labelled units, less 1, as the most degrees of freedom.
+        """The judge's bias for the first system minus its bias for the second, with a t-test. Its
+        degrees of freedom are those of the system with fewer labelled units, at most n − 1.
         """
         of_first = self.labelled(first)
         of_second = self.labelled(second)
         n = min(of_first.n_units, of_second.n_units)
-        # a unit labelled for both systems has the sum of both influences: its biases are paired
+        # a unit labelled for both systems occurs twice, and `by_t` adds up its two influence
+        # values: its biases for the two systems are paired
         return judged.by_t(
             float(of_first.bias.mean() - of_second.bias.mean()),
             np.concatenate([of_first.bias_influence, -of_second.bias_influence]),
@@ -385,11 +399,6 @@ class JudgedOutputs(Significance):
             "needed": plan.labels_for(width, self.settings.level),
             "alone": plan.labels_alone_for(width, self.settings.level),
         }
-
-
-def _prefixed(e: Estimate, name: str) -> Row:
-    """An estimate as the columns NAME, NAME_low and NAME_high."""
-    return {name: e.value, f"{name}_low": e.low, f"{name}_high": e.high}
 
 
 OF_CATEGORIES = {

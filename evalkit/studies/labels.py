@@ -113,16 +113,21 @@ class LabelsStudy(ProblemStudy):
                 yield row | with_limits(self._label_estimates(name, number))
 
     def _label_estimates(self, system: str, number: int) -> dict[str, Estimate]:
-        """The metrics of a label, by number, by their names in `by_label`."""
-        shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
+        """The metrics of a label, given by its number, by their names in `by_label`."""
+        # precision and recall are shares of hits among eligible rows: each function turns the rows
+        # of the label into rows whose actual value is "eligible" and whose prediction is "hit"
+        shares = {
+            "precision": among(eligible=_predicted, hit=_true),
+            "recall": among(eligible=_true, hit=_predicted),
+        }
         metrics = {
             "f1": tables.F1,
             "auc": tables.ROC_AUC,
             "average_precision": tables.AVERAGE_PRECISION,
         }
         estimates = {}
-        for column, share_rows in shares.items():
-            share = self.measured.derived(SHARE, system, share_rows, number)
+        for column, to_share_rows in shares.items():
+            share = self.measured.derived(SHARE, system, to_share_rows, number)
             estimates[column] = self.estimated(share)
         for column, metric in metrics.items():
             statistic = self.measured.problem_metric(metric, system, number)
@@ -216,12 +221,13 @@ def checked_settings(
 
 
 def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
-    """The common threshold of all labels. Raises ParameterError if it is not a number, or if there
-    is no default. probabilities: True if all scores lie in 0..1.
+    """The common threshold of all labels: that of the user, else 0.5 for probabilities. Raises
+    ParameterError if the user's threshold is not a number, and without one if some score is no
+    probability. probabilities: True if all scores lie in 0..1.
     """
     if isinstance(p.threshold, float):
         return p.threshold
-    if p.threshold is not None:
+    if p.threshold is not None:  # a rule that chooses the threshold of a binary table, as best_f1
         raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
     if not probabilities:
         raise ParameterError(
@@ -243,18 +249,21 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     precision in which the scores of each label are stored.
     """
     table = data.rows
+    are_probabilities = data.sure
     settings = checked_settings(p, table.systems, limits)
-    threshold = threshold_of(p, probabilities=data.sure)
+    threshold = threshold_of(p, probabilities=are_probabilities)
+    # the keyword arguments of any study of rows (`study`), and of the `Rows` of any system (`rows`)
     arguments = row_study.arguments_from_rows(data, settings, p)
     precision = {}
     rows = {}
     for name, score in data.score.items():
+        # the scores of a label have the role "p LABEL" in the table
         precision[name] = [table.precision[name][f"p {label}"] for label in data.names]
         thresholds = label_thresholds(threshold, precision[name])
         rows[name] = Rows(data.actual, score, thresholds, **arguments.rows)
     fields = arguments.study | {
         "names": data.names,
-        "probabilities": data.sure,
+        "probabilities": are_probabilities,
         "threshold": threshold,
         "precision": precision,
     }
@@ -267,8 +276,9 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
 def of_blocks(
     data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> LabelsStudy:
-    """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in
-    memory.
+    """The study of a table that is read twice in blocks: first to count what each system scores and
+    decides, then to add up the influence of rows on means over labels, also at each step of the
+    leader's threshold. Raises ParameterError if a metric needs the rows in memory.
     """
     table = data.table
     systems = table.systems
@@ -282,18 +292,21 @@ def of_blocks(
     threshold = threshold_of(p, probabilities=has_probabilities)
     numbers = _numbers_of_unit(labels=len(data.names), systems=len(systems))
     if table.schema.units * numbers > MAX_UNIT_NUMBERS:
-        # too many to be held until each unit is complete: the rows of a unit are read together
-        table = replace(table, schema=replace(table.schema, units_split=False))
+        # If the rows of a unit were in several blocks, the numbers of all units would have to be
+        # held until each unit is complete. They are too many: the table is read unit by unit.
+        schema = replace(table.schema, units_split=False)
+        table = replace(table, schema=schema)
     first = _first_reading(data, settings, threshold)
     design = layout_of(units=table.schema.unit, weights=data.scale is not None)
     summary = row_study.first_summary(table, first)
     measured = SummedLabels(systems, first, summary, design)
-    # the second reading measures the leader at each step of the threshold
+    # The second reading measures the leader at each step of the threshold. So the leader is found
+    # now, by the first reading alone.
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     leader = study.leading(study.ranked(values, primary), settings.baseline)
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
-    # names and samples of rows are known from the first reading
+    # read for sums alone, without the names of rows
     second_summary = row_study.nameless(table).total(second)
     measured = replace(measured, second=second, second_summary=second_summary)
     fields = row_study.arguments_from_blocks(
@@ -316,28 +329,34 @@ def _numbers_of_unit(labels: int, systems: int) -> int:
 
 
 def _is_of_sums(chosen: MetricAtK) -> bool:
-    """True if a metric can be computed from sums over all rows, of the predictions alone."""
+    """True if a metric can be computed from sums over all rows of a table of labels and scores."""
     metric = chosen.base.metric
-    if metric.columns:  # it needs further columns
+    if metric.columns:  # it needs further columns, beside labels and scores
         return False
-    # the rows that count are counted once for all systems, so that they must be the same for all
+    # The eligible rows of a share are counted once for all systems. So the metric must not choose
+    # rows by a system's predictions, as precision does.
     if isinstance(metric.kind, Share):
         return not metric.kind.selects_rows
     return isinstance(metric.kind, (TermsKind, Combined))
 
 
 def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
-    """The first reading of a table: what it has to count and add up for the metrics. Slices have
-    the primary metric alone. threshold: common to all labels.
+    """The first reading of a table: what it has to count and add up for the metrics. In slices only
+    the primary metric is computed. threshold: common to all labels.
+
+    Metrics are of three kinds: losses, ratios of sums of terms of rows, whose terms are added up;
+    shares of rows, whose hits are counted; and metrics combined from the labels, which follow from
+    the confusion cells of each label, or from its scores if they do not depend on decisions.
     """
     systems = data.table.systems
     thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
+    # up to so many units the sums of each unit are kept
     max_units = row_study.max_single_units(data.table, settings.limits)
     metrics = [chosen.base for chosen in settings.metrics]
-    losses = dict.fromkeys(  # each once
+    losses = dict.fromkeys(  # a metric may be chosen several times
         chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)
     )
-    hits: dict[str, HitsOfRows] = {}
+    hits: dict[str, HitsOfRows] = {}  # label of a share -> function that finds its hits
     for chosen in settings.metrics:
         if isinstance(chosen.metric.kind, Share):
             hits[chosen.label] = chosen.metric.kind.hits
@@ -353,7 +372,7 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
             max_units=max_units,
         ),
         loss_adder=label_term_adder(tuple(losses), len(systems), max_units, thresholds),
-        hits=hits | {TOP: top_hits},
+        hits=hits | {TOP: top_hits},  # the page also shows how often the top label is true
         slice_hits={label: hit for label, hit in hits.items() if label == primary.label},
         slices_losses=isinstance(kind, TermsKind),
         slices_cells=isinstance(kind, Combined),

@@ -180,20 +180,27 @@ def rows_of_users() -> ErrorRates:
 
 
 def folds() -> ErrorRates:
-    """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200
-    rows.
+    """Two equally good learners in 10-fold cross-validation, repeated ten times on the same 200
+    rows: their accuracies differ only by chance.
     """
     n = 200
     repeats = 10
     rng = np.random.default_rng(SEED + 2)
 
     def errors_of_sample() -> Errors:
-        """Whether a difference is declared, by t over all folds and by the corrected t."""
+        """Whether a difference is declared, by t over all folds and by the corrected t.
+
+        Each learner has a feature of its own; both features follow the same distribution.
+        """
         label = rng.integers(0, 2, n)
-        fold = np.argsort(rng.random((repeats, n)), axis=1) % FOLDS
-        first, second = (fold_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2))
-        d = first - second
+        fold = np.argsort(rng.random((repeats, n)), axis=1) % FOLDS  # folds of equal size
+        first_feature = rng.normal(label, 1.0)
+        second_feature = rng.normal(label, 1.0)
+        first = fold_accuracies(first_feature, label, fold)
+        second = fold_accuracies(second_feature, label, fold)
+        d = first - second  # one difference for each of the 100 folds
         uncorrected = significance.paired_t(d)
+        # the correction needs the ratio of test rows to training rows: 1 fold to 9 folds
         corrected = significance.nadeau_bengio(d, train=FOLDS - 1, test=1)
         return Errors(uncorrected.p_value < 0.05, corrected.p_value < 0.05)
 
@@ -223,19 +230,20 @@ def fold_accuracies(x: Floats, label: Ints, fold: Ints) -> Floats:
 
 def signed_ranks() -> ErrorRates:
     """Wilcoxon's signed-rank test beside t, on differences of mean 0: 70% zeros, many small losses,
-    a few large gains.
+    a few large gains. Wilcoxon's test rejects, as it asks whether the differences are symmetric
+    about 0, and not whether their mean is 0.
     """
     n = 500
     samples = np.random.default_rng(SEED + 3).choice(SKEWED_VALUES, (RUNS, n), p=SKEWED_SHARES)
-    # Wilcoxon's test is slow, and rejects nearly always: a few samples show it
+    # Wilcoxon's test is slow, and rejects nearly always: few samples are enough to show that
     by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     return ErrorRates(float(np.mean(by_ranks)), float(np.mean(by_t)))
 
 
 def sessions() -> ErrorRates:
-    """Interleaving without a better side: users who lean one way or the other, some with many
-    sessions.
+    """Interleaving of two equally good rankers: single users prefer one or the other, and some
+    users have many sessions.
     """
     users = 2_000
     rng = np.random.default_rng(SEED + 4)
@@ -243,7 +251,9 @@ def sessions() -> ErrorRates:
     def errors_of_sample() -> Errors:
         """Whether a winner is declared, by sessions and by users."""
         sessions = np.ceil(rng.lognormal(1, 1.5, users)).astype(int)
-        won = rng.binomial(sessions, rng.beta(3, 3, users))
+        # each user's probability to prefer the first ranker in a session, on average 1/2
+        p_first = rng.beta(3, 3, users)
+        won = rng.binomial(sessions, p_first)
         n_won = int(won.sum())
         n_lost = int(sessions.sum()) - n_won
         excess_share = won / sessions - 0.5

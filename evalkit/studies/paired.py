@@ -137,8 +137,8 @@ class Significance(shown.Shown, Study):
     """The study of paired values. p-values are adjusted for interim analyses, then over all pairs
     and metrics.
 
-    splits_named: the numbers of folds and repeats, if the units are named as the folds of repeated
-    cross-validations, whose ratio of test and training rows follows.
+    data: the values. splits_named: the numbers of folds and repeats, if the units are named as the
+    folds of repeated cross-validations, whose ratio of test and training rows follows.
     """
 
     report: ClassVar[str] = "significance"
@@ -161,23 +161,22 @@ class Significance(shown.Shown, Study):
         """The study of one value per unit, metric and system. Raises ParameterError for parameters
         that the values do not allow.
 
-        Folds of repeated cross-validations are recognised by the names of the units. Names are not
-        looked at if units are clusters, or if the user states `test_to_train` or a claim.
+        Folds of repeated cross-validations are recognised by the names of the units, unless units
+        are clusters, or the user states `test_to_train` or a claim.
         """
         refuse_looks(p)
-        unit = None if data.cluster is None else data.name
+        cluster_noun = None if data.cluster is None else data.name  # None: each row is a unit
         splits = None
-        if p.test_to_train is None and p.claim == reports.SUCH and not unit:
+        if p.test_to_train is None and p.claim == reports.SUCH and not cluster_noun:
             splits = _splits_named(data)
         if splits is not None:  # one fold is tested, all others are trained on
             p = replace(p, test_to_train=1 / (splits.folds - 1))
-        shared = settings(p, metrics, unit=unit, limits=limits).checked(data.systems)
-        if p.test_to_train and unit:
+        shared = settings(p, metrics, unit=cluster_noun, limits=limits).checked(data.systems)
+        if p.test_to_train and cluster_noun:
             raise ParameterError(SEVERAL_ROWS)
-        # a claim about these questions alone, not about others like them, rests on their draws
-        if p.claim == reports.THESE and not any(
-            draws.has_several_draws for draws in data.draws.values()
-        ):
+        # if a claim is about the questions of the input alone, only repeated draws of each vary
+        has_draws = any(draws.has_several_draws for draws in data.draws.values())
+        if p.claim == reports.THESE and not has_draws:
             raise ParameterError(
                 f"claim: {reports.THESE!r} needs several draws of each, the input has one"
             )
@@ -221,8 +220,8 @@ class Significance(shown.Shown, Study):
         """A metric of a system with one value per row, and what its intervals and tests need: the
         noise of values that are means of draws, the cluster of each row, or that rows are folds.
 
-        member: a mask or a slice; its third form, the number of a slice, is for tables read in
-        blocks, which these values never are.
+        member: the rows that count, as a mask or a slice. `Member` has a third form, the number of
+        a slice, but only for tables that are read in blocks; these values are in memory.
         """
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == reports.THESE:  # only the draws of each question vary, not the questions
@@ -230,16 +229,18 @@ class Significance(shown.Shown, Study):
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
+        # means of few draws of 0 or 1 often tie: without clusters, their sign flips use the mid-p
         if clusters is None and (chosen.label, system) in self.data.repeated:
             return RepeatedUnitStatistic(chosen, sums, clusters, design)
         return UnitStatistic(chosen, sums, clusters, design)
 
     def units_held(self) -> units.Units:
-        """For the file of units: one value per row, metric and system. If the input is an earlier
-        report, which has only differences per unit, the file gets the value of each system that the
-        report states, in one row for all units together.
+        """The content of the file of units: one value per row, metric and system.
+
+        If the input is an earlier report, which has no values per unit but only differences, the
+        file has one row per system and metric: the value that the report states for all units.
         """
-        if self.data.known:  # values that an earlier report states
+        if self.data.known:  # values that an earlier report states; else empty
             blocks = []
             for system in self.systems:
                 for chosen in self.settings.metrics:
@@ -289,19 +290,21 @@ class Significance(shown.Shown, Study):
         return MetricEffect(effect(means, np.zeros(means.size)), difference)
 
     def joint(self, family: list[PairTest]) -> Floats | None:
-        """The p-values of a family of comparisons, adjusted jointly by max-T, in their order. None
-        unless there are several, all of means over the same rows, whose units vary.
+        """The p-values of a family of comparisons, adjusted jointly by max-T, in their order.
+
+        None for a single comparison, for units that are no sample, for a ratio of sums, and if the
+        comparisons have different rows: max-T flips the sign of a unit in all of them at once.
         """
         if len(family) < 2 or not self.units_vary:
             return None
         if any(self.is_ratio(chosen) for chosen, _ in family):
             return None
         masks = [self.pair_values(chosen, pair).in_both for chosen, pair in family]
-        rows = masks[0]
-        if not all(np.array_equal(rows, mask) for mask in masks):
+        in_both = masks[0]
+        if not all(np.array_equal(in_both, mask) for mask in masks):
             return None
         adjust = max_t.max_t_of_many if self.has_many_units else max_t.adjusted
-        columns = self._column_pairs(family, rows)
+        columns = self._column_pairs(family, in_both)
         return adjust(columns, rng=self.rng(3), alternative=self.settings.alternative)
 
     def _column_pairs(self, family: list[PairTest], keep: Bools) -> max_t.ColumnPairs:
@@ -348,18 +351,22 @@ class Significance(shown.Shown, Study):
         return p
 
     def _bootstrap(self, differences: list["UnitDifferences"]) -> list[float]:
-        """The p-values of the bootstrap test of several pairs. differences: those of each pair."""
-        # For each pair a table with a row per unit. Its first column is the unit's mean difference.
-        # Clusters may differ in size: they have the sum of the differences, and the number of rows.
+        """The p-values of the bootstrap test of several pairs; those with as many units share the
+        samples. differences: of each pair.
+        """
+        # For each pair a table with a row per unit. Without clusters it has one column, the unit's
+        # difference. Clusters may differ in size, so that theirs has two columns: the sum of the
+        # cluster's differences, and the number of its rows.
         tables = []
-        for of_pair in differences:
+        for differences_of_pair in differences:
             if self.unit is None:
                 # in order, so that the samples do not depend on the order of the input
-                tables.append(np.sort(of_pair.means)[:, None])
+                tables.append(np.sort(differences_of_pair.means)[:, None])
             else:
-                tables.append(np.column_stack([of_pair.total, of_pair.rows]))
+                columns = [differences_of_pair.total, differences_of_pair.rows]
+                tables.append(np.column_stack(columns))
         sums_of_samples = resampled_each(tables, rng=lambda: self.rng(5), resamples=RESAMPLES)
-        rng = self.rng(5)  # not used by the test, whose samples have been drawn
+        rng = self.rng(5)  # required below, but without effect: the samples have been drawn
         p_values = []
         for table, sums in zip(tables, sums_of_samples, strict=True):
             counts = None if self.unit is None else table[:, 1]
@@ -377,7 +384,7 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def splits(self) -> str:
-        """What a warning calls the units if they seem to be folds or other splits of one table: the
+        """What a warning quotes if the units seem to be folds or other splits of one table: the
         noun of the units if it is a word for folds, else the name of the first unit if all names
         are like Fold01. "" for other units.
         """
@@ -386,7 +393,7 @@ class Significance(shown.Shown, Study):
 
         if column_names.comparable(self.unit_name) in usual("folds")["columns"]:
             return self.unit_name
-        if self.unit is not None or self.data.id is None:
+        if self.unit is not None or self.data.id is None:  # ids of rows of clusters, or no ids
             return ""
         names = pa.array(self.data.id, pa.string())
         all_are_splits = pc.all(pc.match_substring_regex(names, SPLIT)).as_py()
@@ -394,14 +401,14 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The tasks, the largest headline difference first. Empty if there are no tasks, if
-        tasks are the units (`by_task`), or if units are no sample.
+        """The tasks as slices, that with the largest headline difference (first system − second)
+        first. Empty without tasks, if tasks are the units (`by_task`), or if units are no sample.
         """
         tasks = self.data.tasks
         if tasks is None or self.data.by_task or not self.units_vary:
             return []
         task_slices = slices("task", tasks, len(set(tasks)))
-        if not len(self.headline):
+        if not len(self.headline):  # nothing to sort by
             return task_slices
         rows = self._row_differences(self.primary, self.opponents)
 
@@ -464,8 +471,8 @@ class Significance(shown.Shown, Study):
     def compare(
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
-        """The comparison. With interim analyses (looks), p-value and interval are valid over all
-        planned ones: the interval keeps the requested level.
+        """The comparison of a pair. With interim analyses (looks), p-value and interval are valid
+        over all planned looks together.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989,
         doi:10.1111/j.2517-6161.1989.tb01432.x.
@@ -473,13 +480,15 @@ class Significance(shown.Shown, Study):
         comparison = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return comparison
-        # the limits are at the level of one look (`interval_level`); over all, they have this level
-        p = _over_looks(comparison.p_value, self.p.looks)
+        # The limits are computed at the stricter level of a single look (`interval_level`), so that
+        # over all looks together they have the requested level, which the estimate then states.
+        difference = replace(comparison.difference, level=self.settings.level)
         # two one-sided tests at α = 1 − level are one interval at 1 − 2 α = 2 · level − 1
         equivalence_level = round(2 * self.settings.test_level - 1, 12)
+        p = _over_looks(comparison.p_value, self.p.looks)
         return replace(
             comparison,
-            difference=replace(comparison.difference, level=self.settings.level),
+            difference=difference,
             p_value=p,
             adjusted=p,  # of one comparison; Holm's adjustment over all of them comes later
             method=f"{comparison.method}, at one of {self.p.looks} looks",
@@ -516,9 +525,11 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def families(self) -> list[list[PairTest]]:
-        """One family of all comparisons, adjusted together; empty without comparisons. Systems of
-        evaluation logs may share no question: a pair is compared on the metrics that at least one
-        question has of both.
+        """A list of one family, all comparisons, which are adjusted together; an empty list without
+        comparisons.
+
+        In evaluation logs, two systems may share no question on which both have a metric: they are
+        then not compared on this metric.
         """
         family = []
         for chosen in self.directed:
@@ -534,9 +545,9 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """The comparisons of every study, adjusted by Holm over all pairs and metrics, with further
-        columns: equivalence_low and equivalence_high, the limits of the two one-sided tests, and if
-        all pairs share their units max_t, the p-value adjusted by max-T.
+        """`Study.comparisons`, adjusted by Holm over all pairs and metrics, with further columns:
+        equivalence_low and equivalence_high, the limits of the two one-sided tests; and max_t, the
+        p-value adjusted by max-T, only where `joint` has one.
         """
         table = super().comparisons
         for family in self.families:  # there is one at most
@@ -546,7 +557,9 @@ class Significance(shown.Shown, Study):
             joint = self.joint(family)
             if joint is not None:
                 after_holm = list(table.columns).index("adjusted") + 1
-                table.insert(after_holm, "max_t", np.maximum(self.over_looks(joint), table["p"]))
+                # from draws of its own, it may come out below the p-value that it adjusts
+                adjusted = np.maximum(self.over_looks(joint), table["p"])
+                table.insert(after_holm, "max_t", adjusted)
         return table
 
     # One pair closely: the first of the headline
@@ -593,7 +606,7 @@ class Significance(shown.Shown, Study):
         chosen = chosen or self.primary
         pair = pair or self.opponents
         in_both = self.pair_values(chosen, pair).in_both
-        # names in the order of `unit_differences`: of clusters by their number
+        # names in the order of `unit_differences`: rows as in the input, clusters by their number
         if self.data.cluster is None:
             names = np.asarray(self.data.ids, object)[in_both]
         else:
@@ -625,8 +638,9 @@ class Significance(shown.Shown, Study):
         return not self.has_many_units and n <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
-        """Draws of the headline's mean difference under the null: with every combination of signs
-        of its units, or random ones; with very many units, normal draws. Shape (draws,).
+        """Draws of the headline's mean difference under the null, which flips the sign of each
+        unit's difference at random: all combinations of signs of few units, random combinations of
+        more, and normal draws with the same variance for very many. Shape (draws,).
         """
         differences = self.unit_differences(self.opponents, self.primary)
         total = differences.total
@@ -634,9 +648,9 @@ class Significance(shown.Shown, Study):
         if self.has_many_units:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
         if self.every_sign_vector:
-            sums = signflip.enumerated(total)  # with + for the first unit
-            return np.concatenate([sums, -sums]) / n  # then with − for it
-        # one column of differences, so that there is one line of sums
+            sums = signflip.enumerated(total)  # only those with + for the first unit
+            return np.concatenate([sums, -sums]) / n  # with −, each is the negative of one of them
+        # for a table of differences (units, columns), of which there is one column
         sums_of_columns = signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)
         return np.asarray(sums_of_columns[0] / n)
 
@@ -656,7 +670,8 @@ class Significance(shown.Shown, Study):
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each null hypothesis that the headline's mean difference is one of
-        `means`: by sign flips, with very many units by a t-test. Shape (means,) in and out.
+        `means`, one- or two-sided as the study asks: by sign flips, with very many units by a
+        t-test. Shape (means,) in and out.
         """
         if self.has_many_units:
             observed = self.paired(self.primary, self.opponents)
@@ -664,14 +679,15 @@ class Significance(shown.Shown, Study):
             tests = [replace(observed, value=observed.value - mean) for mean in means]
             return np.array([self.asked_p(test.p_value, test.tails) for test in tests])
         differences = self.unit_differences(self.opponents, self.primary)
+        # for each draw of signs, the range of null means under which it is as extreme as the data
         ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
-        # of draws exactly as extreme as the data: the mid-p counts half of them
+        # draws exactly as extreme as the data count fully, or half by the mid-p
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
         difference = float(self.headline.iloc[0]["difference"])
         p = np.empty(len(means))
-        for i, null in enumerate(means.tolist()):
-            two_sided = ranges.share(null, weight_of_ties)
-            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - null))
+        for i, mean in enumerate(means.tolist()):
+            two_sided = ranges.share(mean, weight_of_ties)
+            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - mean))
         return p
 
     @property
@@ -681,8 +697,9 @@ class Significance(shown.Shown, Study):
         return float(self.p_of(np.array([observed]))[0])
 
     def clusters(self) -> list[PossibleCluster]:
-        """The columns that may name clusters, as the standard error is much larger if these vary as
-        a whole; none for a ratio of sums, folds and fixed questions.
+        """The columns that may name clusters of units: if the units with the same value are taken
+        as one cluster, the standard error of the headline is more than `WIDER` times as large.
+        Empty for a ratio of sums, folds and fixed questions.
         """
         if not self.can_flip_signs:
             return []
@@ -693,7 +710,8 @@ class Significance(shown.Shown, Study):
         for name, texts in self.data.texts.items():
             cluster = texts[rows.in_both].astype(str)
             n_clusters = np.unique(cluster).size
-            if plain_error > 0 and 1 < n_clusters < rows.values.size:
+            has_clusters = 1 < n_clusters < rows.values.size  # several, some of several rows
+            if plain_error > 0 and has_clusters:
                 factor = _error(rows.values, cluster) / plain_error
                 if factor > WIDER:
                     columns.append(PossibleCluster(name, n_clusters, factor))
@@ -748,10 +766,10 @@ def effects(study: Significance) -> Iterator[Row]:
 @framed
 def other_tests(study: Significance) -> Iterator[Row]:
     """Yield the p-values of every pair by every other test, including tests that are not about a
-    mean: metric, first, second, t, bh, bootstrap, tukey, wilcoxon, sign. Only two are adjusted: bh,
-    the p-value of t by Benjamini and Hochberg over the pairs of the metric, and tukey.
+    mean: metric, first, second, t, bh, bootstrap, tukey, wilcoxon, sign. Only bh (t adjusted by
+    Benjamini and Hochberg) and tukey are adjusted, over the pairs of the metric.
 
-    Empty for ratios of sums and folds, which none of them fits.
+    Without ratios of sums, which none of these tests fits; empty if units are no sample, as folds.
     """
     if not study.units_vary:
         return
@@ -765,12 +783,13 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
 
 def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
-    """The p-values of one metric by every other test, a row for each pair; "bh" is not known yet.
+    """The p-values of one metric by every other test, a row for each pair. They answer the
+    question of the study, one- or two-sided. "bh" is NaN: `other_tests` computes it from all rows.
 
     The sign test of a pair without any difference has the p-value 1.
     """
     alternative = study.settings.alternative
-    # the studentised range has no direction
+    # Tukey's test has no one-sided form, as the studentised range has no direction
     tukey = {} if alternative.one_sided else _tukey(study, chosen)
     bootstrap = study.bootstraps(chosen)
     rows = []
@@ -781,8 +800,9 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             sorted_means = np.sort(differences.means)
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
-            tails_of_bootstrap = by_t.tails  # both 1 if every difference is 0
-            if by_t.exact_error != 0:
+            if by_t.exact_error == 0:  # no unit differs: both tails are 1, as for t
+                tails_of_bootstrap = by_t.tails
+            else:
                 tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
             row: Row = {
                 "metric": chosen.label,
@@ -918,18 +938,20 @@ HALF_OF_OBSERVED = "half of it"
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
-    """Yield the number of units that detect a difference with 80 and 90% power: which (the margin,
-    the observed, the detectable one, and halves of these), difference, n_80, n_90.
+    """Yield the number of units that detect a true difference with 80 and 90% power: which,
+    difference, n_80, n_90. There is a row for the margin, the observed difference and half of it,
+    and the difference that the units of the study detect with 80% power and half of it.
 
-    n_80 and n_90 are NaN for an observed difference in the direction that does not count.
+    n_80 and n_90 of the observed difference and half of it are NaN if a one-sided question asks for
+    the other direction. Empty if no t-test fits the headline.
     """
     difference = headline_difference(study)
     if difference is None:
         return
     level = study.detecting_level
     observed = float(study.headline.iloc[0]["difference"])
-    # False if a one-sided question asks for the other direction, which no number of units shows
-    is_in_direction = study.settings.alternative.evidence(observed) > 0
+    # no number of units detects a difference in the direction that the question does not ask for
+    is_asked_direction = study.settings.alternative.evidence(observed) > 0
     detectable = difference.detectable(level)
     differences = {
         "the margin": study.settings.margin or 0.0,
@@ -939,14 +961,15 @@ def needed(study: Significance) -> Iterator[Row]:
         "half of that": detectable / 2,
     }
     for name, true_difference in differences.items():
-        if not true_difference > 0:  # without a margin, or an observed difference of 0
+        if not true_difference > 0:  # no margin, an observed difference of 0, or NaN
             continue
-        is_detectable = is_in_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
+        can_be_detected = is_asked_direction or name not in (AS_OBSERVED, HALF_OF_OBSERVED)
         row: Row = {"which": name, "difference": true_difference}
+        # the spread of the units' differences may grow with the true difference
         spread = difference.spread_at(true_difference)
         for percent in (80, 90):
             n_units = power.required_n(true_difference, spread, level=level, power=percent / 100)
-            row[f"n_{percent}"] = n_units if is_detectable else np.nan
+            row[f"n_{percent}"] = n_units if can_be_detected else np.nan
         yield row
 
 
@@ -1038,21 +1061,21 @@ class Disagreements:
 
 
 def disagreements(study: Significance) -> Disagreements | None:
-    """How often the t-test and the rank tests disagree with the reported test on significance; None
-    if no other test fits.
+    """How often the t-test and the rank tests of `other_tests` disagree with the reported test on
+    significance, before any adjustment over comparisons; None if none of these tests fits.
     """
     tests = other_tests(study)
     if not len(tests):
         return None
     joined = study.comparisons.merge(tests, on=["metric", "first", "second"])
     is_significant = joined["p"] < alpha(study)
-    disagree = {}
+    disagree = {}  # by test, a mask of the comparisons
     for name in ("t", *RANK_TESTS):
-        # over all interim analyses, as the reported p-value is
+        # adjusted over all interim analyses, as the reported p-value is
         p = study.over_looks(joined[name].to_numpy(float))
         joined[name] = p
         disagree[name] = (p < alpha(study)) != is_significant
-    is_known = joined["p"].notna() & joined["t"].notna()
+    is_known = joined["p"].notna() & joined["t"].notna()  # NaN < α would count as not significant
     by_rank = {name: int(disagree[name].sum()) for name in RANK_TESTS if disagree[name].any()}
     by_t = joined[is_known & disagree["t"]]
     return Disagreements(int(is_known.sum()), by_t, by_rank, len(joined))
@@ -1070,14 +1093,16 @@ class MarginTests(NamedTuple):
 
 
 def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
-    """The tests of a difference against the margin. row: of `Significance.comparisons`, whose
-    equivalence_low and equivalence_high decide.
+    """The tests of a difference against the margin, 0 without one. row: of
+    `Significance.comparisons`, by the primary metric; its equivalence_low and equivalence_high are
+    the limits of the interval that decides.
     """
     margin = study.settings.margin or 0.0
     low = row["equivalence_low"]
     high = row["equivalence_high"]
-    # the advantage of the first system is the difference where high is best, else its negative; for
-    # a metric without a better direction the last two tests are not shown
+    # By how much the first system is better: the difference if high values are best, its negative
+    # if low ones are. Without a better direction `is_not_worse` and `is_worse` mean nothing, and no
+    # page shows them.
     least_advantage = low
     largest_advantage = high
     if study.primary.metric.best != "high":

@@ -22,19 +22,21 @@ HIGHER_IS_BETTER = 1
 
 @framed
 def planned(policy: Policy) -> Iterator[Row]:
-    """What each rule about a number will catch, of one system or pair on all units: a row for each,
-    of `that` (the rule) and the fields of `catching.Catch`.
+    """Which regressions each rule about a number will catch, for one system or pair on all units: a
+    row for each rule, of `that` (its text) and the fields of `catching.Catch`.
 
-    Raises ParameterError if the policy does not say what data are planned, or plans a share for a
-    metric that is none.
+    Raises ParameterError if the policy does not say what data are planned, or plans a share, but a
+    rule is about a metric that is not a share.
     """
     plan = policy.plan
+    # a plan needs a share, or else a mean with its standard deviation
     if plan is None or (plan.share is None and (plan.mean is None or plan.sd is None)):
         raise ParameterError(obstacle("unplanned", name=policy.name))
     rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
+    # a rule that compares an estimate itself with a number has no test that can err
     tested = sum(rule.claim.may_err for rule in rules)
     error_rate = 1 - (policy.level or LEVEL)
-    level = 1 - error_rate / max(tested, 1)  # Bonferroni over the rules whose tests may err
+    level = 1 - error_rate / max(tested, 1)  # Bonferroni over the rules that have a test
     for rule in rules:
         if plan.share is not None and not _may_be_of_share(rule.claim):
             raise ParameterError(obstacle("not_a_share", place=rule.place, rule=rule.that))
@@ -52,7 +54,8 @@ def _may_be_of_share(claim: Claim) -> bool:
 
 
 def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
-    """What a rule catches of the planned data. level: of its test, adjusted for other rules.
+    """Which regressions a rule catches on the planned data. level: of its test, adjusted for other
+    rules.
 
     The plan states no direction and no margin: a higher value is better, and a margin can only come
     from the rule.
@@ -61,12 +64,13 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     assert isinstance(claim, Bound | Against)  # the others are about no number
     metric_value = plan.mean if plan.share is None else plan.share
     assert metric_value is not None
-    expected_estimate = metric_value
-    error = _error_of_value(plan)
-    if isinstance(claim, Against):  # the estimate is a difference, 0 for an unchanged model
+    if isinstance(claim, Against):  # about a difference, which is 0 for an unchanged model
         expected_estimate = 0.0
         error = _error_of_difference(plan)
-    ends = OF_MEAN if plan.share is None else OF_SHARE
+    else:  # about the value of a system
+        expected_estimate = metric_value
+        error = _error_of_value(plan)
+    ends = OF_MEAN if plan.share is None else OF_SHARE  # the lowest and the highest value
     evidence = catching.Evidence(
         expected_estimate=expected_estimate,
         metric_value=metric_value,
@@ -80,15 +84,15 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     )
 
     def result(comparison: Comparison) -> str:
-        """The result of the rule."""
+        """The result of the rule for a comparison that the planned data could give."""
         return decided(claim, comparison, HIGHER_IS_BETTER, margin=None)
 
     return catching.catch(rule, evidence, result)
 
 
 def _error_of_value(plan: Plan) -> ErrorOf:
-    """The standard error of a system's value: of a share, as a function of the true share, or of a
-    mean, the same for each.
+    """The standard error of a system's value, as a function of the true value: of a share, on which
+    it depends, or of a mean, with the same error for every true mean.
     """
 
     def of_share(share: float) -> float:
@@ -104,23 +108,26 @@ def _error_of_value(plan: Plan) -> ErrorOf:
 
 
 def _error_of_difference(plan: Plan) -> ErrorOf:
-    """The standard error of the difference of two correlated shares or means.
+    """The standard error of the difference of two shares or means of the same units, as a function
+    of the true difference. correlation: of a unit's two values.
 
-    For means it is √(2 (1 − correlation) / units) standard deviations. For shares a unit's
-    difference is −1, 0 or 1, so that its variance is the share of units that differ − d², where d
-    is the true difference. Without a difference, 2 p (1 − p) (1 − correlation) of the units differ,
-    for two systems with the share p. This grows linearly with |d|, up to all units at |d| = 1.
+    For means it is sd · √(2 (1 − correlation) / units), whatever the true difference is.
+
+    For shares a unit's difference is −1, 0 or 1. Its variance is q − d², where q is the share of
+    units whose values differ and d the true difference. At d = 0 both systems have the planned
+    share p, and q is 2 p (1 − p) (1 − correlation). From there q is taken to grow linearly with
+    |d|, to 1 at |d| = 1, where all units differ.
     """
     if plan.share is None:
         assert plan.sd is not None
         variance_ratio = 2 * (1 - plan.correlation)  # of a unit's difference to its value
         error = plan.sd * (variance_ratio / plan.units) ** 0.5
         return lambda difference: error
-    differing_unchanged = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
+    differing_at_0 = 2 * plan.share * (1 - plan.share) * (1 - plan.correlation)
 
     def of_difference(difference: float) -> float:
         """The standard error of the difference of two shares, from its variance per unit."""
-        differing = differing_unchanged + (1 - differing_unchanged) * abs(difference)
+        differing = differing_at_0 + (1 - differing_at_0) * abs(difference)  # q
         variance = differing - difference**2
         return float(np.sqrt(variance / plan.units))
 

@@ -104,14 +104,17 @@ class Statement:
         return order.index(self.system) if self.system in order else 0
 
     def evidence(self, study: Study) -> significance.Comparison:
-        """The comparison of the system with the second one, not adjusted for others. A claim about
-        a system alone has no comparison: of an undefined one, `difference` then holds the number
-        that the claim is about, with its limits, so that all statements have evidence of one type.
+        """The comparison of the system with the second one, not adjusted for other comparisons;
+        undefined if it cannot be computed.
+
+        All statements have evidence of one type. A claim about a system alone has no comparison: it
+        has an undefined one, in which only `difference` is set, to the number that the claim is
+        about, with its limits.
 
         study: that of the statement, or the same at another level.
         """
         undefined = inference.undefined(study.settings.level, study.unit_name)
-        if study.obstacle(self.chosen, self.system, self.second):
+        if study.obstacle(self.chosen, self.system, self.second):  # the reason, "" if there is none
             return undefined
         if not self.second:
             return replace(undefined, difference=self._number(study))
@@ -122,20 +125,22 @@ class Statement:
 
     def _number(self, study: Study) -> Estimate:
         """The number of a system alone that the claim bounds, with its limits: the metric, its
-        largest gap between groups, or its highest or lowest value of the slices of a column.
+        largest gap between the groups of a column, or its highest or lowest value in the slices of
+        a column.
         """
         if isinstance(self.claim, GapBound):
-            return study.largest_gap(self.chosen, self.system, self.claim.column or "")
+            return study.largest_gap(self.chosen, self.system, self._column)
         if isinstance(self.claim, PickedBound):
-            column = self.claim.column or ""
-            return winners.picked_estimate(study, column, self.system, self.claim.place)
+            return winners.picked_estimate(study, self._column, self.system, self.claim.place)
         return study.deciding_estimate(self.chosen, self.system, self._member)
 
     def obstacle(self, evidence: significance.Comparison) -> str:
-        """Why no data can decide the statement: nothing was compared, the metric has no better
-        direction, or no unit has both values; "" if data can. evidence: as `evidence` returns it.
+        """Why the data cannot decide the statement, whatever its limits are: results of the study
+        do not count or the pair was not compared, the metric has no known better direction, or no
+        unit has both values; "" if the data can. evidence: as `evidence` returns it.
         """
         reason = self.study.obstacle(self.chosen, self.system, self.second)
+        # a claim about a system alone states its own direction, and needs no common units
         if reason or not self.second:
             return reason
         if self.chosen.metric.direction == 0:
@@ -163,28 +168,35 @@ class Statement:
         tests: int,
         units: int | None,
     ) -> catching.Catch:
-        """How likely the rule fails if the system gets worse, as columns of the statement; NaN if
-        the evidence has no value, or the claim is about a whole column.
+        """How likely the rule fails if the system gets worse, as columns of the statement: the
+        power of the rule in samples like this one. All are NaN if the evidence has no value, or if
+        the claim is about a whole column, such as the largest gap, whose power is not known.
 
-        rule: that of the statement. evidence: as `evidence` returns it. study: at the level that
-        decides, which the evidence is from. tests: how many comparisons are adjusted together.
-        units: the number that is planned; None for that of the evidence.
+        rule: that of the statement. evidence: as `evidence` returns it. study: that of the
+        statement at the level that decides, from which the evidence is. tests: how many comparisons
+        are adjusted together. units: the planned number of units; None for that of the evidence.
         """
         metric = self.chosen.metric
-        e = evidence.difference
+        e = evidence.difference  # the difference of a pair, or the number of a system alone
         is_unknown = not e.n or math.isnan(e.value)  # no unit of a slice has a value
         if is_unknown or isinstance(self.claim, ColumnBound):
             return catching.Catch()
-        level = e.level
-        expected_estimate = e.value
-        metric_value = e.value
-        if self.second:  # of an unchanged model the difference is 0, and the metric the second's
+
+        # what is expected of an unchanged model, and the level of its limits
+        if self.second:
             level = study.test_level
-            expected_estimate = 0.0
+            expected_estimate = 0.0  # it does not differ from the second system
             _, second = self._compared(study)
-            metric_value = second.unadjusted().value
-        family_level = 1 - (1 - level) / tests  # Bonferroni, Holm's first step
-        alternative = study.settings.alternative if self.second else Alternative.TWO_SIDED
+            metric_value = second.unadjusted().value  # the raw value, without adjustment
+            alternative = study.settings.alternative
+        else:
+            level = e.level
+            expected_estimate = e.value
+            metric_value = e.value
+            alternative = Alternative.TWO_SIDED
+        # Holm's first step: at this level a comparison is significant whatever the others are
+        family_level = 1 - (1 - level) / tests
+
         ends = Interval(*metric.ends)
         tested_level = alternative.two_sided_level(family_level)
         n = units or e.n
@@ -204,21 +216,24 @@ class Statement:
         return catching.catch(rule, measured.of_units(n), self.result)
 
     def _compared(self, study: Study) -> tuple[Any, Any]:
-        """The statistics of both systems."""
+        """The statistics of the metric of the system and of the second one."""
         return study.compared(self.chosen, (self.system, self.second), self._member)
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
         """How many times further a limit at the margin lies from the estimate than a normal limit
-        does, in a sample of n units. 1 without a margin, and for any test but McNemar's of two
-        shares: its limits are Tango's, which lie further away than normal ones.
+        does, in a sample of n units; 1 if normal limits are good enough.
 
-        study: at the level that decides. level: of the two-sided limits.
+        They are not for the difference of two shares that McNemar's test compares. Its limits are
+        Tango's, which lie further away, and matter where a margin decides.
+
+        study: that of the statement at the level that decides. level: of the two-sided limits.
         """
         if not isinstance(self.claim, Against):
             return 1.0
         first, second = self._compared(study)
         margin = self.claim.within or study.settings.margin
-        if not margin or inference.method(first.unadjusted()).test is not methods.mcnemar:
+        test = inference.method(first.unadjusted()).test
+        if not margin or test is not methods.mcnemar:
             return 1.0
         return sensitivity.stretch_of_decisions(first, second, margin, n, level)
 
@@ -228,20 +243,22 @@ class Statement:
         """The standard error as a function of the true value of a system, or of the true difference
         of a pair.
 
-        evidence: as `evidence` returns it. study: at the level that decides. level: of the
-        two-sided test, adjusted for the other comparisons. ends: the lowest and the highest value
-        of the metric.
+        evidence: as `evidence` returns it. study: that of the statement at the level that decides.
+        level: of the two-sided test, adjusted for the other comparisons. ends: the lowest and the
+        highest value of the metric.
         """
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         first, second = self._compared(study)
-        error_of = ERRORS.get(inference.method(first.unadjusted()).test)
-        # a comparison by fold has the error of its folds, which the rows do not tell
-        if error_of and evidence.unit != "fold":
-            return error_of(first, second, evidence, level)
+        test = inference.method(first.unadjusted()).test
+        error_from_rows = ERRORS.get(test)  # None if the rows or units do not tell the error
+        # nor do they for a comparison by fold, whose error is that of the folds
+        if error_from_rows and evidence.unit != "fold":
+            return error_from_rows(first, second, evidence, level)
 
+        # the error is recovered from the differences that the test detects
         def detectable(level: float) -> float:
-            """The difference that the test detects."""
+            """The smallest difference that the test at this level detects with 80% power."""
             pair = (self.system, self.second)
             return study.detectable(self.chosen, pair, evidence, level, self._member)
 
@@ -252,22 +269,21 @@ class Statement:
     ) -> Row:
         """The statement as a row: metric, system, against, segment, slice; value; low and high, the
         limits that the report prints; rule_low and rule_high, those that decide; result; why, the
-        reason for a result that the limits do not give, else "".
+        reason for a result that does not follow from the limits, else "".
 
-        The result is NOT_DECIDED if no data can decide, and CANNOT_TELL also if the limits at the
-        level that decides are not known. printed, deciding: the `evidence` for both kinds of
-        limits. level: that the deciding limits must have.
+        The result is NOT_DECIDED if the data cannot decide, and CANNOT_TELL if the limits at the
+        level that decides are not known. Otherwise it follows from the deciding limits.
+
+        printed, deciding: what `evidence` returns at the level of the report, and at the level that
+        decides. level: the latter.
         """
         e = deciding.difference
         why = self.obstacle(deciding)
-        result = NOT_DECIDED
-        if not why:
-            result = CANNOT_TELL  # unless nothing below doubts the limits
-            why = self.study.doubt(self.chosen, self.system, self.second)
-        if not why and self.claim.may_err and not math.isclose(e.level, level):
-            why = f"only its {percent(e.level)} interval is known"
-        if not why:
-            result = self.result(deciding)
+        if why:
+            result = NOT_DECIDED
+        else:
+            why = self._doubt(deciding, level)
+            result = CANNOT_TELL if why else self.result(deciding)
         slice_label = "" if self.slice is None else self.slice.label
         return {
             "metric": self.chosen.label,
@@ -284,6 +300,16 @@ class Statement:
             "why": why,
         }
 
+    def _doubt(self, deciding: significance.Comparison, level: float) -> str:
+        """Why the limits at the level that decides are not known; "" if they are. For a claim about
+        a value itself their level does not matter. deciding, level: as in `row`.
+        """
+        doubt = self.study.doubt(self.chosen, self.system, self.second)
+        known_level = deciding.difference.level
+        if not doubt and self.claim.may_err and not math.isclose(known_level, level):
+            return f"only its {percent(known_level)} interval is known"
+        return doubt
+
 
 def decided(
     claim: Bound | Against,
@@ -296,12 +322,13 @@ def decided(
     A bound is decided by a number and its limits, "not worse within a margin" by the limits of the
     difference, and any other comparison by its verdict. evidence: as `Statement.evidence` returns
     it. direction: 1 if higher values of the metric are better, −1 if lower ones are. margin: that
-    of the report, which counts where the claim states none.
+    of the report, which is used if the claim states none.
     """
     e = evidence.difference
     if isinstance(claim, Bound):
         return claim.result(e.value, e.low, e.high)
     if claim.words == "not worse" and claim.within is not None:
+        # limits of how much better the first system is, whichever direction is better
         low, high = sorted((e.low * direction, e.high * direction))
         if low > -claim.within:
             return PASS
@@ -364,9 +391,12 @@ class Judged:
 
     @property
     def undecided(self) -> list[str]:
-        """The reasons why rules are not decided, of several rules after the text of each."""
+        """The reasons why rules are not decided, without duplicates. In a policy file the text of
+        the rule stands before each reason.
+        """
         reasons = []
         for rule, _, rows in self.rules:
+            # without a level it is a single rule, whose text `message` states anyway
             prefix = "" if self.policy.level is None else f"{rule.that}: "
             undecided = rows["why"][rows["result"] == NOT_DECIDED]
             reasons += [f"{prefix}{reason}" for reason in undecided]
@@ -394,30 +424,32 @@ class Judged:
 
     @property
     def warnings(self) -> list[str]:
-        """A sentence for each rule that no regression fails, and for each that can hardly fail at
-        its own margin, with its smallest power.
+        """A sentence for each rule that can hardly fail: that no regression fails it, or how small
+        its smallest power is at a regression of its margin.
 
-        A bound has no margin of its own unless the rule states one: its distance from the value is
-        taken, and a model that is worse by this distance lies on the bound, where the probability
-        to fail is the same whatever the data are.
+        The power at the margin says nothing of a bound whose rule states no regression to catch:
+        the margin is then the distance of the bound from the value, and a model that is worse by
+        this distance lies on the bound, where the probability to fail is the same whatever the data
+        are.
         """
         sentences = []
         for rule, _, rows in self.rules:
-            # a bound that states no regression to catch has no margin of its own
-            is_bound = rule.catch is None and isinstance(rule.claim, Bound)
-            has_power = rows["power"].notna() & (not is_bound)
+            is_bound_without_margin = rule.catch is None and isinstance(rule.claim, Bound)
+            # statements whose power at the margin is known, and says something
+            has_power = rows["power"].notna() & (not is_bound_without_margin)
             # no regression is caught, and it is known that an unchanged model hardly fails either
             never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
-            # statements of known power are warned of below, with the power
+            # a statement with power gets the second kind of sentence, which names the power
             if (never_fails & ~has_power).all():
                 sentences.append(obstacle("no_regression_fails", rule=rule.that))
                 continue
-            if is_bound:
+            if is_bound_without_margin:
                 continue
-            blunt = rows[rows["power"] < sensitivity.BLUNT]  # not those of unknown power
+            blunt = rows[rows["power"] < sensitivity.BLUNT]  # unknown power, NaN, is not below
             if blunt.empty:
                 continue
             row = blunt.loc[blunt["power"].idxmin()]
+            # `catches` is NaN if no regression is caught with 80% probability
             kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
             facts = {
                 "margin": numbers.number(row["margin"]),
@@ -466,40 +498,45 @@ def judge(
 ) -> Judged:
     """Judge the rules of a policy on the studies of a report.
 
-    Each statement is decided at the level 1 − α/m, where m is the number of statements that may err
-    (Bonferroni): however they depend on each other, the probability that any rule that holds fails
-    is at most α.
+    Each statement of a policy file is decided at the level 1 − α/m, where m is the number of
+    statements that may err (Bonferroni): however they depend on each other, the probability that
+    any rule that holds fails is at most α = 1 − the level of the policy. A single rule is decided
+    at the level of the report.
 
-    studies: a rule is about those that have its metric. findings: returns those of the report.
-    units: the number of units for which it is computed what the rules catch; None for that of the
-    data. Raises ParameterError for a rule that names what the report does not have.
+    studies: a rule is about those that have its metric. findings: a function that returns the
+    findings of the report, called only if a rule needs them. units: the planned number of units,
+    for which the power of the rules is computed; None for that of the data. Raises ParameterError
+    for a rule that names what the report does not have.
     """
     alpha = next((study.settings.alpha for study in studies), None)  # the same for all
     if alpha is not None and not policy.level_stated:
+        # a policy file without a level has that of the report's tests
         policy = replace(policy, level=1 - alpha)
     statements_by_rule = statements_of_rules(policy.rules, studies)
-    tested = 0
+    n_may_err = 0
     for statements in statements_by_rule:
         statements.sort(key=Statement.rank)
-        tested += sum(statement.claim.may_err for statement in statements)
-    # of each statement of a policy; a single rule is decided at the level of the report
-    level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
+        n_may_err += sum(statement.claim.may_err for statement in statements)
+    # of each statement; None for a single rule, which has no level of its own
+    level = None if policy.level is None else 1 - (1 - policy.level) / max(n_may_err, 1)
+    # `deciding`: each study -> the same at the level that decides
     if level is None and (alpha is None or isinstance(policy.alone, Bound)):
-        # the limits that are printed decide; with alpha those of a comparison are computed anew
+        # the limits that the report prints decide
         deciding = {study: study for study in studies}
     else:
+        # a single rule of comparison is decided at the level of tests, 1 − alpha
         deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
     rows = []
     for number, rule in enumerate(policy.rules):
         statements = statements_by_rule[number]
         judged = list(_statement_rows(rule, statements, deciding, level, units))
-        if not statements:
+        if not statements:  # a rule about the report as a whole
             judged = [_report_row(rule, studies, findings)]
         rows += [{"rule": number} | row for row in judged]
     words = f"{policy.name}: {len(policy.rules)} rules"
     if level is None:
         words = _rule_words(policy.rules[0], statements_by_rule[0])
-    return Judged(policy, words, pd.DataFrame(rows), level, tested)
+    return Judged(policy, words, pd.DataFrame(rows), level, n_may_err)
 
 
 def _statement_rows(
@@ -512,33 +549,35 @@ def _statement_rows(
     """Yield the row of each statement of a rule: the columns of `Statement.row`, and the fields of
     `catching.Catch`, NaN where the statement is not decided.
 
-    deciding: each study at the level that decides. level: of each statement of a policy; None for a
-    single rule, whose comparisons are adjusted for each other. units: as in `judge`.
+    deciding: each study -> the same at the level that decides. level: of each statement of a policy
+    file, already adjusted for their number; None for a single rule, whose comparisons are adjusted
+    for each other here. units: as in `judge`.
     """
+    # the report prints its own limits; others may decide
     all_printed = [statement.evidence(statement.study) for statement in statements]
-    all_evidence = [statement.evidence(deciding[statement.study]) for statement in statements]
+    all_deciding = [statement.evidence(deciding[statement.study]) for statement in statements]
     if level is None:
-        all_evidence = _adjusted(statements, all_evidence)
+        all_deciding = _adjusted(statements, all_deciding)
     statements_of_study = Counter(statement.study for statement in statements)
-    for statement, printed, evidence in zip(statements, all_printed, all_evidence, strict=True):
+    for statement, printed, evidence in zip(statements, all_printed, all_deciding, strict=True):
         study = deciding[statement.study]
         row = statement.row(printed, evidence, study.settings.level)
-        # the level of a policy's statement is adjusted already
+        # how many comparisons are adjusted together: none beside this one in a policy file
         tests = 1 if level is not None else statements_of_study[statement.study]
         caught = catching.Catch()
-        if not row["why"]:
+        if not row["why"]:  # the limits decide
             caught = statement.catch(rule, evidence, study, tests, units)
         yield row | caught._asdict()
 
 
 def _statement_words(row: Row) -> str:
     """A row of `Judged.statements` in words: the system or pair, the slice, the number with the
-    limits that decide, and why it is not decided.
+    limits that decide, and why it is not decided. Texts that are "" are left out.
     """
     system = " − ".join(filter(None, [row["system"], row["against"]]))
     slice_words = " ".join(filter(None, [row["segment"], row["slice"]]))
     number = ""
-    if row["metric"]:
+    if row["metric"]:  # "" for a rule about the report as a whole, which has no number
         number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"])
     return " ".join(filter(None, [system, slice_words, number, row["why"]]))
 
@@ -596,7 +635,10 @@ def statements_of_rules(
 
 
 def _check_report(claim: Claim, studies: Sequence[Study]) -> None:
-    """Raise ParameterError for a claim about a report as a whole that this one cannot answer."""
+    """Raise ParameterError for a claim about a report as a whole that the report of these studies
+    cannot answer; do nothing for any other claim.
+    """
+    # only the validation report has a verdict on the evaluation itself, `word`
     if isinstance(claim, Trusted) and all(study.word is None for study in studies):
         raise ParameterError("trusted is a rule of the validation report")
     if isinstance(claim, NoWeakSlice) and not any(study.settings.slices for study in studies):
@@ -609,9 +651,13 @@ def _adjusted(
     statements: Sequence[Statement], evidence: Sequence[significance.Comparison]
 ) -> list[significance.Comparison]:
     """The evidence of a single rule, with the p-values of its comparisons adjusted by Holm within
-    each study, as the report adjusts them. evidence: that of each statement, in their order.
+    each study, as the report adjusts them; the evidence of systems alone stays as it is.
+
+    evidence: that of each statement, in the same order. All statements of a rule are comparisons,
+    or all are about systems alone.
     """
     adjusted = list(evidence)
+    # a statement with a second system is a comparison
     for study in {statement.study for statement in statements if statement.second}:
         places = [i for i, statement in enumerate(statements) if statement.study is study]
         comparisons = significance.adjust([evidence[i] for i in places])
@@ -621,8 +667,8 @@ def _adjusted(
 
 
 def _rule_words(rule: PolicyRule, statements: Sequence[Statement]) -> str:
-    """A single rule in words: its text, or for a comparison a sentence for each metric that names
-    the second system, also where the rule leaves it out.
+    """A single rule in words: its text; for a rule of comparison a sentence for each metric, which
+    names the second system, or the baseline if the rule names none.
     """
     claim = rule.claim
     if not isinstance(claim, Against):
@@ -655,16 +701,17 @@ class ReportResult(NamedTuple):
 
 
 def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -> ReportResult:
-    """The result of a claim about the report as a whole: that it has no such finding, or no slice
-    worse than the others; the claim `Trusted` has the verdict of the validation report as result.
+    """The result of a claim about the report as a whole: that it has no finding of some kind, that
+    no slice is worse than the others, or that the evaluation can be trusted.
 
-    findings: returns those of the report. `why` has the codes of findings or the worse slices of a
-    claim that fails, and the reason for one that is not decided.
+    findings: returns the findings of the report. `why` of the result has the codes of findings or
+    the worse slices of a claim that fails, and the reason for a claim that is not decided.
     """
     if isinstance(claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if claim.bars(finding)})
         if codes:
             return ReportResult(FAIL, ", ".join(codes))
+        # the absence of findings means something only if results count, and slices were tested
         for study in studies:
             if study.broken_design:
                 return ReportResult(NOT_DECIDED, study.broken_design)
@@ -673,8 +720,9 @@ def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -
         return ReportResult(PASS, "")
     if isinstance(claim, NoWorseSlice):
         worse = _worse_slices(claim, studies)
-        word = FAIL if worse else PASS
-        return ReportResult(word, ", ".join(worse))
+        result = FAIL if worse else PASS
+        return ReportResult(result, ", ".join(worse))
+    # `Trusted`: the validation report's verdict on the evaluation is the result
     return ReportResult(studies[0].word, "")
 
 
@@ -686,13 +734,13 @@ def _tests_slices(study: Study) -> bool:
 
 
 def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
-    """The slices, in words, that are worse than the others of the claim's column. Raises
-    ParameterError for an unknown column or system.
+    """The slices, in words, that are worse than the others of the claim's column, for the system
+    that the claim names, or for all systems. Raises ParameterError for an unknown column or system.
     """
     worse = list[str]()
     for study in studies:
         winners.check_column(study, claim.column)
-        system = choice("the system", claim.system, study.systems)
+        system = choice("the system", claim.system, study.systems)  # None if the claim names none
         systems = study.systems if system is None else [system]
         worse += winners.worse(study, claim.column, systems)
     return worse
@@ -704,9 +752,9 @@ def _worse_slices(claim: NoWorseSlice, studies: Sequence[Study]) -> list[str]:
 def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
     """The statements of a claim: one for each study that has the metric of the claim, each system
     that the claim is about, and each slice of its column. A claim about the report as a whole has
-    none.
+    no statements.
     """
-    if not isinstance(claim, Bound | Against):
+    if not isinstance(claim, Bound | Against):  # about the report as a whole
         return
     if isinstance(claim, GapBound):
         yield from _gap_statements(claim, studies)
@@ -715,10 +763,13 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         yield from _picked_statements(claim, studies)
         return
     if isinstance(claim, Against):
+        # of several studies, those that have the second system, or the baseline if the claim names
+        # none
         with_second = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
         ]
-        # if none has the second system, `against` of each study raises, or a diff knows its pairs
+        # If no study has it, `_second_of_system` raises ParameterError below. Only a diff does not:
+        # it pairs its systems without it.
         studies = with_second or studies
     for study, chosen in _study_metrics(claim.metric, studies):
         if isinstance(claim, Against):
@@ -741,24 +792,26 @@ def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
 
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about the largest gap between groups: of each study and system.
-    Raises ParameterError for groups or a metric that the report does not have.
+    """The statements of a rule about the largest gap between the groups of a column: one for each
+    study and system. Raises ParameterError for groups or a metric that the report does not have.
     """
     for study in studies:
-        study.group_parts(claim.column or "")  # raises where there are no such groups
+        # the rule names a column, as every `ColumnBound` does; this raises if it has no groups
+        study.group_parts(claim.column or "")
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
-        metric = lookup.label_of("the metric", claim.metric, metrics.values())
+        label = lookup.label_of("the metric", claim.metric, metrics.values())
         for name in _systems(claim, study.systems):
-            yield Statement(claim, study, metrics[metric], name, second="", slice=None)
+            yield Statement(claim, study, metrics[label], name, second="", slice=None)
 
 
 def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator[Statement]:
-    """The statements of a rule about the highest or the lowest slice. Raises ParameterError for a
-    metric that slices do not have.
+    """The statements of a rule about the highest or the lowest slice of a column: one for each
+    study and system. Raises ParameterError for a column without slices, and for any metric but the
+    primary one, which alone is computed in slices.
     """
     for study in studies:
         winners.check_column(study, claim.column or "")
-        lookup.label_of("the metric of slices", claim.metric, [study.primary])
+        lookup.label_of("the metric of slices", claim.metric, [study.primary])  # raises for another
         for name in _systems(claim, study.systems):
             yield Statement(claim, study, study.primary, name, second="", slice=None)
 
@@ -775,9 +828,9 @@ def _second_of_system(claim: Against, study: Study, chosen: metric.MetricAtK) ->
 
 
 def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
-    """Raise ParameterError for a rule whose outcome a one-sided question settles before there are
-    data: whatever they are, the rule is kept, or never is. A question in one direction can only
-    find out that the first system is better, or only that it is worse.
+    """Raise ParameterError for a rule of comparison that is always kept, or never, whatever the
+    data are, because the study asks a one-sided question: it can find out only that the first
+    system is better, or only that it is worse, and the rule is about the other direction.
     """
     claim = rule.claim
     study = statement.study
@@ -786,22 +839,25 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
         return
     # True if the question is whether the first system is better, False if it is worse
-    improves = alternative.counts(metric.direction)
-    # all results that data can lead to
+    asks_for_better = alternative.counts(metric.direction)
+    # all results that data can lead to, as in `decided`
     if claim.words == "not worse" and claim.within is not None:
-        decided_result = PASS if improves else FAIL
+        # Decided by the limits of how much better the first system is. A one-sided question has one
+        # of them: the lower one, by which the rule passes, or the upper one, by which it fails.
+        decided_result = PASS if asks_for_better else FAIL
         results = [decided_result, CANNOT_TELL]
     else:
-        decided_verdict = "better" if improves else "worse"
+        # decided by the verdict
+        decided_verdict = "better" if asks_for_better else "worse"
         verdicts = [decided_verdict, "cannot tell"]
         if claim.within or study.settings.margin:
             verdicts.append("equivalent")
         results = [RESULTS[claim.words][verdict] for verdict in verdicts]
     is_kept = [rule.is_kept_by(result) for result in results]
-    if any(is_kept) and not all(is_kept):
+    if any(is_kept) and not all(is_kept):  # the data decide
         return
     problem = "one_sided_never_kept"
-    if all(is_kept) and CANNOT_TELL in results:
+    if all(is_kept) and CANNOT_TELL in results:  # as the rule is kept on "cannot tell"
         problem = "one_sided_always_kept"
     elif all(is_kept):
         problem = "one_sided_never_fails"

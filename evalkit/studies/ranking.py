@@ -137,14 +137,15 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
-    """The questions about the rankings whose answers the page needs, each once. They are asked
-    while the input is read, as its lists may not all stay in memory.
+    """What the page needs to know of the rankings, as questions that are each asked once. All are
+    asked while the input is read, because the lists may not fit into memory later.
 
-    Each answer is one value per query: facts of the list, the ceiling and the value of each metric,
-    its value in the worst and the best order of ties where that changes it, and the points of the
-    curves: the primary metric by cut-off, also at 1, and precision by recall.
+    The answer to a question has one value per query. The questions are: the last rank, the lowest
+    grade and the share of unjudged rows of the list; the value of each metric, its highest possible
+    value, and its values in the worst and the best order of tied items; and the points of the two
+    curves, the primary metric by cut-off and precision by recall.
 
-    cuts: the cut-offs of the curves along the list. level: the lowest grade of a relevant item.
+    cuts: the cut-offs of the curve along the list. level: the lowest grade of a relevant item.
     """
     primary = settings.metrics[0]  # the metric that decides
     asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
@@ -153,13 +154,13 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
             asks.append(Ceiling(chosen, level))
     for chosen in settings.metrics:
         asks.append(PerQuery(chosen, level))
-        if chosen.metric.tie_range:
+        if chosen.metric.tie_range:  # relevant items first is the best order of ties
             asks += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
-    # rank 1 is always asked for: curves have it alone if all lists end before the first cut-off
+    # the curve has a point at rank 1 alone if all lists end before the first cut-off
     asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
     asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
-    return list(dict.fromkeys(asks))
+    return list(dict.fromkeys(asks))  # each once
 
 
 def _has_ceiling(chosen: MetricAtK) -> bool:
@@ -250,17 +251,20 @@ class Ranking(Shown, Study):
         return statistic.UnitStatistic(chosen, values, unit)
 
     def units_held(self) -> units.Units:
-        """One value per query, system and metric; if lists are in memory, also the first items of
-        each.
+        """The rows for the file of units: one value per query, system and metric; if the lists are
+        in memory, also the first items of each list, so that lists can be compared.
         """
-        listed = self.listed(self.runs.query)
+        query_names = self.listed(self.runs.query)
         retrieved = self.runs.retrieved
-        values = units.units_with_terms(self, listed)
-        if retrieved is None:
+        values = units.units_with_terms(self, query_names)
+        if retrieved is None:  # the lists are not in memory
             return values
-        lists = units.blocks_of_lists(
-            self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed
-        )
+
+        def first_items(system: str, query: int) -> Sequence[str]:
+            """The first items of a list, the query given by its number."""
+            return retrieved.first(system, query, self.depth)
+
+        lists = units.blocks_of_lists(self.systems, first_items, query_names)
         return replace(values, blocks=chain(values.blocks, lists))
 
     def _with_interval(self, chosen: MetricAtK, values: Sums) -> intervals.Estimate:
@@ -272,8 +276,10 @@ class Ranking(Shown, Study):
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The columns undefined, the number of queries without a value, and worst_ties and
-        best_ties, the metric with the worst and with the best order of tied items: NaN if the
-        metric is not defined for such an order. estimate: of the metric; both if no items are tied.
+        best_ties, the metric in the worst and in the best order of tied items; NaN for a metric of
+        which these orders are not known.
+
+        estimate: of the metric of this system; its value is that of any order if no items are tied.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         worst = np.nan
@@ -283,18 +289,20 @@ class Ranking(Shown, Study):
             best = estimate.value
         elif chosen.metric.tie_range:
             level = self.relevance_level
-            worst, best = [
+            values = [
                 self.runs.measure(system, PerQuery(chosen, level, order)).value for order in TIES
             ]
+            worst, best = values  # in the order of TIES
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
-        """The columns p_t (the p-value of the t-test beside the sign flips), wins, ties and losses
-        (numbers of units, for the first system), and detectable, the difference that the t-test
-        would find. NaN and 0 if no query has a value of both systems.
+        """Columns of a comparison beside those of its sign-flip test: p_t, the p-value of the
+        paired t-test; wins, ties and losses, on how many units the first system has the higher, an
+        equal or the lower value; detectable, the smallest true difference that the t-test would
+        find.
         """
         first, second = self.compared(chosen, pair)
-        if not first.overlaps(second):
+        if not first.overlaps(second):  # no query has a value of both systems
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
         t_test = methods.paired(first, second)
@@ -308,14 +316,15 @@ class Ranking(Shown, Study):
 
     @cached_property
     def ceilings(self) -> dict[str, Sums]:
-        """Label of a metric -> for each query the highest value that any list can have; only of
-        precision@k and recall@k.
+        """Label of a metric -> for each query the highest value that any list can have. Only for
+        precision@k, which is below 1 with fewer than k relevant items, and recall@k, which is below
+        1 with more.
         """
         ceilings = {}
         for chosen in self.settings.metrics:
             if _has_ceiling(chosen):
                 ask = Ceiling(chosen, self.relevance_level)
-                # judgements alone decide: any system has the same
+                # it follows from the judgements alone, so that any system can be asked
                 ceilings[chosen.label] = self.runs.measure(self.systems[0], ask)
         return ceilings
 
@@ -373,24 +382,27 @@ class Ranking(Shown, Study):
         return pd.DataFrame(columns)
 
     def most_different(self, max_queries: int) -> pd.DataFrame:
-        """At most `max_queries` queries, on which the headline's two systems differ most, or with
-        one system its worst, in this order. Columns: number (of the query), query (its name),
-        difference (0 with one system).
+        """The queries, at most `max_queries`, on which the headline's two systems differ most; if
+        there is one system, those on which it is worst. Columns: number (of the query), query (its
+        name), difference (0 with one system).
         """
         values = self.values()
         first = values[self.compared_systems[0]].to_numpy()
-        difference = first - values[self.compared_systems[-1]].to_numpy()
-        rank = -np.abs(difference)  # the lowest first
+        last = values[self.compared_systems[-1]].to_numpy()  # `first` again with one system
+        difference = first - last
+        sort_key = -np.abs(difference)
         if len(self.compared_systems) == 1:
-            rank = -first if self.primary.metric.best == "low" else first
-        order = np.argsort(rank, kind="stable")[:max_queries]
+            sort_key = -first if self.primary.metric.best == "low" else first
+        order = np.argsort(sort_key, kind="stable")[:max_queries]  # the lowest key first
         return pd.DataFrame(
             {"number": order, "query": self.runs.query[order], "difference": difference[order]}
         )
 
     def explored(self, queries: int, numbers: int) -> tuple[MetricAtK, ...]:
-        """The first metrics, at least one, whose values of the compared systems on so many
-        `queries` are together at most so many `numbers`.
+        """The metrics whose values a page can hold: the first ones of the report, and at least one.
+
+        queries: the number of queries that the page lists. numbers: the most values that it may
+        hold, one for each metric, compared system and query.
         """
         max_metrics = numbers // (len(self.compared_systems) * queries)
         return self.settings.metrics[: max(1, max_metrics)]
@@ -450,7 +462,7 @@ class Ranking(Shown, Study):
         metric = _curve_metric(self.primary)
         last_rank = self.last_rank
         reached = [k for k in self.ks if k <= last_rank]
-        for k in reached or [1]:
+        for k in reached or [1]:  # rank 1 if all lists end before the first cut-off
             chosen = MetricAtK(metric, k)
             for name in self.order:
                 values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
@@ -465,7 +477,7 @@ class Ranking(Shown, Study):
 
     @property
     def judged_depth(self) -> int:
-        """The number of first ranks of which it is told how many have a judgement."""
+        """The number of first ranks in which rows without a judgement are counted."""
         return self.primary.k or USUAL_CUT
 
     def unjudged_share(self, system: str) -> float:
@@ -494,12 +506,12 @@ class Ranking(Shown, Study):
 
 # What the findings are measured by ----------------------------------------------------------------
 
-NOTICED = 0.1  # a share of the queries from which it is said what is wrong with their lists
+NOTICED = 0.1  # the share of the queries from which on a fault of their lists is reported
 
 
 class UndefinedMetric(NamedTuple):
-    """A metric without a value on some queries, with the number of these by system. is_shared:
-    every system lacks it on as many.
+    """A metric without a value on some queries. queries: system -> the number of these queries.
+    is_shared: True if this number is the same for every system.
     """
 
     label: str
@@ -537,13 +549,14 @@ def with_own_document(study: Ranking) -> dict[str, int]:
     """System -> the number of its lists that return the query itself, as an item with the id of the
     query; without zeros.
 
-    Empty unless one system or more has such a list for a tenth of the queries, and half of its
-    lists return the query in their first fifth. Otherwise equal ids may be a coincidence, where
-    items and queries are numbered independently.
+    Equal ids may be a coincidence if items and queries are numbered independently. The result is
+    therefore empty unless, for some system, the lists that return the query are at least a tenth of
+    the queries, and at least half of these lists have it in their first fifth.
     """
     noticed = NOTICED * len(study.runs.query)
     accounts = study.runs.accounts
     for account in accounts.values():
+        # `own`: how many lists return the query; `own_early`: how many in their first fifth
         is_frequent = account.own > 0 and account.own >= noticed
         if is_frequent and account.own_early >= account.own / 2:
             return by_system(accounts, "own")
@@ -551,10 +564,11 @@ def with_own_document(study: Ranking) -> dict[str, int]:
 
 
 def without_own_document(study: Ranking) -> dict[str, float]:
-    """The metric that decides by system, with the query itself left out of its lists; empty if that
-    leaves nothing to measure, as if only the query itself is judged.
+    """System -> the primary metric if the query itself is left out of its lists. Empty if the
+    metric is then undefined on all queries, such as when only the query itself is judged.
     """
-    # only what the estimates of one metric need: no segments, and no policy that could fail
+    # The report is made again, as far as one metric needs it. Segments are left out to save time,
+    # and so is the policy, whose rules may be on other metrics.
     parameters = replace(
         study.p,
         leave_out=reports.OWN_DOCUMENT,
@@ -654,9 +668,9 @@ def beyond(study: Ranking) -> BeyondLists:
 
 
 def ties(study: Ranking) -> TiedEstimates:
-    """The estimates of the primary metric that the order of tied items visibly changes, so that
-    three digits show it (`diagnostics.VISIBLE`). The order matters if it changes one of them by
-    more than half of its interval's width.
+    """The estimates of the primary metric that depend visibly on the order of tied items: from the
+    worst to the best order they change by more than `diagnostics.VISIBLE`, which three digits show.
+    The order matters if such a change exceeds half the width of the estimate's interval.
     """
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])

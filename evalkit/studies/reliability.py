@@ -243,8 +243,8 @@ class ForecastAxis(NamedTuple):
 
 def window(columns: Sequence[Distribution]) -> ForecastAxis:
     """An axis that holds the central 99% of each column; of a column with fewer than 200 values all
-    of them. If the values are so close that double numbers between them are few, the axis is
-    widened at both ends, by 0.5 or more.
+    of them. If there are too few double numbers between its ends to draw on (`MIN_DOUBLES`), as for
+    equal values, the axis is widened at both ends, by 0.5 or more.
 
     columns: the forecasts of each system.
 
@@ -264,18 +264,20 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
 
 
 def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
-    """The points of the lines of a frame that a square picture over this axis needs. Lines that go
-    on beyond an end of the axis get a point there, interpolated.
+    """The points of the lines of a frame that a picture needs, as a frame. The picture is square,
+    with the same horizontal and vertical axis. A line that goes on beyond an end of the axis gets a
+    point at this end, interpolated.
 
-    frame: x, ascending, and a column for each line over it.
+    frame: its first column is x, ascending; each other column is a line over x.
     """
     x = frame["x"].to_numpy()
     inside = x[(x > axis.low) & (x < axis.high)]
     ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
     points = np.unique(np.concatenate([ends, inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
-    # The vertical axis is the same. Values beyond an end of it by more than its length are not seen
-    # and are clipped there, so that the grid of `curves.drawn` stays fine.
+    # A value outside the vertical axis is not seen. To choose the points, it is clipped at one
+    # length of the axis beyond its end: `curves.drawn` lays a grid over all values, which would be
+    # coarse with values far away.
     lowest = 2 * axis.low - axis.high
     highest = 2 * axis.high - axis.low
     is_needed = [

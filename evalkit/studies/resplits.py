@@ -74,11 +74,12 @@ def _binned(bin_of_row: Ints, place: Floats, bins: int) -> BinnedRows:
 def places(
     count: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
 ) -> Floats:
-    """Where each row lies on the axis of the map of folds: at its time; without times at the rank
-    of its group, where groups are sorted by the first fold that tests them; without groups at its
-    own number. Shape (rows,).
+    """The position of each row on the axis of the map of folds, shape (rows,): its time; without
+    times the rank of its group, where groups are sorted by the first fold that tests them; with
+    neither its number in the table.
 
-    count: the number of rows. tests: the numbers of the test rows of each fold.
+    count: the number of rows. time, group: of each row, None if the table has none. tests: the
+    numbers of the test rows of each fold.
     """
     if time is not None:
         return time
@@ -100,11 +101,12 @@ def places(
 def stretches(
     place: Floats, folds: Iterable[FoldRows], max_bins: int, *, axis: str
 ) -> pd.DataFrame:
-    """The stretches of the axis in which a fold tests, trains or does both: neighbouring bins of
-    the same kind, as rows of fold, kind, start, width.
+    """The stretches of the axis on which a fold tests, trains or does both, as rows of fold, kind
+    ("test", "training" or "both"), start, width. A stretch joins neighbouring bins of one kind.
 
-    The axis has `max_bins` bins, or as many as there are different places if these are fewer.
-    place: of each row, see `places`. axis: what the places are, "time", "group" or "row".
+    place: the position of each row on the axis, see `places`. max_bins: the number of bins; if
+    there are fewer different positions, as many as these. axis: what the positions are, "time",
+    "group" or "row".
     """
     end = place.max()
     if axis != "time":
@@ -113,7 +115,8 @@ def stretches(
     bins = len(edges) - 1
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
     if axis == "row":
-        # the order of rows says nothing: a bin with test and training rows is "both", see `_kinds`
+        # The order of rows means nothing. All rows of a bin get one position, so that `_kinds`
+        # takes test and training rows in one bin as mixed: "both".
         place = bin_of_row.astype(float)
     rows = []
     for fold in folds:
@@ -204,9 +207,11 @@ class Resplits:
         varies, `single` is "" and `times` is empty.
         """
         spread = self.summary.set_index("way")["sd"]
-        varying = [name for name in spread.index if spread[name] > 0]
+        varying = [name for name in spread.index if spread[name] > 0]  # not NaN either
         for single in varying:
+            # `ONE_HOLDOUT`, or "one holdout of 30% of groups"; a table has one of these ways
             if single.startswith("one holdout"):
+                # "10-fold", "10-fold of groups" and "mean of 10 × 10-fold"
                 k_folds = [name for name in varying if "-fold" in name]
                 times = {name: float(spread[single] / spread[name]) for name in k_folds}
                 return SpreadRatios(single, times)
@@ -224,9 +229,10 @@ def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
 
 
 def curve_jobs(setting: Setting, system: str) -> list[Job]:
-    """Fits for the learning curve: on shares of each fold's training rows, the smaller within the
-    larger, tested on the fold's test rows. The jobs of one share follow each other. A share that
-    is all training rows, or from which nothing can be learnt, has no job.
+    """Fits for the learning curve: on the `SHARES` of each fold's training rows, the smaller within
+    the larger, tested on these training rows and on the fold's test rows. The jobs of one share
+    follow each other. A share that is all training rows, or from which nothing can be learnt, has
+    no job.
     """
     jobs = []
     for i, (train, test) in enumerate(setting.folds.pairs):
@@ -253,9 +259,10 @@ def nested_jobs(way: SplitMethod, system: str) -> list[Job]:
 
 
 def half_jobs(setting: Setting, system: str) -> list[Job]:
-    """`IN_HALF` holdouts in each half of the rows, for several splits into halves: the means of
-    both halves have no row in common, so that their difference shows how much the mean of holdouts
-    varies (`nested.conservative_z`). Empty if a half is too small for a holdout.
+    """Fits for the variance of the mean over holdouts: `IN_HALF` holdouts in each half of the rows,
+    for several splits into halves. The two halves of a split have no row in common, so that the
+    difference of their means shows how much such a mean varies (`nested.conservative_z`). Empty if
+    a half is too small for a holdout.
     """
     n = len(setting.examples)
     label = setting.strata
@@ -267,7 +274,7 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
         for pair in halves.pairs:
             for half in pair:
                 label_of_half = None if label is None else label[half]
-                # of half the rows twice the share: as many test rows as a holdout of all rows has
+                # twice the share of half the rows: as many test rows as a holdout of all rows has
                 holdouts = splits.holdout(
                     half.size,
                     seed=seed,
@@ -277,7 +284,7 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
                 )
                 for train, test in holdouts.pairs:
                     jobs.append(Job(system, half[train], half[test], HALVES))
-    except InputError:
+    except InputError:  # a half is too small
         return []
     return jobs
 
@@ -340,21 +347,24 @@ def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
 
 
 def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
-    """The row values for nested cross-validation, see `NestedFold`: of each fold its own rows, by
-    the fit without the fold; and the rows of all other folds, each by the fit without both folds.
+    """The row values for nested cross-validation, see `NestedFold`: for each fold of each draw of k
+    folds the values of its own rows, by the fit without this fold, and the values of all other
+    rows, each by the fit without this fold and the row's own.
 
-    way: by k folds. n: the number of rows of the table. Only draws whose fits were all made count,
-    those of `nested_jobs` too. None if there is no such draw, or a fold has fewer than two values.
+    way: of splitting into k folds. n: the number of rows of the table. fits: of the parts
+    `way.name` and `NESTED`; a draw counts only if both parts have all its fits. None if there is no
+    such draw, or a fold has fewer than two values.
     """
     k = way.folds_per_value
     pairs = list(combinations(range(k), 2))
     # the values of the test rows of each fit
     values_of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
     values_of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
-    # draw by draw, as many as both have in full
-    draws = zip(_in_runs(values_of_folds, k), _in_runs(values_of_pairs, len(pairs)), strict=False)
+    folds_by_draw = _in_runs(values_of_folds, k)
+    pairs_by_draw = _in_runs(values_of_pairs, len(pairs))
     folds = list[NestedFold]()
-    for outer, values_of_draw in draws:
+    # one of the two parts may have had no time for the last draws
+    for outer, values_of_draw in zip(folds_by_draw, pairs_by_draw, strict=False):
         # inner[i]: for each other fold j the values of the rows of j, by the fit without i and j
         inner: list[list[Floats]] = [[] for _ in range(k)]
         for (first, second), values in zip(pairs, values_of_draw, strict=True):
@@ -387,9 +397,9 @@ def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
 
 @framed
 def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> Iterator[Row]:
-    """How the estimates of each way of splitting vary: a row of way, fits and estimates (how many),
-    mean, sd (over estimates; NaN below two), lowest and highest, NaN without estimates. points: see
-    `Resplits`.
+    """How the estimates of each way of splitting vary: a row of way, fits and estimates (their
+    numbers), mean, sd, lowest and highest. The last four are of the estimates that are defined: NaN
+    without any, sd also for a single one. points: every estimate, see `Resplits`.
     """
     for way in ways:
         estimates = points[points["way"] == way.name]["value"]
@@ -407,9 +417,10 @@ def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> I
 def _curve(
     setting: Setting, metric: MetricAtK, smaller: FitsOfPart, fold_fits: Sequence[Fit]
 ) -> pd.DataFrame:
-    """The learning curve: a row for each share of the training rows, on test and on training rows
-    (system). rows: the mean number of training rows. value, low, high: the mean over the n folds,
-    the lowest and the highest fold.
+    """The learning curve: for each share of the training rows a row with the values on test rows
+    and a row with those on training rows, as the column `system` says. rows: the mean number of
+    training rows. n: the number of folds that define the metric. value, low, high: the mean, the
+    lowest and the highest value of these folds.
 
     smaller: the fits on parts of the training rows of each fold, as far as they were made in time.
     fold_fits: the fits on all training rows of each fold.
@@ -438,22 +449,26 @@ def _curve(
 
 
 def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
-    """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the
-    samples without the row; None if no sample was fitted in time, or the fit on all rows, tested on
-    the same rows, was not made.
+    """Error rates by the bootstrap, of decisions for a class. apparent: of the fit on all rows,
+    tested on the same rows. out_of_bag: of fits on samples, each tested on the rows that it lacks;
+    a row's error rate is its mean over the samples without it, and every row counts once.
+
+    None if no sample was fitted in time, or the fit on all rows was not made.
     """
     samples = fits.get(OUT_OF_BAG, NO_FITS)
-    all_rows = fits[APPARENT].tests
-    if not samples.fits or not all_rows:
+    tests_on_all_rows = fits[APPARENT].tests  # of one fit
+    if not samples.fits or not tests_on_all_rows:
         return None
+    all_rows = tests_on_all_rows[0]
     wrong = np.zeros(len(setting.examples))  # in how many samples each row was decided wrongly
     tested = np.zeros(len(setting.examples))  # in how many it was tested
-    for job, test in zip(samples.jobs, samples.tests, strict=False):  # the last may lack a fit
+    # there may have been no time for the last jobs
+    for job, test in zip(samples.jobs, samples.tests, strict=False):
         wrong[job.test] += test.predicted != test.actual
         tested[job.test] += 1
-    apparent = float((all_rows[0].predicted != all_rows[0].actual).mean())
-    out_of_bag = float(np.nanmean(ratio(wrong, tested)))
-    no_information = fitting.no_information(setting.examples.label, all_rows[0].predicted)
+    apparent = float((all_rows.predicted != all_rows.actual).mean())
+    out_of_bag = float(np.nanmean(ratio(wrong, tested)))  # NaN for a row that is in every sample
+    no_information = fitting.no_information(setting.examples.label, all_rows.predicted)
     return fitting.Bootstrap(
         apparent=apparent,
         out_of_bag=out_of_bag,
@@ -464,7 +479,9 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
 
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
-    """The fits of every system on the chosen folds, without a time limit."""
+    """The fits of every system on the chosen folds, a list per system with one fit per fold, tested
+    on the fold's test rows and on its training rows. There is no time limit.
+    """
     folds = setting.folds
     jobs = list[Job]()
     for system in systems:
@@ -493,13 +510,13 @@ def fit_others(
     fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
-    """Fit a system on all other splits, within `seconds`, and measure it; the ways of splitting
-    with the fewest fits come first.
+    """Fit a system on all other splits than the chosen folds, within `seconds`, and measure it.
+    Ways of splitting with few fits come first, those for which there is no time are `unfitted`.
 
     setting: the table and its folds. system: a name among the learner's estimators. fold_fits: the
     fits of the system on the chosen folds, which are made already.
     """
-    ways, impossible = setting.ways()
+    ways, impossible = setting.ways()  # impossible: such as for a table that is too small
     nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)
     jobs = _jobs_of_parts(setting, ways, nesting, system)
     fits = _fits_in_time(setting, learner, jobs, seconds)
@@ -507,12 +524,13 @@ def fit_others(
     folds = _repeated_folds(setting, ways, fits, fold_fits)
     holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
     ignoring = None
-    # the k folds of rows that ignore the group or the time; fits only if there is one of these
+    # `setting.blind` names the way of k folds of rows that ignores the group or the time; a table
+    # with neither lacks it
     tests_ignoring = fits.get(setting.blind, NO_FITS).tests
     if len(tests_ignoring) == setting.k:  # else the time was too short
         ignoring = Rows.join(tests_ignoring)
     bootstrap = None
-    if setting.examples.classes:
+    if setting.examples.classes:  # error rates are of decisions for a class
         bootstrap = _bootstrap(setting, fits)
     nested = None
     if nesting is not None:
@@ -560,8 +578,9 @@ def _jobs_of_parts(
     setting: Setting, ways: Sequence[SplitMethod], nesting: SplitMethod | None, system: str
 ) -> dict[str, list[Job]]:
     """The jobs of each part, in the order in which they are fitted: first the fit on all rows and
-    the learning curve, then the part with the fewest fits, so that the time is enough for most
-    parts. nesting: the way whose folds are left out two at a time; None for none.
+    the learning curve, then the other parts, those with the fewest fits first, so that the time is
+    enough for as many as possible. nesting: the way whose folds are left out two at a time (nested
+    cross-validation); None for none.
     """
     jobs = {way.name: jobs_of(way.folds, system, way.name) for way in ways}
     if nesting is not None:
@@ -603,12 +622,15 @@ def _fits_in_time(
 def _repeated_folds(
     setting: Setting, ways: Sequence[SplitMethod], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
-    """The predictions for the test rows of each fold of the repeated k-fold; of the chosen folds if
-    the repeated k-fold does not suit the table or was not fitted. fold_fits: on the chosen folds.
+    """The predictions for the test rows of each fold of the repeated k-fold; of each chosen fold if
+    the table has folds of the user, or if no repeated k-fold suits it or was fitted. fold_fits: on
+    the chosen folds.
     """
-    if setting.examples.fold is None:  # with folds of the user, these are the ones to judge
+    if setting.examples.fold is None:
         n_folds = setting.limits.repeats * setting.k
         for way in ways:
+            # two other ways have k folds per value, too: the averaged k-folds have more folds in
+            # all, and the one that ignores the group or the time has fewer
             is_k_fold = way.folds_per_value == setting.k
             if is_k_fold and len(way.folds.pairs) == n_folds:
                 return fits[way.name].tests or [fit.test for fit in fold_fits]
@@ -646,7 +668,9 @@ class Reselected(NamedTuple):
 
 
 def reselected(setting: Setting, learner: Learner, system: str) -> Reselected:
-    """The fits of the folds with as many columns selected anew as the user selected.
+    """The fits of the folds with columns that are selected automatically, as many as the user
+    selected: once from all rows, and once from the training rows of each fold. The difference is
+    the bias of a selection that has seen the test rows.
 
     setting: its table has the user's columns as features. learner: its features are all columns to
     select from. system: a name among the learner's estimators. Both selections use

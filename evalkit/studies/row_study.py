@@ -90,6 +90,8 @@ def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> Ro
     """
     table = data.rows
     unit = None
+    # a column that is sliced by default, not by name, is left out of the table if two systems have
+    # different values in it
     attributes = {
         name: table.shared_values[f"attribute {name}"].texts
         for name in settings.attributes
@@ -130,9 +132,9 @@ def arguments_from_blocks(
     rows: the number of rows that all systems have. p: the parameters of the report. weighted: True
     if rows have weights.
     """
-    # rows without a partner in another system
-    alone = 0
-    if table.paired:  # several systems, joined on the id: each row read is of one system
+    alone = 0  # rows read of an id that another system lacks
+    # rows joined by id are of one system each: an id that all systems have was read once for each
+    if table.paired:
         alone = table.rows - rows * len(table.systems)
     account = Account(
         systems=table.systems,
@@ -284,8 +286,9 @@ class RowStudy(Shown, Study):
         return study
 
     def units_held(self) -> units.Units:
-        """The rows for the file of units, with their ids, or else their numbers. Rows that are not
-        in memory are read again as they are used, one block at a time.
+        """The rows for the file of units, with their ids, or with their numbers if the input has no
+        ids. Rows that are not in memory are read again, one block at a time, as the file is
+        written.
         """
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
@@ -294,21 +297,24 @@ class RowStudy(Shown, Study):
             )
         else:
             blocks = self._read_again(self.blocks)
-        named = "id" in self.account.columns
-        return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
+        has_ids = "id" in self.account.columns
+        return units.Units(len(self.account), blocks, self.settings.segments, self.names, has_ids)
 
     def _read_again(self, table: Blocks) -> Iterator[units.FileBlock]:
-        """Yield the rows of each block for the file of units, those of one system after the other,
-        with the names of their units and slices.
+        """Yield the rows of each block of the table for the file of units, those of one system
+        after the other, with the names of their units and slices.
         """
         for block in table.again(len(self.account)):
             slices = {}
-            # A block numbers the slices of all columns in one sequence, from 1: number 0 is all
-            # rows. Here the slices of each column are numbered from 0.
+            # A block numbers the slices of all columns in one sequence, from 1, as 0 means all
+            # rows. In the file the slices of each column are numbered from 0.
             first = 1
-            for (column, labels), number in zip(table.slices.items(), block.slices, strict=True):
-                slices[column] = units.CodedSlices(labels, number - first)
+            for (column, labels), slice_of_row in zip(
+                table.slices.items(), block.slices, strict=True
+            ):
+                slices[column] = units.CodedSlices(labels, slice_of_row - first)
                 first += len(labels)
+            # without their units, which are among the names below
             rows = {
                 name: replace(self.rows_in(block, i), unit=None)
                 for i, name in enumerate(self.systems)
@@ -333,15 +339,15 @@ class RowStudy(Shown, Study):
     def isotonic_of(
         self, tables: Mapping[str, Counts], key: int, detail: reliability.FigureDetail
     ) -> reliability.Reliability:
-        """The reliability of scores without bins, with bands if rows are independent and
-        unweighted.
+        """The reliability of scores by isotonic regression, without bins, with confidence bands if
+        rows are independent and unweighted.
 
-        tables: of counts by score, by name. key: of the random numbers of the bands, see `rng`.
-        detail: of the figure.
+        tables: system -> its counts by score. key: which random numbers the bands take, see `rng`.
+        detail: how finely the figure is drawn.
         """
         return reliability.reliability(
             tables,
-            lambda: self.rng(key),
+            lambda: self.rng(key),  # begun anew for each system, so that none depends on others
             draws=self.settings.limits.bands,
             level=self._level_if_plain,
             detail=detail,
@@ -350,8 +356,9 @@ class RowStudy(Shown, Study):
     def perfect(
         self, c: Counts, metric: Callable[[Counts], float]
     ) -> consistency.PerfectCalibration:
-        """The value of a metric of a table of counts that perfect calibration would lead to, and
-        the p-value of a test of it; unknown unless rows are independent and unweighted.
+        """The value of a metric that is expected under perfect calibration, and the p-value of a
+        test of perfect calibration; unknown unless rows are independent and unweighted. c: the
+        counts of a system by score.
         """
         if not self.plain:
             return consistency.UNKNOWN
@@ -460,7 +467,7 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
         ranks.append(_descending_rank(np.abs(of_leader - of_last)))
     for slice_ in study.slices:
         rank = np.full(n, n)  # for rows outside the slice: later than any rank in a list of all
-        # a slice gives one row in as many turns as there are slices
+        # each of n slices gives a row in every n-th turn, so that all together give one per turn
         rank[slice_.member] = _descending_rank(of_leader[slice_.member]) * len(study.slices)
         ranks.append(rank)
     best_rank = np.min(ranks, axis=0)  # the turn in which a row is taken
@@ -474,12 +481,14 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
 def missed_within(
     study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]
 ) -> Missed:
-    """`missed` with fewer rows if the size of `max_rows` rows exceeds `max_size`: as many as have
-    this size if all rows are of equal size. size: of some rows, such as the number of characters.
+    """The rows of `missed`, of at most about `max_size` together: if the size of `max_rows` rows
+    exceeds it, as many rows as would have it if all rows were of equal size.
+
+    size: returns the size of some rows together, such as their number of characters on the page.
     """
     rows = missed(study, max_rows)
     n = len(rows.rows)
-    rows_that_fit = max_size * n // max(size(rows), 1)
+    rows_that_fit = max_size * n // max(size(rows), 1)  # not 0: it divides
     if rows_that_fit < n:
         return missed(study, rows_that_fit)
     return rows

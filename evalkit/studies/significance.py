@@ -5,6 +5,7 @@ Of evaluations with repeated draws, tasks and logs also what varies, and what th
 say.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
@@ -169,13 +170,16 @@ class Shares(Shown, Study):
         if p.null is not None and p.baseline:
             rule = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {rule}; set only one of the two")
-        labels = {"successes": SHARE}  # the user may name the metric by its column
-        lower = tuple(labels.get(name, name) for name in p.lower_is_better)
+        # in `lower_is_better` the user may call the metric by its column, successes
+        metric_names = {"successes": SHARE}
+        lower = tuple(metric_names.get(name, name) for name in p.lower_is_better)
         p = replace(p, lower_is_better=lower)
+        # a name of the column that the catalogue knows, such as errors, tells the better direction
         best = lookup.direction(data.columns["successes"]) or "high"
         metric = replace(
             lookup.named(SHARE, best),
-            kind=kinds.Proportion(lookup.not_computed),  # `measure` has the totals, no rows
+            # `measure` has the totals of each system; there are no rows to compute the metric from
+            kind=kinds.Proportion(lookup.not_computed),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
@@ -225,13 +229,15 @@ class Shares(Shown, Study):
         if system in self.data.systems:
             successes, trials = self.counts(system)
             return statistic.SuccessShare(chosen, successes, trials)
-        assert self.null is not None
-        n = int(self.data.trials.max())  # no trials of its own: the most that a system has
+        assert self.null is not None  # the only system that was not observed
+        n = int(self.data.trials.max())  # it has no trials: the most that an observed system has
         share = intervals.Estimate(self.null, np.nan, np.nan, self.settings.level, n, methods.GIVEN)
         return statistic.KnownValue(chosen, share)
 
     def units_held(self) -> units.Units:
-        """Successes and trials of each system; for the null share its value."""
+        """The rows for the file of units: the successes and trials of each system, and the null
+        share, as a value without trials. Single trials are not known.
+        """
         blocks = []
         for name in self.data.systems:
             successes, trials = self.counts(name)
@@ -253,18 +259,19 @@ class Shares(Shown, Study):
 
     def null_shares(self) -> NullShares | None:
         """The binomial distribution of the number of successes under the null share, for a figure
-        of the headline's first system; None for so many trials that p is from the score test.
+        of the headline's first system; None for so many trials that p is from the score test, not
+        from this distribution.
 
-        k: all numbers of successes whose probability is not negligible; of more than `DRAWN` of
-        them every second, third or so, in equal steps from the observed number.
+        The numbers of successes k are those whose probability is not negligible. If they are more
+        than `DRAWN`, only every second, third or so is drawn, and always the observed number.
         """
         assert self.null is not None
         observed, n = self.counts(self.opponents[0])
         if n > proportions.MAX_EXACT_TRIALS:
             return None
-        low, high = proportions.likely(n, self.null)
-        step = -(-(high - low + 1) // DRAWN)  # rounded up, so that at most DRAWN numbers are left
-        lowest = low + (observed - low) % step  # from which steps arrive at the observed number
+        low, high = proportions.likely(n, self.null)  # the lowest and the highest of these numbers
+        step = math.ceil((high - low + 1) / DRAWN)  # so that at most DRAWN numbers are left
+        lowest = low + (observed - low) % step  # from where the steps meet the observed number
         k = np.union1d(np.arange(lowest, high + 1, step), [observed]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
         if self.p.alternative == "greater":
@@ -333,16 +340,15 @@ def question_noun(study: Significance) -> str:
 
 
 def metric_with_draws(study: Significance) -> str:
-    """The name of the metric of which the input holds several draws (repeated trials) of a unit; ""
-    if there is none.
-
-    The name is that of the primary metric, or of the metric that the primary one, such as pass@2,
-    is computed from.
+    """The name of the metric of which the input has several draws (repeated trials) of a unit: the
+    primary metric, or the metric that the primary one, such as pass@2, is computed from. "" if no
+    unit has several draws.
     """
     metric = study.primary.label
-    if (metric, study.systems[0]) not in study.data.draws:  # has no draws of its own
-        metric = study.data.source  # "" if nothing is computed from draws
-    for (label, _), draws in study.data.draws.items():
+    # `data.draws` has a metric for all systems or for none, so that any system can be asked
+    if (metric, study.systems[0]) not in study.data.draws:
+        metric = study.data.source  # computed from the draws of this metric; "" if from none
+    for (label, _system), draws in study.data.draws.items():
         if label == metric and draws.has_several_draws:
             return metric
     return ""
@@ -351,12 +357,15 @@ def metric_with_draws(study: Significance) -> str:
 @cached
 @framed
 def variation(study: Significance) -> Iterator[Row]:
-    """How each system varies between units and within, and the headline's difference; what more of
-    both would buy. A row for each system and the difference; none without draws.
+    """How much of the standard error of each mean, and of the headline's difference, comes from the
+    units and how much from repeated draws of a unit, and what more units or draws would gain. A row
+    for each system and one for the difference; no row if no unit has several draws.
 
-    Columns: what (the system), units (how many), draws (of each), between and within (standard
-    deviations), error (the standard error of the mean); twice_units, twice_draws and endless_draws:
-    that of twice as many units (or clusters), of twice as many draws of each, and of endless draws.
+    Columns: what (the system or the difference), units (how many), draws (of each unit); between
+    and within, the standard deviations between units and of the draws of a unit; error, the
+    standard error of the mean; and the standard error that it would have with twice as many units
+    (twice_units), with twice as many draws of each (twice_draws), and with endless draws
+    (endless_draws).
     """
     metric = metric_with_draws(study)
     if not metric:
@@ -372,32 +381,35 @@ def variation(study: Significance) -> Iterator[Row]:
 
 
 def _variation(study: Significance, values: Floats, draws: list[Draws]) -> Row:
-    """A row of `variation`, without its name.
+    """The columns of `variation` without the first, which names the system or the difference.
 
     values: of each unit the mean of its draws of one system, or the difference of the means of two
-    systems; NaN for a unit without draws. draws: of this system, or of both. `draws` in the row is
-    the harmonic mean of the units' numbers of draws.
+    systems; NaN for a unit without draws. draws: of this system, or of the two. The column `draws`
+    is the harmonic mean of the units' numbers of draws, averaged over the systems.
     """
     units = np.flatnonzero(~np.isnan(values))
     n = len(units)
-    # the mean over units of the variance that a unit's value has because its draws vary
+    # the mean over units of the variance that a unit's value has because its draws vary; for a
+    # difference the variances of two systems add up, as their draws are independent
     mean_noise = 0.0
     harmonic_counts = []  # of each system; harmonic, as a variance is divided by the count
     for draws_of_system in draws:
         mean_noise += float(draws_of_system.noise[units].mean())
         inverse_counts = 1 / draws_of_system.count[units]
         harmonic_counts.append(ratio(n, inverse_counts.sum()))
-    variance = mean_by(values, cluster=study.unit).error ** 2
+    variance = mean_by(values, cluster=study.unit).error ** 2  # of the mean over units
     by_draws = mean_noise / n  # the part of this variance that more draws reduce
     variance_between = np.nan
     if n > 1:  # the observed variance of values is that between units plus the noise of draws
         variance_between = np.maximum(values[units].var(ddof=1) - mean_noise, 0.0)
     variances = {
         "between": variance_between,
+        # `pooled` is the variance of a draw around the mean of its unit
         "within": sum(draws_of_system.pooled for draws_of_system in draws),
         "error": variance,
         "twice_units": variance / 2,
-        # twice the draws halve the part by draws, which is estimated and may exceed the whole
+        # twice the draws halve the part by draws; as this part is estimated, it may exceed the
+        # whole variance, of which it can be all at most
         "twice_draws": max(variance - by_draws / 2, variance / 2),
         "endless_draws": max(variance - by_draws, 0.0),
     }
@@ -412,16 +424,18 @@ MACRO = "macro"
 
 
 def coverage(study: Significance) -> dict[str, np.ndarray | None]:
-    """The claims that the input allows, in words, the widest last: about these questions, of which
-    the draws alone vary; about such questions; about such clusters of questions, or such tasks.
+    """What a mean can be claimed to hold for, in words -> the cluster of each question, as numbers
+    or names, by which the error is computed; None without clusters. The widest claim is the last.
 
-    The value is the number or name of the cluster of every question, if clusters or tasks vary;
-    None if the questions themselves vary, or their draws alone.
+    The claims are: these questions, of which the draws alone vary (if there are several draws);
+    such questions, of which these are a sample; such clusters of questions; such tasks. The latter
+    two are there if the input has clusters, or tasks.
     """
     claims: dict[str, np.ndarray | None] = {}
     if metric_with_draws(study):
         claims[THESE] = None
     claims[SUCH] = None
+    # `study.unit` is the cluster of each question; `by_task` is True if the tasks are the clusters
     if study.unit is not None and not study.data.by_task:
         claims[f"such {plural(study.unit_name, 2)}"] = study.unit
     tasks = study.unit if study.data.by_task else study.data.tasks
@@ -449,13 +463,15 @@ def mean_by(
     """The mean of the values of units, pooled or as a macro mean (the mean of the means of tasks),
     with its standard error and t. Each array has one element per unit; a value of NaN is left out.
 
-    noise: the variance of each value by its draws; None unless draws alone vary. cluster: the
-    cluster of each unit, which varies as a whole; None if the units themselves vary. tasks: the
-    task of each unit for the macro mean; None for the pooled one.
+    noise: the variance of each value over repeated draws, if another sample would have the same
+    units and new draws; else None. cluster: the cluster of each unit, if another sample would have
+    other clusters; None if it would have other units. tasks: the task of each unit for the macro
+    mean; None for the pooled one.
 
-    There are three errors. If draws alone vary: √Σ weight² noise. If units or clusters are sampled
-    together with their tasks: CR1, with t on the number of clusters less 1 (Liang, Zeger 1986,
-    doi:10.1093/biomet/73.1.13). If the tasks stay the same: stratified by task, see `_of_strata`.
+    The standard error is one of three. With noise: √Σ weight² noise. For a pooled mean, or clusters
+    of whole tasks, so that other clusters bring other tasks: CR1, with t on the number of clusters
+    less 1 (Liang, Zeger 1986, doi:10.1093/biomet/73.1.13). For a macro mean of the same tasks in
+    each sample: stratified by task, see `_of_strata`.
     """
     is_defined = ~np.isnan(values)
     values = values[is_defined]
@@ -475,9 +491,9 @@ def mean_by(
     group: Ints | None = None
     if cluster is not None:
         group, _ = codes(cluster[is_defined])
-    if tasks is None or (group is not None and _lie_in_one(task, group)):
-        # one sample of units or clusters, which bring their tasks; weight · (value − mean) is the
-        # influence of a unit on the mean
+    if tasks is None or (group is not None and _each_in_one_cluster(task, group)):
+        # one sample of units, or of clusters, which bring their tasks with them; weight · (value −
+        # mean) is the influence of a unit on the mean
         spread = Spread.from_influence(sum_by_unit(weight * (values - value), group))
         clusters = int(spread.n)
         return ClaimedMean(
@@ -503,8 +519,10 @@ def mean_by(
     )
 
 
-def _lie_in_one(task: Ints, group: Ints) -> bool:
-    """True if each task lies in one cluster: a sample of clusters brings its own tasks."""
+def _each_in_one_cluster(task: Ints, group: Ints) -> bool:
+    """True if each task lies in one cluster: a sample of clusters then brings its own tasks. task,
+    group: the task and the cluster of each unit.
+    """
     pairs = np.unique(np.column_stack([task, group]), axis=0)
     return len(pairs) == len(np.unique(task))
 
@@ -534,30 +552,32 @@ def _strata_of_shared_clusters(task: Ints, group: Ints) -> Strata:
 def _of_strata(
     value: float, influence: Floats, *, stratum: Ints, tasks: Floats | Ints
 ) -> ClaimedMean:
-    """The macro mean of tasks that do not vary, with the error √Σ over strata of the variance
-    n / (n − 1) · Σ influence² of their n clusters.
+    """The macro mean of tasks that are the same in each sample, with its stratified standard error:
+    the root of the sum of the variances of the strata, n / (n − 1) · Σ influence² over the n
+    clusters of a stratum (Cochran 1977, Sampling Techniques, 5A.12).
 
-    value: the mean. influence, stratum: of each cluster on the mean, and the number of its stratum
-    from 0. tasks: the number of each stratum's tasks, 1 where units are the clusters.
+    value: the mean. influence: of each cluster on the mean. stratum: the number of each cluster's
+    stratum, from 0. tasks: the number of tasks in each stratum.
 
-    A stratum of one cluster shows no variance: a cluster of it is taken to vary as much, per
-    squared share of tasks, as the clusters of the other strata do on average; if all strata have
-    one cluster, the error is NaN. t has Welch and Satterthwaite's degrees of freedom. Cochran 1977,
-    Sampling Techniques, 5A.12. In `uncorrected` n / (n − 1) and the strata of one cluster are left
-    out.
+    A stratum of one cluster has no variance of its own. Its variance is estimated from the strata
+    of several clusters: as the mean variance of a single cluster, in proportion to the squared
+    share of the tasks that a stratum has. If each stratum has one cluster, the error is NaN. t has
+    Welch and Satterthwaite's degrees of freedom. `uncorrected` is without the factor n / (n − 1)
+    and without the strata of one cluster.
     """
-    clusters = np.bincount(stratum)
+    clusters = np.bincount(stratum)  # their number in each stratum
     square = np.bincount(stratum, influence**2)
     square_share = (tasks / tasks.sum()) ** 2  # the squared share of tasks of each stratum
     has_several = clusters > 1
     n = clusters[has_several]
     variance = square[has_several] * n / (n - 1)  # of each stratum of several clusters
-    # Strata of one cluster add lone_share · mean(n · variance / square_share) over the others: n
-    # times the variance of a stratum is that of a single cluster with its share of tasks. As a
-    # factor of the variance of each other stratum:
+    # The strata of one cluster add Σ square_share over them times the mean over the others of
+    # n · variance / square_share, as n · variance is the variance of a single cluster with all the
+    # tasks of its stratum. This sum over the other strata raises the variance of each by a factor,
+    # so that the degrees of freedom follow from the raised variances.
     lone_share = float(square_share[~has_several].sum())
-    factor = lone_share * ratio(n / square_share[has_several], has_several.sum())
-    variance_of_strata = variance * (1 + factor)
+    raised_by = lone_share * ratio(n / square_share[has_several], has_several.sum())
+    variance_of_strata = variance * (1 + raised_by)
     error = uncorrected = np.nan
     if n.size:
         error = float(np.sqrt(variance_of_strata.sum()))
@@ -628,8 +648,8 @@ class EvaluationClaim:
 
 def possible_claims(study: Significance) -> list[EvaluationClaim]:
     """The claims that the input allows: those of `coverage` about the pooled mean, then, if units
-    have tasks, the same about the macro mean. Empty if `coverage` has one claim alone, as nothing
-    is to be compared then, or for a ratio of sums, which is not a mean of values of units.
+    have tasks, the same about the macro mean. Empty if `coverage` has a single claim, as there is
+    nothing to compare it with, and for a ratio of sums, which is not a mean of values of units.
     """
     covered = coverage(study)
     if len(covered) < 2 or study.is_ratio(study.primary):
@@ -676,7 +696,7 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     """The row of a claim in `claims`, whose docstring names the columns."""
     level = study.settings.level
     lowest, highest = study.primary.metric.ends
-    alternative = study.settings.alternative
+    alternative = study.settings.alternative  # the question, one-sided or two-sided
     z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
     means = {name: claim.mean(study, name) for name in study.order}
     n_different = 0  # pairs whose difference exceeds z times its standard error
@@ -685,13 +705,14 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
         first, second = (means[name] for name in pair)
         paired = claim.difference(study, pair)
         unpaired_error = float(np.hypot(first.error, second.error))
+        # `evidence` is the size of a difference in the direction that the question is about
         unpaired_evidence = alternative.evidence(first.value - second.value)
         n_different += bool(alternative.evidence(paired.value) > z * paired.error)
         n_different_unpaired += bool(unpaired_evidence > z * unpaired_error)
-    row = claim.words | {"made": claim.made_by(study), "system": study.leader}
     leader = means[study.leader]
-    row |= _limits_and_errors("value", leader, leader.interval(level), lowest, highest)
-    row["units"] = leader.n
+    of_leader: Row = {"made": claim.made_by(study), "system": study.leader}
+    of_leader |= _limits_and_errors("value", leader, leader.interval(level), lowest, highest)
+    of_leader["units"] = leader.n
     # undefined without a pair to compare
     difference = ClaimedMean(np.nan, np.nan, n=0, freedom=np.inf, method=claim.covers)
     if len(study.headline):
@@ -701,9 +722,12 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     )
     comparison = two_sided.answering(alternative, level=level)
     widest = highest - lowest  # the largest possible difference
-    row |= _limits_and_errors("difference", difference, comparison.difference, -widest, widest)
-    counts = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
-    return row | {"p": comparison.p_value} | counts
+    of_difference = _limits_and_errors(
+        "difference", difference, comparison.difference, -widest, widest
+    )
+    of_difference["p"] = comparison.p_value
+    of_pairs = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
+    return claim.words | of_leader | of_difference | of_pairs
 
 
 def _limits_and_errors(
@@ -789,16 +813,18 @@ def row_means(draws: Draws, member: Bools) -> RowMeans:
 
 
 def _why(stated: logs.Stated, rows: RowMeans) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" if both agree, also if the
-    means agree and either error is NaN. stated: what the log says. rows: what its rows say.
+    """Why the mean or the standard error that a log states differs from that of its rows; "" if
+    neither does. An error that is NaN, in the log or of the rows, does not count as different.
+
+    stated: what the log says. rows: what its rows say.
     """
     n = rows.questions
     has_same_mean = abs(stated.mean - rows.mean) <= EQUAL
-    if stated.questions > n:
+    if stated.questions > n:  # said first, as numbers of other questions may agree by chance
         return f"the rows are of {n:,} of {stated.questions:,} questions"
-    if has_same_mean and not abs(stated.error - rows.error) > EQUAL:
+    if has_same_mean and not abs(stated.error - rows.error) > EQUAL:  # False for NaN
         return ""
-    if stated.reducer != "mean":
+    if stated.reducer != "mean":  # how the log sums up the draws of a question, such as their mode
         return f"the log takes the {stated.reducer}, not the mean"
     if not has_same_mean:
         return "the log's mean differs from that of its scores"

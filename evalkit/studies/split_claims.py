@@ -40,23 +40,25 @@ def _claim(study: Validation, claim: str) -> Iterator[Row]:
     system that the subject is compared with; none for the learner if fewer than two folds define
     the metric.
     """
-    estimate = study.interval_over_rows  # of the fitted models: their test rows are a sample
+    estimate = study.interval_over_rows  # the models are fixed, their test rows are a sample
     if claim == LEARNER:
-        # the folds are a sample of what the learner learns, in `intervals` if two or more have a
-        # value
+        # The models of the folds are a sample of what the learner learns. Their variance needs two
+        # folds with a value: with fewer, `intervals` has no corrected t.
         by_fold = study.intervals[study.intervals["what"] == CORRECTED]
         if not len(by_fold):
             return
         estimate = by_fold.iloc[0].to_dict()
-    row: Row = {"claim": claim, "decides": claim == deciding(study), "system": study.subject}
-    row |= {name: estimate[name] for name in ("value", "low", "high", "n", "unit", "method")}
+    is_deciding = claim == deciding(study)
+    of_subject: Row = {"claim": claim, "decides": is_deciding, "system": study.subject}
+    of_subject |= {name: estimate[name] for name in ("value", "low", "high", "n", "unit", "method")}
     compared = [name for name in study.order if name != study.subject]
     tests = [_test(study, name, claim) for name in compared]
     for name, test in zip(compared, adjust(tests, holm), strict=True):
         word = verdict(test, margin=study.settings.margin, direction=study.primary.metric.sign)
         of_pair: Row = {"against": name} | with_limits({"difference": test.difference})
         of_pair |= {"p": test.p_value, "adjusted": test.adjusted, "verdict": word}
-        yield row | of_pair | {"test": test.method}
+        of_pair["test"] = test.method
+        yield of_subject | of_pair
 
 
 def _test(study: Validation, system: str, claim: str) -> Comparison:
@@ -73,8 +75,9 @@ def _test(study: Validation, system: str, claim: str) -> Comparison:
 
 
 def otherwise(study: Validation) -> dict[str, dict[str, str]]:
-    """The systems whose verdict depends on the claim: system -> claim -> verdict. Empty for a
-    holdout, which has one claim.
+    """The systems against which the subject has one verdict if the fitted models are meant and
+    another one if the learner is meant: system -> claim -> verdict, see `claims`. Empty for a
+    holdout, which allows a claim about its model alone.
     """
     verdicts: dict[str, dict[str, str]] = {}
     if study.holdout:
@@ -122,8 +125,9 @@ def winner(study: Validation) -> Iterator[Row]:
     if defined.sum() < 2:
         return
     selection = float(differences[defined].mean())
-    gain = metric.sign * max(metric.sign * selection, 0.0)  # 0 if being chosen was no advantage
-    answer = study.answer
+    # 0 if being chosen was no advantage; `sign` is −1 for a metric whose low values are better
+    gain = metric.sign * max(metric.sign * selection, 0.0)
+    answer = study.answer  # the winner's value and its limits on all rows
     row: Row = {"system": study.subject, "of": len(names), "apparent": answer["value"]}
     row |= {"selection": selection, "chosen": float(chosen[defined].mean())}
     for end in ("value", "low", "high"):
@@ -152,29 +156,39 @@ class FoldChoice(NamedTuple):
 
 
 def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> FoldChoice:
-    """The system chosen without a fold; the winner if no system has a value without it. systems:
-    to choose from.
+    """The best of `systems` on the rows outside a fold, and how it does in the fold, beside the
+    winner, which is the best on all rows (`study.subject`). If no system has a value outside the
+    fold, the choice is the winner.
     """
     primary = study.primary
+    winner_name = study.subject
     values = {name: study.measure(primary, name, fold.remaining).value for name in systems}
     defined = [name for name in systems if np.isfinite(values[name])]
-    best = max(defined, key=lambda name: primary.metric.sign * values[name], default=study.subject)
-    value = study.measure(primary, best, fold.tested).value
-    return FoldChoice(best, value, study.measure(primary, study.subject, fold.tested).value)
+    best = max(defined, key=lambda name: primary.metric.sign * values[name], default=winner_name)
+    return FoldChoice(
+        system=best,
+        value=study.measure(primary, best, fold.tested).value,
+        winner_value=study.measure(primary, winner_name, fold.tested).value,
+    )
 
 
 def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
-    """The folds without which a system is chosen; of a holdout five random parts of its units."""
+    """Yield the folds that test a choice of the best system: it is chosen on the rows `remaining`
+    and measured on the rows `tested`. A holdout has no folds; five random parts of its units take
+    their place.
+    """
     # the number of each row's unit; without units each row is one
     unit = np.arange(len(study.rows)) if study.unit is None else study.unit
     if study.holdout:
         units = int(unit.max()) + 1
         # whole units are divided at random into parts of about equal size
-        part_of_row = (study.rng(11).permutation(units) % PARTS)[unit]
+        part_of_unit = study.rng(11).permutation(units) % PARTS
+        part_of_row = part_of_unit[unit]
         tests = [np.flatnonzero(part_of_row == number) for number in range(PARTS)]
     else:
         tests = [fold.member for fold in study.tests]
     for tested in tests:
+        # a unit with a tested row has no part in the choice, as its rows are alike
         remaining = np.flatnonzero(~np.isin(unit, unit[tested]))
-        if len(tested) and len(remaining):
+        if len(tested) and len(remaining):  # else nothing to measure on, or to choose by
             yield SelectionFold(tested, remaining)

@@ -260,8 +260,8 @@ def once(method: Method) -> Method:
     def cached_method(
         self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
     ) -> object:
-        """The result of the decorated method. subject: a system or a pair. The result for all units
-        is kept in the study's `_results`, by method, metric and subject.
+        """The result of the decorated method, kept if it is for all units. subject: a system or a
+        pair. member: the units.
         """
         if member is not EVERY:
             return method(self, chosen, subject, member)
@@ -392,12 +392,12 @@ class Study(ABC):
         self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
     ) -> significance.Comparison:
         """The difference first − second of a pair, with its test, on the units `member`. Raises
-        InputError if units have values of their own, and no unit has one of both systems.
+        InputError for a metric of values of units if no unit has a value for both systems.
         """
-        first, second = self.compared(chosen, pair, member)
+        first, second = self.compared(chosen, pair, member)  # the statistics of both systems
         if not first.overlaps(second):
             names = dict.fromkeys(source.name for source in self.sources)
-            where = roles_of.listed(names, sources.SHOWN)
+            where = roles_of.listed(names, sources.SHOWN)  # the first files
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             raise InputError(f"{where}: {chosen.label}: {lacks}")
 
@@ -414,16 +414,16 @@ class Study(ABC):
         alternative: Alternative | None = None,
     ) -> significance.Comparison:
         """A comparison that answers the question of the study, two-sided or one-sided: its interval
-        is at `interval_level`, and the tests of equivalence are at `test_level`.
+        is at `interval_level`, and the test of equivalence is at `test_level`.
 
-        compare: returns the two-sided comparison with its interval at a level. alternative: the
-        question; None for that of the study.
+        compare: level -> the two-sided comparison with all intervals at this level. alternative:
+        the question; None for that of the study.
         """
         question = alternative or self.settings.alternative
-        # of this two-sided interval a one-sided question uses one limit alone
+        # a one-sided question uses one limit of a two-sided interval at a lower level
         two_sided = compare(question.two_sided_level(self.interval_level))
         if self.settings.alpha is None and not question.one_sided:
-            return two_sided  # without alpha tests and intervals have one level
+            return two_sided  # its test of equivalence is at the level of tests, too
         at_test_level = compare(self.test_level)
         return replace(
             two_sided.answering(question, level=self.interval_level),
@@ -432,7 +432,9 @@ class Study(ABC):
         )
 
     def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests. key: chooses the random numbers."""
+        """The options of intervals and tests. key: chooses the sequence of random numbers: 1 that
+        of intervals of estimates, 2 that of comparisons.
+        """
         settings = self.settings
         return methods.Options(
             settings.level, self.rng(key), self.unit_name, settings.limits, seed=settings.seed
@@ -584,13 +586,15 @@ class Study(ABC):
 
     @property
     def tests_are(self) -> str:
-        """How the differences were tested, as text: of which units, the methods, Holm."""
-        tests = self.methods_are(self.tested, lambda method: method.test_is)
+        """How the differences were tested, as text: what kind of differences, the question, the
+        test of each metric, the unit, and the adjustment.
+        """
+        test_names = self.methods_are(self.tested, lambda method: method.test_is)
         one_sided = self.settings.alternative.one_sided
         sided = f"one-sided ({self.sided})" if one_sided else self.sided
         return (
-            f"{self.differences_are.lower()}, {sided}: {tests}{self.units_clause}; Holm over the "
-            f"pairs of one metric"
+            f"{self.differences_are.lower()}, {sided}: {test_names}{self.units_clause}; Holm over "
+            f"the pairs of one metric"
         )
 
     @property
@@ -627,12 +631,12 @@ class Study(ABC):
 
     def of_systems(self, names: Sequence[str]) -> Self:
         """This study with these systems alone, on the same rows, and with p adjusted over their
-        pairs. A one-sided question becomes two-sided if there are several systems and the baseline
-        is not among them.
+        pairs. A one-sided question becomes two-sided for a single system, and without the baseline,
+        unless pairs have a first system anyway (`directed_pairs`).
         """
         baseline = self.settings.baseline if self.settings.baseline in names else None
-        directed = len(names) > 1 and (baseline is not None or self.directed_pairs)
-        alternative = self.settings.alternative if directed else Alternative.TWO_SIDED
+        has_directed_pairs = len(names) > 1 and (baseline is not None or self.directed_pairs)
+        alternative = self.settings.alternative if has_directed_pairs else Alternative.TWO_SIDED
         settings = replace(self.settings, baseline=baseline, alternative=alternative)
         study = replace(self, settings=settings)
         # sets the cached property `order`, so that all tables leave the other systems out
@@ -675,27 +679,27 @@ class Study(ABC):
 
     @frame
     def comparisons(self) -> Iterator[Row]:
-        """As a frame, the columns of `row` for every pair on every metric that has a direction; p
-        is adjusted by Holm within each of the `families`, here over the pairs of one metric.
+        """Yield the columns of `row` for every pair on every metric that has a direction; p is
+        adjusted by Holm within each of the `families`, here over the pairs of one metric.
 
-        A pair without common units has an undefined comparison. Raises InputError if by the primary
-        metric no pair has units in common.
+        A pair without common units has an undefined comparison. Raises InputError if no pair has
+        units in common by the primary metric.
         """
-        with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
+        with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw_progress:
             n_compared = count()
             for family in self.families:
-                refused = list[InputError]()  # of pairs without common units
+                errors = list[InputError]()  # one for each pair without common units
                 comparisons = list[significance.Comparison]()
                 for chosen, pair in family:
-                    draw(next(n_compared))
+                    draw_progress(next(n_compared))
                     try:
                         comparisons.append(self.compare(chosen, pair))
                     except InputError as error:
-                        refused.append(error)
-                        comparisons.append(self.without_units(error))
-                all_refused = bool(refused) and len(refused) == len(comparisons)
-                if all_refused and family[0].chosen is self.primary:
-                    raise refused[0]
+                        errors.append(error)
+                        comparisons.append(self.without_units(error))  # an undefined one
+                none_compared = bool(errors) and len(errors) == len(comparisons)
+                if none_compared and family[0].chosen is self.primary:
+                    raise errors[0]
                 adjusted = significance.adjust(comparisons)
                 for (chosen, pair), comparison in zip(family, adjusted, strict=True):
                     yield self.row(chosen, pair, comparison)
@@ -712,7 +716,7 @@ class Study(ABC):
         """
         difference = comparison.difference
         verdict: str = CANNOT_TELL
-        if not self.broken_design:
+        if not self.broken_design:  # otherwise no result counts, whatever it is
             verdict = significance.verdict(
                 comparison, margin=self.settings.margin, direction=chosen.metric.direction
             )
@@ -730,10 +734,10 @@ class Study(ABC):
 
     @cached_property
     def headline(self) -> pd.DataFrame:
-        """The rows of `comparisons` that the first screen shows, those of the primary metric: the
-        leader against every other system, or all against the baseline; empty without pairs or a
-        better direction. If the gate is a single rule of comparison, the systems that do not pass
-        come first.
+        """The rows of `comparisons` that the first screen of a page shows, by the primary metric:
+        all systems against the baseline, or without one the leader against every other system.
+        Empty if there are no pairs, or if the metric has no better direction. If the gate is a
+        single rule of comparison, the systems that do not pass come first.
         """
         if not self.pairs or self.primary.metric.best == "neither":
             return pd.DataFrame()
@@ -741,6 +745,7 @@ class Study(ABC):
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
         gate = self.settings.gate
+        # `alone` is the claim of a single rule, None of a policy file
         if gate is None or not isinstance(gate.alone, Against):
             return rows
         result_of_verdict = policy.RESULTS[gate.alone.words]
@@ -804,12 +809,13 @@ class Study(ABC):
         """
         if not self.slices or not len(self.headline):
             return
+        first_pair = self.opponents
         for slice_ in self.slices:
             try:
-                comparison = self.compare(self.primary, self.opponents, slice_.member)
+                comparison = self.compare(self.primary, first_pair, slice_.member)
             except InputError:  # no unit of the slice has both values
                 continue
-            if comparison.difference.n >= 2:
+            if comparison.difference.n >= 2:  # a test needs two units
                 row: Row = {"segment": slice_.column, "slice": slice_.label}
                 row |= with_limits({"difference": comparison.difference})
                 yield row | {"p": comparison.p_value}
@@ -908,8 +914,9 @@ class Study(ABC):
         """The units. If they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
-        """The units that a report writes; None if the user wants none, or if there are very many
-        and the user does not ask for them.
+        """The units that a report writes into its file of units; None if it writes none. The
+        parameter `units` is True or False for yes or no; None writes them unless there are more
+        than `units.MOST` units times systems, as the file would be large.
         """
         requested = self.settings.units
         if requested is False:
@@ -955,8 +962,8 @@ class Study(ABC):
         policy.check_rules(self.settings.gate, [self])
 
     def _check_question(self) -> None:
-        """Raise ParameterError for a one-sided question without a baseline, or whose level has no
-        one-sided limits.
+        """Raise ParameterError for a one-sided question without a baseline, unless pairs have a
+        first system anyway (`directed_pairs`), and for one whose level has no one-sided limits.
         """
         settings = self.settings
         if not settings.alternative.one_sided:

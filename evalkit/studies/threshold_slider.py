@@ -53,7 +53,7 @@ class SliderCounts:
         decisions, ∞ if no row is predicted positive, – if the threshold is NaN.
         """
         place = self.place(threshold)
-        if place == len(self.threshold):
+        if place == len(self.threshold):  # no threshold of the slider decides alike: it is NaN
             return "–"
         number = float(self.threshold[place])
         if math.isinf(number):
@@ -78,15 +78,15 @@ def slider_counts(study: BinaryStudy) -> SliderCounts:
     """The counts of the systems of the slider at its thresholds, about a hundred.
 
     Among the thresholds are those in use, those that a rule would choose (`study.choices`), and all
-    that are cheapest for any costs of the two errors. Each system gives about an equal part of the
-    others, and has counts at all thresholds.
+    that are cheapest for some costs of the two errors. The others are spread over the scores of
+    each system, about equally many for each. Every system is counted at all thresholds.
     """
     tables = {name: study.table(name) for name in systems(study)}
     max_thresholds = MOST_THRESHOLDS
-    if not study.plain:  # each system has intervals of its own at every threshold
+    if not study.plain:  # the page then holds the intervals of each system at every threshold
         max_thresholds = MOST_OWN_INTERVALS // len(tables)
-    max_per_system = max_thresholds // len(tables)
-    thresholds = [_thresholds(table, max_per_system) for table in tables.values()]
+    max_per_system = max_thresholds // len(tables)  # thresholds chosen by the system's own scores
+    thresholds = [_cheapest_and_others(table, max_per_system) for table in tables.values()]
     thresholds.append(np.array(list(study.thresholds.values())))
     thresholds.append(study.choices["threshold"].to_numpy())
     ascending = np.unique(np.concatenate(thresholds))
@@ -98,9 +98,9 @@ def slider_counts(study: BinaryStudy) -> SliderCounts:
     return SliderCounts(threshold, at_thresholds)
 
 
-def _thresholds(table: Counts, max_others: int) -> Floats:
+def _cheapest_and_others(table: Counts, max_others: int) -> Floats:
     """The thresholds of a system that are cheapest for some costs, and about `max_others` others,
-    in no order and some twice.
+    in no order and some twice. table: the counts of the system by score.
     """
     cheapest = table.threshold[corners(table)]
     others = curves.thin(table, max_others).threshold
@@ -147,9 +147,11 @@ def shortest(low: float, high: float) -> float:
     exponent = math.floor(math.log10(abs(high)))  # the first digit stands for 10**exponent
     # 17 digits tell all doubles apart; 10.0**309 is infinite, so that tiny numbers keep all digits
     most_places = min(17 - exponent, 309)
+    # decimal places, from those of the first digit on; negative places are tens, hundreds …
     for places in range(-exponent, most_places):
         rounded_down = math.floor(high * 10.0**places) / 10.0**places
-        number = float(f"{rounded_down:.{max(places, 0)}f}")  # without an error in the last bit
+        # the division may err in the last bit; printed and read again the number is exact
+        number = float(f"{rounded_down:.{max(places, 0)}f}")
         if low < number <= high:
             return number
     return high
@@ -174,14 +176,13 @@ class ClosedFormIntervals:
         """The metrics at one threshold by name, `METRICS` and cost, with their limits, NaN without
         a level. table: the counts of a system at this threshold. costs: of a false positive and a
         false negative. name: of the system, not used here; `OwnIntervals` needs it.
-
-        F1 is 2 TP / (2 TP + FN + FP), an `overlap` with times 2 and weight 1.
         """
         tp, fp, fn, tn = (float(cell) for cell in (table.tp, table.fp, table.fn, table.tn))
         level = self.level or 0.95  # of limits that are dropped below
         estimates = {
             "precision": wilson(tp, tp + fp, level=level),
             "recall": wilson(tp, tp + fn, level=level),
+            # 2 TP / (2 TP + FN + FP): times is the factor of TP, weight that of FN
             "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=level),
             "predicted_rate": wilson(tp + fp, float(table.total), level=level),
             # the mean of the cost of a row, which has three values, with how often each occurs
@@ -228,8 +229,9 @@ class OwnIntervals:
         system. table: its counts at this threshold, which must be one of the slider. costs: of a
         false positive and a false negative.
         """
-        place = self.slider.place(float(table.threshold))
-        # the cost per row is a FP / n + b FN / n, whose variance `error_variance` gives
+        place = self.slider.place(float(table.threshold))  # the index of the threshold
+        # The mean cost is a FP / n + b FN / n, with the costs a and b. Its variance is
+        # a² x + a b y + b² z; `error_variance` has x, y and z for each threshold.
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
         cost = closed_forms.ranged_t(
@@ -244,8 +246,12 @@ class OwnIntervals:
         return estimates | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
-        """What the page computes the intervals of costs from: z, the quantile of the normal
-        distribution; q, the quantile of t times the unit of each `spread`; units, their number.
+        """The numbers from which the page computes the intervals of costs, by their names in its
+        JSON.
+
+        z: the quantile of the normal distribution. q: the quantile of t times the square root of
+        the unit in which `of_system` gives variances (its `spread`), so that q · √variance is t
+        times the standard error. units: the number of units.
         """
         from scipy.special import stdtrit
 
@@ -257,19 +263,23 @@ class OwnIntervals:
         }
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
-        """What the page computes the intervals of a system from, each with an entry per threshold:
-        limits, the low and the high one of each of `METRICS`, and spread, which gives the variance
-        of a mean cost. spread has the three numbers of `DecisionsByThreshold.error_variance`, as
-        whole numbers; `SPREAD_UNITS` is the largest absolute one of all systems.
+        """The fields of the page's JSON with the intervals of a system; each has one entry per
+        threshold.
 
-        places: for each of `METRICS`, then for the cost, the number of decimals; limits of the cost
-        are computed on the page, so that its decimals are not used.
+        limits: the low and the high limit of each of `METRICS`. spread: the three numbers of
+        `DecisionsByThreshold.error_variance`, from which the page computes the variance of the mean
+        cost for any costs. They are whole numbers, which are short to write: the largest absolute
+        one of all systems is `SPREAD_UNITS`.
+
+        places: the number of decimals of each of `METRICS`, then that of the cost, which is not
+        used, as the page itself computes the limits of the cost.
         """
         share_of_largest = self.decisions[name].error_variance / self._largest_variance
         spread = np.rint(share_of_largest * SPREAD_UNITS).astype(int).tolist()
+        metric_places = places[: len(METRICS)]
         limits = []
         for estimates in self.estimates_by_system[name]:
-            limits.append([_limits(e, n) for e, n in zip(estimates, places, strict=False)])
+            limits.append([_limits(e, n) for e, n in zip(estimates, metric_places, strict=True)])
         return {"spread": spread, "limits": limits}
 
     @property
@@ -295,15 +305,15 @@ def _limits(estimate: Estimate, places: int) -> list[float]:
 
 
 def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals | OwnIntervals:
-    """How the intervals of the slider's metrics are computed: in closed form for independent,
-    unweighted rows; for other rows by the study's own methods at each threshold, or, if they are
-    not in memory, not at all.
+    """The intervals of the slider's metrics: in closed form for independent, unweighted rows; by
+    the study's own methods at each threshold for clustered or weighted rows in memory; none for
+    such rows that are not in memory, as these methods need the rows.
     """
     if study.plain:  # independent, unweighted rows
         return ClosedFormIntervals(study.settings.level)
     if not isinstance(study.measured, RowsInMemory):
-        return ClosedFormIntervals(level=None)
-    options = study.inference_options(1)  # with the random numbers of all intervals of the study
+        return ClosedFormIntervals(level=None)  # without intervals
+    options = study.inference_options(1)  # 1: the random numbers of the study's other intervals
     metrics = [lookup.find_metric(name, "counts") for name in METRICS]
     decisions = {}
     estimates_by_system = {}

@@ -70,16 +70,18 @@ class TimedOutcomes(NamedTuple):
 
     @classmethod
     def from_table(cls, table: ForecastTable, reference: str | None) -> Self:
-        """Read forecasts with their columns of time; without these if systems differ in them.
+        """Read forecasts with their columns of time, from which the order of the rows follows; the
+        columns of time are left out if the systems have different values there.
 
-        Customers and events have dates too, at no regular distance from each other. Such times
-        order the rows only if rows are known to be those of series: the user asks for a naive
-        reference, or there are enough series to be the units. reference: "naive", "mean" …; None
-        if the user asks for none.
+        Customers and events have dates too, at irregular distances. Irregular times therefore order
+        the rows only if these are known to be of series: the user asks for a naive reference, or
+        there are enough series to be the units. reference: "naive", "mean" …; None if the user asks
+        for none.
         """
         columns = table.time_columns
         if columns is None:
             return cls(outcomes.forecasts_of(table.rows()), timing=None)
+        # the columns of time are read as attributes, which must be the same for all systems
         attributes = dict.fromkeys(chain(table.attributes, columns.names))
         try:
             rows = replace(table, attributes=list(attributes)).rows()
@@ -87,11 +89,13 @@ class TimedOutcomes(NamedTuple):
             differ = Unordered("differ", ", ".join(columns.names))
             return cls(outcomes.forecasts_of(table.rows()), Timing(columns, differ))
         timing = Timing(columns, order_of(rows, columns))
-        is_series = reference not in (None, MEAN_OF_ACTUAL) or timing.unit is not None
+        asks_for_naive = reference not in (None, MEAN_OF_ACTUAL)
+        is_series = asks_for_naive or timing.unit is not None  # a unit: enough series
         if timing.ordered is not None and not timing.ordered.is_regular and not is_series:
             timing = replace(timing, order=Unordered("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
-            # no column of horizons: they are counted from the cutoff, and become an attribute
+            # Without a column of horizons they are the steps from the cutoff to the time. They
+            # become an attribute, as a column of the table would be, so that they can be slices.
             steps = timing.ordered.steps_ahead
             texts = [str(step) for step in range(steps.max() + 1)]
             horizon = Coded.from_texts(texts, steps)
@@ -102,10 +106,10 @@ class TimedOutcomes(NamedTuple):
     def with_reference(self, reference: str | None, wanted: Mapping[str, str]) -> Self:
         """The same forecasts with the columns that metrics of skill need and the table lacks.
 
-        reference: "naive", "mean" …; None to take the columns of the table. wanted: column -> the
-        metric that needs it. Raises ParameterError for a naive reference without rows in time
-        order, for a column that neither the table has nor the reference gives, and for a column of
-        references that holds ids.
+        reference: "naive", "mean" …; None to use the columns of the table alone. wanted: each
+        column that a metric needs, such as "naive_mae" -> that metric. Raises ParameterError for a
+        naive reference if the rows are in no time order, for a column that neither the table has
+        nor the reference gives, and for a column `reference` that holds ids.
         """
         rows = self.data.rows
         if reference is None:
@@ -115,39 +119,48 @@ class TimedOutcomes(NamedTuple):
         values = dict(rows.shared_values)
         for name, metric in wanted.items():
             role = f"metric_column {name}"
-            if role not in values and name not in computed:
+            if role in values:  # a column of the table goes before a computed one
+                continue
+            if name not in computed:
                 raise ParameterError(f"{metric} needs a column {name}, or reference=naive")
-            if role not in values:
-                values[role] = computed[name]
+            values[role] = computed[name]
         return self._replace(data=replace(self.data, rows=replace(rows, shared_values=values)))
 
     def _refuse_ids_as_reference(self) -> None:
-        """Raise ParameterError for a column `reference` that metrics need and that holds no
-        forecasts: consecutive numbers, such as ids of orders, or numbers whose median lies outside
-        the range of the actual values.
+        """Raise ParameterError if the column `reference`, from which metrics of skill take their
+        reference forecasts, cannot hold forecasts: consecutive numbers, such as ids of orders, or
+        numbers whose median lies outside the range of the actual values.
         """
         actual = self.data.actual
         forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")
-        if forecast is None:
+        if forecast is None:  # no metric needs the column
             return
         defined = forecast[~np.isnan(forecast)]
         steps = np.diff(np.sort(defined))
         is_counter = len(defined) > 2 and bool((steps == 1).all())
         is_near = not len(defined) or actual.min() <= np.median(defined) <= actual.max()
         if is_counter or not is_near:
+            first_values = ", ".join(f"{value:g}" for value in defined[:2])
+            more = ", …" if len(defined) > 2 else ""
             raise ParameterError(
                 f"metrics of skill need forecasts in the column {REFERENCE!r}, which holds "
-                f"{defined[0]:g}, {defined[1]:g}, …; rename it, or set reference=naive"
+                f"{first_values}{more}; rename it, or set reference=naive"
             )
 
     def _reference_columns(self, reference: str) -> dict[str, Floats]:
-        """The reference forecast of each row, and the scales of MASE and RMSSE that go with a naive
-        one; by name of the column. Raises ParameterError for a naive one of rows without order.
+        """The columns that a reference gives, by name: the reference forecast of each row; for a
+        naive reference also its mean absolute and its mean squared error over the row's series, by
+        which MASE and RMSSE are scaled. Raises ParameterError for a naive reference if the rows are
+        in no time order.
+
+        reference: "mean", the mean actual value of each series, which needs no order; else a naive
+        forecast, the last actual value that was known, or that of the last known season.
         """
         actual = self.data.actual
         order = None if self.timing is None else self.timing.ordered
         if reference == MEAN_OF_ACTUAL:
             weight = np.ones(len(actual)) if self.data.weight is None else self.data.weight
+            # without an order the series are not known: all rows are taken as one
             series = np.zeros(len(actual), np.int64) if order is None else order.series
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
@@ -161,11 +174,13 @@ class TimedOutcomes(NamedTuple):
         }
 
     def _unordered_error(self, reference: str) -> ParameterError:
-        """The error for a naive forecast of rows that have no order in time."""
+        """The error for a naive reference, such as "naive", if rows are in no time order. If that
+        is because rows of one series and horizon share a time, the error names the column.
+        """
+        # None without a column of times; else the reason why rows are in no order
         order = None if self.timing is None else self.timing.order
         advice = "reference=mean needs none"
         if isinstance(order, Unordered) and order.form == "shared":
-            # rows of one series and horizon have the same time
             advice = f"some share values of {order.column}"
         return ParameterError(
             f"reference: {reference} needs a column of several times, such as ds or date, in "
@@ -184,11 +199,12 @@ class Autocorrelation(NamedTuple):
 
 
 def autocorrelation(values: Floats, lag: int) -> Autocorrelation:
-    """The autocorrelation at a lag, and its limit by Bartlett's standard error.
+    """The autocorrelation at a lag, and its limit: 1.96 times Bartlett's standard error, beyond
+    which the autocorrelation is significant at 5%.
 
-    values: in time order, (steps,). lag: in steps, at least 1. The limit is `SURE` standard errors;
-    the square of one is (1 + 2 Σ r²) / steps, with the autocorrelations r at smaller lags. The
-    value is NaN if all values are equal.
+    values: in time order, (steps,). lag: in steps, at least 1. The squared standard error is
+    (1 + 2 Σ r²) / steps, with the autocorrelations r at all smaller lags. The value is NaN if all
+    values are equal.
 
     >>> autocorrelation(np.array([1.0, 1.0, -1.0, -1.0]), 1).value
     0.25
@@ -196,7 +212,7 @@ def autocorrelation(values: Floats, lag: int) -> Autocorrelation:
     deviation = values - values.mean()
     lags: Ints = np.arange(1, lag + 1)
     products = np.array([deviation[k:] @ deviation[:-k] for k in lags])
-    r = ratio(products, deviation @ deviation)
-    smaller_lags = r[:-1]
-    error = np.sqrt((1 + 2 * smaller_lags @ smaller_lags) / len(values))
+    r = ratio(products, deviation @ deviation)  # at the lags 1 to `lag`
+    r_at_smaller_lags = r[:-1]
+    error = np.sqrt((1 + 2 * r_at_smaller_lags @ r_at_smaller_lags) / len(values))
     return Autocorrelation(lag, float(r[-1]), SURE * float(error))

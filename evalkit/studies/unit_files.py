@@ -125,8 +125,9 @@ class UnitFile:
         return [name for number, name in enumerate(self.words["system"]) if number in numbers]
 
     def broken_design(self, label: str) -> str:
-        """Why no result of the table of a metric counts: the arms of an experiment have other sizes
-        than planned, or what the file states; "" if results count.
+        """Why no result of an experiment is valid, the experiment of the metric `label`: the sizes
+        of its arms differ from the planned ones, or the reason that the file states. "" if results
+        are valid, or the metric is of no experiment.
         """
         metadata = self.metrics[label]
         if metadata["structure"] != "users":  # no experiment
@@ -134,14 +135,15 @@ class UnitFile:
         stored = [self.stored_metric(label, name) for name in self.systems_of(label)]
         sizes = {metric.system: metric.size for metric in stored if metric is not None}
         shares = SHARES.read("shares", self.parameters.get("shares"))
-        stated = self.about.get("broken_design", {}).get(metadata["table"], "")
-        return sample_ratio(sizes, shares).obstacle or stated
+        stated_reason = self.about.get("broken_design", {}).get(metadata["table"], "")
+        return sample_ratio(sizes, shares).obstacle or stated_reason
 
     def stored_metric(self, label: str, system: str) -> StoredMetric | None:
-        """A metric of a system, from its terms if the file has them, else from the rows; None if it
-        has neither.
+        """A metric of a system, from its terms if the file has them, else from the rows with scores
+        or predictions; None if the file has neither. label: of the metric.
         """
         of_system = self.in_table_of(label) & self.has("system", system)
+        # only rows with terms name a metric
         places = np.flatnonzero(of_system & self.has("metric", label))
         if not places.size:
             return self.stored_rows(label, system)
@@ -151,9 +153,12 @@ class UnitFile:
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
-        """A metric of a system, computed from its rows with actual values and predictions. None if
-        the file has no such rows, as no metric of the report needs them, if the rows lack decisions
-        that the metric is computed from, or if the metric is in no catalogue.
+        """A metric of a system, computed from its rows with actual values and predictions. label:
+        of the metric.
+
+        None if the file has no such rows, as no metric of the report needs them; if the rows lack
+        decisions that the metric is computed from; or if the metric is not in the catalogue, so
+        that its function is not known.
         """
         metric = self.metric_at_k(label)
         of_system = self.in_table_of(label) & self.has("system", system)
@@ -171,7 +176,9 @@ class UnitFile:
         return self.stored_rows(label, system) or self.stored_metric(label, system)
 
     def has(self, column: str, word: str | None) -> Bools:
-        """A mask: the rows with this value in a column; None: the rows that are empty there."""
+        """A mask: the rows with this value in a column of text; for None, the rows that are empty
+        there.
+        """
         code = self.code[column]
         if word is None:
             return np.asarray(code == NO_NAME)
@@ -180,8 +187,8 @@ class UnitFile:
         return np.asarray(code == self.words[column].index(word))
 
     def lists(self, system: str) -> dict[int, list[str]]:
-        """The first items of each list of a system, by the number of its id; empty if the file has
-        none.
+        """The first items of each ranked list of a system, by the number of the list's id (see
+        `UnitFile.row`); empty if the file has no lists.
         """
         if "items" not in self.table.column_names:
             return {}
@@ -197,24 +204,24 @@ class UnitFile:
         """The rows of a system in the order of their ids, for a metric. structure: of the metric's
         table, such as labels or forecasts.
 
-        places: the indices in the file of the system's rows. The file has each row once, or once
-        for each of its classes or labels.
+        places: the system's rows of the file, as indices. The file has a row of the system once, or
+        several times, for several classes or labels.
         """
         columns = {name: column[places] for name, column in self.numeric.items()}
         # a column without any number is one that this system does not have
         columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
         class_of_place = self.code["class"][places]
         classes = len(self.words["class"])
-        if class_of_place[0] == NO_NAME:  # each row once
+        if class_of_place[0] == NO_NAME:  # forecasts, or one score for two classes: each row once
             outcomes = _single_outcomes(columns, structure)
-        elif "score" not in columns:
+        elif "score" not in columns:  # only for the actual and the predicted class of a row
             outcomes = _predicted_classes(columns, class_of_place)
-        elif structure == "labels":
-            classes = len(np.unique(class_of_place))
+        elif structure == "labels":  # for each label, of which a row may have several
+            classes = len(np.unique(class_of_place))  # of all in the file, those of these rows
             outcomes = _scored_labels(columns, classes)
-        else:
+        else:  # for each class
             outcomes = _scored_classes(columns, classes)
-        places = places[outcomes.first]  # one for each row from here on
+        places = places[outcomes.first]  # from here on each row once
         unit = None  # each row is a unit
         is_repeated = np.unique(self.unit[places]).size < places.size
         if is_repeated or self.clustered[places].any():
@@ -256,7 +263,8 @@ def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOut
     predicted = columns.get("predicted")
     if predicted is not None:
         predicted = predicted.astype(outcome_type)
-    return StoredOutcomes(np.arange(actual.size), actual, columns.get("score"), predicted)
+    every_row = np.arange(actual.size)
+    return StoredOutcomes(every_row, actual, score=columns.get("score"), predicted=predicted)
 
 
 def _predicted_classes(columns: Mapping[str, Floats], class_of_place: Ints) -> StoredOutcomes:
@@ -275,8 +283,10 @@ def _predicted_classes(columns: Mapping[str, Floats], class_of_place: Ints) -> S
 
 
 def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcomes:
-    """The outcomes of rows which the file has once for each class in turn, with 1 for the actual
-    one. classes: their number.
+    """The outcomes of rows that the file has once for each class, in the order of the classes.
+
+    columns: by name (actual, score and perhaps predicted), one value per row of the file; actual
+    and predicted are 1 for the actual or predicted class, else 0. classes: their number.
     """
     labels = _scored_labels(columns, classes)
     predicted = labels.predicted
@@ -286,16 +296,19 @@ def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcom
 
 
 def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes:
-    """The outcomes of rows which the file has once for each label in turn, with 1 for each true
-    one; arrays of shape (rows, labels). labels: their number. columns: by name (actual, score and
-    perhaps predicted), one value per row of the file.
+    """The outcomes of rows that the file has once for each label, in the order of the labels, as
+    arrays of shape (rows, labels).
+
+    columns: by name (actual, score and perhaps predicted), one value per row of the file; actual
+    and predicted are 1 if the row has the label or gets it, else 0. labels: their number.
     """
     tables = {name: column.reshape(-1, labels) for name, column in columns.items()}
     predicted = None
     if "predicted" in tables:
         predicted = tables["predicted"] == 1
     first = np.arange(0, columns["actual"].size, labels)
-    return StoredOutcomes(first, tables["actual"] == 1, tables["score"], predicted)
+    actual = tables["actual"] == 1
+    return StoredOutcomes(first, actual, score=tables["score"], predicted=predicted)
 
 
 def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
@@ -308,15 +321,16 @@ def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
 
 
 def described_metric(metadata: Metadata, parameters: Parameters) -> MetricAtK:
-    """The metric that a file describes: one of the catalogue, or one known by name alone.
+    """The metric that a file describes: one of the catalogue; or one that is known only by its
+    name, its direction and its lowest and highest value, so that it cannot be computed from rows.
 
-    metadata: what the file says of it. parameters: those of its report.
+    metadata: what the file says of the metric. parameters: of the report that the file is of.
     """
     try:
-        if metadata["structure"] in lookup.TABLES:
+        if metadata["structure"] in lookup.TABLES:  # else the catalogue has no such metrics
             return lookup.find_metric(metadata["metric"], metadata["structure"])
     except ParameterError:
-        pass  # another version of evalkit knew this metric: it is known by its name alone
+        pass  # a metric of another version of evalkit, or the user's own
     best = lookup.recorded(metadata, metadata["metric"], parameters)
     low = _extreme(metadata, "low", -np.inf)
     high = _extreme(metadata, "high", np.inf)
@@ -341,9 +355,11 @@ def read(paths: Sequence[Path]) -> ReadUnits:
     InputError for a file that is no file of units.
     """
     tables = [_table(path) for path in paths]
-    # of each file the unit of each row, then of each file the id of each row
-    columns = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
-    columns += [table["unit"] for table in tables]
+    # a column per file with the unit of each row (its cluster, if it has one, else its id), then a
+    # column per file with the ids; all are numbered together, as one long column
+    units_by_file = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
+    ids_by_file = [table["unit"] for table in tables]
+    columns = units_by_file + ids_by_file
     chunks = list(chain.from_iterable(column.chunks for column in columns))
     names = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
     column_ends = np.cumsum([len(column) for column in columns])
@@ -372,9 +388,10 @@ def _table(path: Path) -> pa.Table:
 
 
 def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
-    """The file of a table that was read. unit, row: the number of each row's unit and id among the
-    names of all files.
+    """The file of a table that was read, whose columns have one chunk each. unit, row: the number
+    of each row's unit and id among the names of all files.
     """
+    # columns of words, such as the systems; ids are stored as plain text
     texts = {
         name: table[name].chunk(0)
         for name in table.column_names
@@ -478,8 +495,9 @@ class StoredTerms(FileRows):
         """The metric as a statistic over units, with the intervals and tests of a mean or a ratio
         of sums; a share of successes if there are no units.
 
-        mean: True for a mean of the units' values. design: the layout of the units, for example
-        that the other system has other ones; a share of successes has a layout of its own.
+        design: the layout of the units, such as `Layout.INDEPENDENT` if the system to compare with
+        has other units; a share of successes ignores it. mean: True for a mean of the units'
+        values, False for a ratio of sums.
         """
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
@@ -490,7 +508,7 @@ class StoredTerms(FileRows):
             metric = self._metric_of_kind(Ratio)
             return UnitStatistic(metric, Sums(numerator, denominator), design=design)
         metric = self._metric_of_kind(PerUnit)
-        # values from repeated draws often tie, and have a test for that if they are not clustered
+        # means of repeated draws of 0 or 1 often tie: without clusters, their test uses the mid-p
         repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
         if repeated and not self.file.clustered[self.places].any():
             return RepeatedUnitStatistic(metric, Sums(numerator), design=design)
@@ -548,8 +566,8 @@ class StoredRows(FileRows):
         return replace(self, places=self.places[rows], rows=self.rows.take(rows))
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> RowStatistic:
-        """The metric as a statistic of rows. design and mean, of which that of terms depends,
-        follow from the rows.
+        """The metric as a statistic of rows. design, mean: not used, as the layout and the kind of
+        the metric follow from the rows; `StoredTerms.statistic` needs them.
         """
         return RowStatistic(self.metric_at_k, self.rows)
 
@@ -645,6 +663,7 @@ class MatchedMetric:
         named = old.file.has_names(label) and new.file.has_names(label)
         # identical files have the same units, also without names
         named = named or old.file.table.equals(new.file.table)
+        # a metric with terms may also be computed from rows, if both files have some
         old_rows = _rows_of(old)
         new_rows = _rows_of(new)
         rows = None
@@ -685,16 +704,16 @@ class MatchedMetric:
 
     @cached_property
     def statistics(self) -> NewAndOld:
-        """The statistics of both reports on the common units. If there are none, the statistics of
-        all units of each report, as of two independent samples.
+        """The statistics of both reports on the common units. If no unit is common, the statistics
+        of all units of each report, as of two independent samples.
         """
         compared: MatchedMetric | MatchedRows = self
         design = Layout.INDEPENDENT
         if self.common.size:
             compared = self.on_common_units
             design = Layout.PLAIN
-            # Terms are only a mean or a ratio. The rows, if both reports have the same, keep the
-            # metric's own kind, and are compared as two systems of one report are.
+            # Terms only tell a mean or a ratio. From rows that are the same in both reports, the
+            # metric keeps its own kind, and with it the test that compares two systems of a report.
             if self.has_terms and self.same_rows and compared.rows is not None:
                 compared = compared.rows
         return NewAndOld(
@@ -722,9 +741,9 @@ class MatchedMetric:
     def _compared(self, options: methods.Options) -> significance.Comparison:
         """New − old with interval and test, also if no unit differs; NaN if a value is undefined.
 
-        Terms, and the same rows in both reports, are compared as two systems of one report are. If
-        the rows differ, the influence of the units on both values tells the standard error, unless
-        the metric has no test or one of its own.
+        If both reports have terms or the same rows, they are compared as two systems of one report
+        are. If their rows differ, the standard error comes from the influence of each unit on both
+        values; a few metrics, for which it would be wrong, have another test or none.
         """
         new, old = self.statistics
         if np.isnan(new.value - old.value):
@@ -732,16 +751,16 @@ class MatchedMetric:
         if self.has_terms or self.same_rows:
             has_many_units = self.common.size > options.limits.flipped
             return inference.compare(new, old, replace(options, many_units=has_many_units))
-        if inference.method(new).test is methods.no_test:
+        if inference.method(new).test is methods.no_test:  # nor has the metric one within a report
             return methods.no_test(new, old, options)
         assert isinstance(new, RowStatistic)
         assert isinstance(old, RowStatistic)
         metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
-            # its classes vary with the rows, which the influence, of fixed classes, leaves out
+            # the classes that it counts vary with the rows, but influence values take them as fixed
             return inference.compare_by_mover(new, old, options, n=new.n)
         # few positives skew metrics such as average precision, so that t would reject too often
-        is_plain = Layout.PLAIN in (new.layout, old.layout)
+        is_plain = Layout.PLAIN in (new.layout, old.layout)  # independent, unweighted rows
         is_biased = isinstance(metric.kind, Order) and metric.kind.biased
         if is_biased and is_plain and not self.common.size:
             return inference.compare_independent_orders(new, old, options)
@@ -752,9 +771,9 @@ class MatchedMetric:
     def _difference_by_influence(
         self, new: RowStatistic, old: RowStatistic
     ) -> significance.DifferenceByT:
-        """The difference new − old with its standard error to first order: a common unit moves the
-        difference by its influence on the new value less that on the old one. If no unit is common,
-        both values are independent (Welch's t).
+        """The difference new − old with its standard error to first order: the influence of a
+        common unit on the difference is that on the new value minus that on the old one. If no unit
+        is common, both values are independent (Welch's t).
 
         new, old: the statistics on the common units, or on all units if none is common.
         """
@@ -764,13 +783,14 @@ class MatchedMetric:
         old_freedom = max(old.freedom, 1.0)
         if not self.common.size:
             errors = np.array([new.spread.error, old.spread.error])
+            # n units have n − 1 degrees of freedom
             effective_units = np.array([new_freedom, old_freedom]) + 1
             return significance.welch_t(
                 value, errors**2, effective_units, "influence of units, Welch t"
             )
         matched = self.on_common_units
         spread = Spread.from_influence(matched.new.influence - matched.old.influence)
-        # as many as the influence values allow, and no more than either value has
+        # from the kurtosis of the influence values, but not more than either value has
         freedom = min(spread.kurtosis_freedom(spread.n - 1), new_freedom, old_freedom)
         return significance.DifferenceByT(
             value,
@@ -778,7 +798,8 @@ class MatchedMetric:
             self.common.size,
             freedom,
             "influence of units, t",
-            # a metric far below 1 has a small standard error that is no rounding error
+            # what counts as rounding error is relative to it: if the metric is far below 1, a small
+            # standard error is a true one
             scale=min(1.0, max(abs(new.value), abs(old.value))),
         )
 
@@ -866,8 +887,10 @@ class Recomputed(study.Study):
 
     @classmethod
     def from_results(cls, file: UnitFile, results: Results, table: str) -> Recomputed:
-        """The study of a table of a report, with the metrics that its file describes. results: the
-        whole JSON of the report. table: its name, "" if the report has only one.
+        """The study of one table of a report, with the metrics of this table.
+
+        file: the units of the report; it also describes the metrics. results: the whole JSON of the
+        report. table: the name of the table, "" if the report has only one.
         """
         of_table = results[table] if table else results
         metrics = [
@@ -879,10 +902,11 @@ class Recomputed(study.Study):
         stored = results["parameters"]
         # of all parameters only those on which intervals and tests depend
         parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
+        # the report may have chosen it without the parameter, such as the control arm
         parameters["baseline"] = _baseline(of_table, systems, stored)
         p = reports.Compared.from_raw(parameters)
         settings = study.settings(p, metrics, slices=TEXTS.read("slices", stored.get("slices")))
-        verdict = results.get("verdict", {}).get("word")
+        verdict = results.get("verdict", {}).get("word")  # only a validation report has one
         return cls(
             settings,
             systems,
@@ -913,8 +937,9 @@ class Recomputed(study.Study):
     def measure(
         self, chosen: MetricAtK, system: str, member: study.Member | StoredSlice = study.EVERY
     ) -> Statistic:
-        """A metric of a system on all units or those of a slice: the value that the report was
-        given, else from rows, else from terms, as the statistic that its kind has in a report.
+        """A metric of a system on all units or those of a slice, as the statistic that its kind has
+        in a report: a known value if the report did not compute it, else computed from rows if the
+        file has them, else from terms.
         """
         if (chosen.label, system) in self._given_values:
             return self._given_values[chosen.label, system]
@@ -925,11 +950,11 @@ class Recomputed(study.Study):
         if isinstance(stored, StoredRows):
             return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        # values of units that do not count once each (their denominators are not all 1) are not
-        # averaged: their metric is a ratio of sums
+        # a mean of units that are weighted (not all denominators are 1) is a ratio of sums
         is_ratio = isinstance(chosen.metric.kind, PerUnit) and stored.terms.denominator is not None
-        # other kinds need rows that the file lacks; their terms tell a mean or a ratio
         needs_terms_only = isinstance(chosen.metric.kind, KINDS_OF_TERMS)
+        # The chosen kind cannot be used if there are no units, if it is a mean but the metric a
+        # ratio, or if it needs rows, which the file lacks. Then the terms decide the kind.
         if stored.without_units or is_ratio or not needs_terms_only:
             return stored.statistic(design, mean=stored.averaged)
         cluster = None
@@ -939,8 +964,8 @@ class Recomputed(study.Study):
 
     @cached_property
     def _given_values(self) -> dict[tuple[str, str], KnownValue]:
-        """The values that the report was given and did not compute, such as a null share, by the
-        label of the metric and the system.
+        """The values that the report did not compute but got as a parameter, such as the share
+        `null` to compare with; by the label of the metric and the system. They have no limits.
         """
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
         values = {}
@@ -989,11 +1014,11 @@ class Recomputed(study.Study):
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
-        """Why the limits of a rule cannot be recomputed; "" if they can. The report may decide by
-        the mean of the folds, which the units do not tell. Or the limits recomputed at the level of
-        the report differ from its own.
+        """Why the limits by which a rule decides cannot be recomputed; "" if they can. The report
+        may decide by the mean over folds, which cannot be computed from the units. Or the limits
+        that are recomputed at the level of the report differ from those that it states.
 
-        second: the system that is compared with, "" for a system alone.
+        second: the system that is compared with, "" for a rule about one system.
         """
         if not second and self.results.get("split", {}).get("decided_by_fold", False):
             return "the report decides by fold; make this rule its gate"
@@ -1002,7 +1027,8 @@ class Recomputed(study.Study):
             recomputed = self.compare(chosen, (system, second)).difference
         else:
             recomputed = self.estimate(chosen, system)
-        # random draws may move a limit by the share `DRAWS` of the width of the interval
+        # random draws may move a limit by the share `DRAWS` of the width of the interval, of which
+        # an infinite side does not count
         tolerance = DRAWS * float(np.nansum(_finite(reported.reach)))
         if np.allclose(
             _value_and_limits(recomputed),
@@ -1019,14 +1045,14 @@ class Recomputed(study.Study):
     @cached_property
     def _reported(self) -> dict[StoredSubject, intervals.Estimate]:
         """The numbers of the report with their limits: of each metric and system, and of each pair
-        in both directions.
+        in both directions, as a rule may name the systems in either order.
         """
         reported = {}
         for row in self.results["estimates"]:
             subject = StoredSubject(row["metric"], row["system"], second="")
             reported[subject] = _estimate_from_json(row, "value")
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
-        # NaN, which is null in the JSON, can be turned, None cannot
+        # null in the JSON becomes NaN, which `turned` can negate, unlike None
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
             for comparison in (row, diagnostics.turned(row)):
                 subject = StoredSubject(
@@ -1042,18 +1068,19 @@ class Recomputed(study.Study):
 
 def _baseline(results: Results, systems: Sequence[str], parameters: Parameters) -> str | None:
     """The system with which a report compares the others: the parameter `baseline`, or the control
-    arm of an experiment. Without either, a one-sided question or a null value gives pairs a
-    direction: then it is the second system of all comparisons. None if pairs have no direction.
+    arm of an experiment. If there is neither, but a one-sided question or a share `null` says which
+    system of a pair is compared with which, the second system of all comparisons. Else None: the
+    report compares all pairs.
 
     results: the part of the JSON about the table. parameters: of the report.
     """
     baseline = parameters.get("baseline")
     is_experiment = "sample_ratio" in results
-    if baseline not in systems:
+    if baseline not in systems:  # None, or a system of another table
         baseline = control_of(systems) if is_experiment else None
     question = Alternative(parameters.get("alternative") or Alternative.TWO_SIDED)
-    has_direction = question.one_sided or parameters.get("null") is not None
-    if baseline is None and has_direction:
+    pairs_are_ordered = question.one_sided or parameters.get("null") is not None
+    if baseline is None and pairs_are_ordered:
         return _common_second(results["comparisons"])
     return baseline
 

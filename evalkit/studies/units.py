@@ -73,16 +73,16 @@ class UnitNames:
         return len(self.id)
 
     def pieces(self, rows_per_unit: int) -> Iterator[NamedPiece]:
-        """The units in pieces of about `PIECE` rows of the file. rows_per_unit: the number of rows
-        per unit there, over all systems and metrics.
+        """The units in pieces that give about `PIECE` rows of the file each. rows_per_unit: the
+        number of rows of the file per unit, over all systems and metrics.
 
-        In the file a piece has a row for each of its units by each metric of each system, one after
-        the other. So the same names come again soon, and the compression stores them about once;
-        best after a whole number of runs (`RUN`).
+        A piece is written once for each metric of each system, one after the other. So the names of
+        its units recur within the piece, and the compression stores them about once; best if a
+        piece is a whole number of runs of `RUN` units.
         """
         step = max(1, PIECE // max(1, rows_per_unit))
         if step > RUN:
-            step -= step % RUN
+            step -= step % RUN  # whole runs
         for start in range(0, len(self), step):
             units = slice(start, start + step)
             yield NamedPiece(units, self.take(units))
@@ -282,22 +282,22 @@ def blocks_of_rows(
     names: UnitNames,
     labels: Sequence[str] = (),
 ) -> Iterator[FileBlock]:
-    """The terms of each row for metrics that have terms; and the rows themselves, once per system,
-    if a metric has no terms, or its intervals and tests need more than the terms, as those of any
-    metric do if rows are weighted.
+    """The blocks of a study of rows: for each metric that has terms, the terms of each row. Also
+    the rows themselves, once per system, if a metric has no terms, or if its intervals and tests
+    need more than the terms, as those of every metric do for weighted rows.
 
     rows: by system, the same rows for each. names: of the rows. labels: the classes or labels, if
-    rows have several.
+    rows have several; then a row has several rows in the file.
     """
     is_weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
     with_terms = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
     need_rows = [chosen for chosen in metrics if is_weighted or chosen.metric.kind.needs_rows]
     with_decisions = any(chosen.uses_decisions for chosen in need_rows)
-    rows_per_unit = len(with_terms)
+    rows_per_system = len(with_terms)  # of the file, per row
     if need_rows:
-        rows_per_unit += max(1, len(labels))
+        rows_per_system += max(1, len(labels))
     block_of_rows = _block_by_label if labels else _block_by_row
-    for piece in names.pieces(len(rows) * rows_per_unit):
+    for piece in names.pieces(len(rows) * rows_per_system):
         for system, rows_of_system in rows.items():
             rows_of_piece = rows_of_system.take(piece.units)
             for chosen in with_terms:
@@ -324,15 +324,16 @@ def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: 
 def _block_by_label(
     system: str, rows: Rows, names: UnitNames, *, with_decisions: bool
 ) -> FileBlock:
-    """Actual value (0 or 1), score, weight and, with decisions, prediction (0 or 1) of each row and
-    class or label: a row of the file for each pair. Without scores only the pairs that are actual
-    or predicted have a row.
+    """Actual value (0 or 1), score, weight and, with decisions, prediction (0 or 1) of each pair of
+    a row and a class or label: a row of the file for each pair. Without scores only pairs of which
+    a value is 1 are written, which is a small part of all. names: of the rows.
     """
+    # the number of classes or labels; labels are columns, of which a row may have several
     count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
-    columns = {"actual": _by_label(rows.actual, count)}
+    columns = {"actual": _by_label(rows.actual, count)}  # one value per pair
     if with_decisions:
         columns["predicted"] = _by_label(rows.predicted, count)
-    # place: of the pairs that are written among all, row × count + label
+    # place: the pairs to write, by their number among all, row × count + label
     if rows.score is None:
         place = np.flatnonzero(sum(columns.values()))
     else:
@@ -484,13 +485,18 @@ class _Contents:
         """The rows of a block of a study, with all columns of the file; one that the block does not
         have is empty. table: the name of the study's table, "" if there is only one.
         """
-        code = {}  # column of words -> for each row the number of its word in `names`
+        # columns of words: for each row the number of its word in `names`
+        number_of_word = {}
+        # table, system and metric are the same for all rows of a block
         for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
             if name:
-                code[column] = np.full(block.rows, self.names[column].index(name))
+                number_of_word[column] = np.full(block.rows, self.names[column].index(name))
         if block.label is not None:
-            code["class"] = block.label
-        columns = {column: _decoded(codes, self.names[column]) for column, codes in code.items()}
+            number_of_word["class"] = block.label
+        columns = {
+            column: _decoded(numbers, self.names[column])
+            for column, numbers in number_of_word.items()
+        }
         columns |= block.columns
         for column, values in block.numbers.items():
             columns[column] = pa.array(values, pa.float64(), from_pandas=True)
@@ -501,41 +507,47 @@ class _Contents:
 
 
 def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
-    """What the file of these studies holds; None if there are no units to write."""
+    """What the file of these studies holds; None if there are no units to write. report: its name.
+    studies: by the name of their table, "" if there is only one.
+    """
     written = []
     for table, study in studies.items():
-        units = study.units_wanted()
+        units = study.units_wanted()  # None if the user wants none, or for very many unasked
         if units is not None:
             written.append(WrittenStudy(table, study, units))
     if not written:
         return None
-    # dicts without values: the names in the order of their first occurrence, without duplicates
-    names = {name: dict[str, None]() for name in ("table", "system", "metric", "class", "segment")}
+    # dicts without values: each name once, in the order of their first occurrence
+    names = {column: dict[str, None]() for column in ("table", "system", "metric", "class")}
+    segment_names = dict[str, None]()
     for table, study, units in written:
         if table:
             names["table"][table] = None
         names["system"] |= dict.fromkeys(study.systems)
         names["metric"] |= dict.fromkeys(chosen.label for chosen in study.settings.metrics)
         names["class"] |= dict.fromkeys(units.labels)
-        names["segment"] |= dict.fromkeys(units.segments)
-    segments = [Column(segment(name), CATEGORY, SEGMENTS.holds) for name in names.pop("segment")]
+        segment_names |= dict.fromkeys(units.segments)
+    # besides the columns of every file, one for each segment column of the input
+    segments = [Column(segment(name), CATEGORY, SEGMENTS.holds) for name in segment_names]
     fields = [
         pa.field(column.name, ARROW_TYPES[column.type], metadata={"holds": column.holds})
         for column in COLUMNS + segments
     ]
-    words = {column: list(words_of_column) for column, words_of_column in names.items()}
-    metadata = _metadata(report, written, classes=words["class"])
+    names_by_column = {column: list(names_of_column) for column, names_of_column in names.items()}
+    metadata = _metadata(report, written, classes=names_by_column["class"])
     schema = pa.schema(fields, {"evalkit": json.dumps(metadata)})
-    return _Contents(schema, words, written)
+    return _Contents(schema, names_by_column, written)
 
 
 def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[str]) -> Record:
-    """What the file says of itself: the report, its metrics in order, what a unit is, all classes
-    in order.
+    """What the file says of itself, as JSON: the report, its metrics and all classes, both in
+    order, and what made the report: inputs, parameters that can change a number, and versions.
 
-    Also, by the name of a study's table: named, whether units have ids, and broken_design, why no
-    result counts, "" if results count. And what made the report: inputs, parameters that can change
-    a number, and versions. A metric is "repeated" if its units have repeated draws of 0 or 1.
+    Three entries are by the name of a study's table: unit, the noun for a unit; named, whether
+    units have ids; broken_design, why no result is valid, "" if results are. A metric is
+    "repeated" if its units have repeated draws of 0 or 1.
+
+    written: not empty. classes: of all studies.
     """
     metrics = []
     sources = dict[Source, None]()
@@ -546,9 +558,9 @@ def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[st
             if study.repeats(chosen):
                 metadata["repeated"] = True
             metrics.append(metadata)
-    resources = Resources.options()
-    stated = written[0].study.p.given.items()
-    parameters = {name: value for name, value in stated if name not in resources}
+    resources = Resources.options()  # such as the memory, which changes no number
+    given = written[0].study.p.given.items()  # of the report: the same for all its studies
+    parameters = {name: value for name, value in given if name not in resources}
     return {
         "schema": FORM,
         "report": report,

@@ -63,6 +63,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
         return _of_predictions(examples, _settings(examples, p, limits), p)
     parts = sources.parts(p.features, p.header, reading)
     examples = folds.table(parts, p)
+    # the fits on the folds are made here, those on other splits by the study when they are needed
     return _of_fits(examples, _settings(examples, p, limits), p)
 
 
@@ -70,16 +71,18 @@ read = reports.reader(reports.ValidationParameters)(study_of)
 
 
 def _refuse_idle(names: Collection[str]) -> None:
-    """Raise ParameterError for a parameter that could change nothing with the input that is given,
-    and for two inputs. names: of the parameters that the user has set.
+    """Raise ParameterError if the user gives both inputs, `preds` and `features`, or a parameter
+    that has no effect with the given one. names: of the parameters that the user has set.
     """
     if "features" in names and "preds" in names:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
     if "features" in names:
+        # parameters about predictions have no effect
         needed_input = "preds"
         content = "predictions that are read"
         idle: tuple[str, ...] = FOR_PREDICTIONS
     else:
+        # parameters about fits have no effect; without any input the sample of predictions is read
         needed_input = "features"
         content = "a table to fit on"
         idle = FOR_FITS
@@ -120,24 +123,28 @@ def _settings(
 def _of_predictions(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of predictions. The folds are those that a column names, which may each have been
-    drawn anew from the same ids. A baseline is made from the labels of the other folds. shared: the
-    settings, as `_settings` makes them.
+    """The study of predictions. The folds are those that a column names. A baseline without
+    features is added, made from the labels of each fold's training rows. examples: the rows with
+    labels and scores. shared: the settings, as `_settings` makes them.
     """
     assert examples.fold is not None
     if examples.has_resampled_folds and examples.id is not None:
+        # each fold was drawn anew from the same ids, as random holdouts are
         split = splits.resampled_folds(examples.fold, examples.id.code)
     else:
         split = splits.read(examples.fold, examples.repeat)
     systems = {}
     for name, score in examples.score.items():
+        # rounded to the precision in which the scores are stored, as a score may be the threshold
         threshold = rules.rounded(p.threshold, examples.precision[name])
         systems[name] = Rows(examples.label, score, threshold)
     systems[_baseline_name(examples, systems)] = _baseline(examples, split)
-    scored = systems  # the rows that a fold tests
+    scored = systems  # system -> its predictions for the rows that a fold tests
     if len(split.tested) < len(examples):
         scored = {name: rows.take(split.tested) for name, rows in systems.items()}
-    trained = {}  # of a holdout the table has the predictions for its training rows too
+    # system -> its predictions for the training rows, one element per fold; known only of a
+    # holdout, whose table also has rows that are never tested
+    trained = {}
     if split.holdout:
         train, _ = split.pairs[0]
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
@@ -158,9 +165,8 @@ def _of_predictions(
 
 
 def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
-    """The predictions of the baseline, which uses no feature: the share of class 1 among the
-    training rows of a fold, or the median of numbers, for each row that the fold tests, and of a
-    holdout also for its training rows.
+    """The predictions of the baseline, which uses no feature. For each row that a fold tests it
+    predicts the share of class 1 among the training rows of the fold, or of numbers their median.
     """
     score = np.zeros(len(examples))
     for train, test in split.pairs:
@@ -168,7 +174,7 @@ def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
         share = np.count_nonzero(label) / label.size
         constant = share if examples.classes else np.median(label)
         score[test] = constant
-        if split.holdout:
+        if split.holdout:  # the systems of a holdout are also measured on its training rows
             score[train] = constant
     return Rows(examples.label, score, HALF)  # predicts class 1 for a share above one half
 
@@ -193,13 +199,16 @@ def _against_no_feature(shared: study.Settings, systems: Sequence[str]) -> study
 def _of_fits(
     examples: folds.Examples, shared: study.Settings, p: reports.ValidationParameters
 ) -> Validation:
-    """The study of an estimator, which is fitted on the chosen folds, as are a second one, if the
-    user names one, and the baseline. The study fits the estimator on other splits when these are
-    first needed. shared: the settings, as `_settings` makes them.
+    """The study of an estimator, which is fitted on the folds that suit the table, as are a second
+    one, if the user names one, and the baseline. The study fits the estimator on other splits when
+    these are first needed (`refit`).
+
+    examples: the rows with labels and features. shared: the settings, as `_settings` makes them.
     """
     assert examples.features is not None
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
     estimators = _estimators(examples, p)
+    # each with the usual preprocessing, by name; the baseline last
     models = {
         name: fitting.prepared(estimator, examples.features, p.seed)
         for name, estimator in estimators.items()
@@ -209,16 +218,18 @@ def _of_fits(
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
     first = next(iter(models))  # the estimator in question
     start = time.monotonic()
-    fits = resplits.fit_folds(setting, learner, list(models))
+    fits = resplits.fit_folds(setting, learner, list(models))  # name -> one fit per fold
     seconds_left = p.seconds - (time.monotonic() - start)
     fits_by_name = dict(fits)
-    # the user selected columns among candidates: select as many anew, to see what that hides
     if examples.candidates is not None:
+        # The user selected the features among these candidate columns, perhaps on all rows. As many
+        # columns are selected anew, on all rows (OUTSIDE) and on the training rows of each fold
+        # (INSIDE): the difference shows how optimistic a selection on all rows is.
         model = fitting.prepared(estimators[first], examples.candidates, p.seed)
         reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
         reselected = resplits.reselected(setting, reselecting, first)
         fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
-    # test rows come fold by fold, and are brought into the order of the table
+    # the predictions for test rows come fold by fold, and are brought into the order of the table
     order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")
     scored = {}
     for name, fits_of_folds in fits_by_name.items():
@@ -227,6 +238,7 @@ def _of_fits(
     trained = {}
     for name, fits_of_folds in fits.items():
         trained[name] = [fit.train for fit in fits_of_folds if fit.train]
+    # the steps of each pipeline, as text
     steps = {name: " → ".join(fitting.steps(model)) for name, model in models.items()}
     return Validation(
         settings=_against_no_feature(shared, list(models)),
@@ -244,10 +256,10 @@ def _of_fits(
             resplits.fit_others,
             setting,
             learner,
-            shared.metrics[0],
-            first,
-            fits[first],
-            seconds_left,
+            metric=shared.metrics[0],
+            system=first,
+            fold_fits=fits[first],
+            seconds=seconds_left,
         ),
     )
 
@@ -255,7 +267,9 @@ def _of_fits(
 def _estimators(
     examples: folds.Examples, p: reports.ValidationParameters
 ) -> dict[str, fitting.Estimator]:
-    """The estimator in question by its name, then the one to hold it against."""
+    """Name -> estimator: the estimator in question, by default the usual one of the kind of labels;
+    then the one that it is compared with, if the user names one in `against`.
+    """
     if p.estimator is None:
         estimator = fitting.usual(examples.kind)
         name = type(estimator).__name__
@@ -265,7 +279,7 @@ def _estimators(
     estimators = {name: estimator}
     if p.against is not None:
         other_name = _class_name(p.against)
-        if other_name == name:
+        if other_name == name:  # the same class, with other parameters or from another module
             other_name = f"{name} (against)"
         estimators[other_name] = fitting.load(p.against, "against", examples.kind)
     return estimators
@@ -283,13 +297,15 @@ def _class_name(path: str) -> str:
 def _possible(
     shared: study.Settings, models: Mapping[str, fitting.Estimator], *, are_named: bool
 ) -> tuple[lookup.MetricAtK, ...]:
-    """The metrics of the settings `shared` that every estimator makes the predictions for.
-    are_named: True if the user named the metrics; then raises InputError for one that is not
-    possible, in place of leaving it out.
+    """The metrics of the settings `shared` that can be computed from the predictions of every
+    estimator: a metric of probabilities needs `predict_proba`, which some estimators lack.
+
+    are_named: True if the user named the metrics; then InputError is raised for a metric that
+    cannot be computed, otherwise it is left out.
     """
     possible = []
     for chosen in shared.metrics:
-        methods = _methods_for(chosen)
+        methods = _methods_for(chosen)  # an estimator needs one of these
         lacking = [name for name, model in models.items() if not _has_any(model, methods)]
         if not lacking:
             possible.append(chosen)
