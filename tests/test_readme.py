@@ -378,6 +378,7 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
+    monkeypatch.setitem(vars(USUAL), "resamples", 100)  # not 1,000: no number is looked at
     monkeypatch.chdir(tmp_path)
     write_files_of_the_docs()
     shutil.copytree(sample_reports, "reports", dirs_exist_ok=True)
