@@ -53,7 +53,6 @@ night: $(VENV)/.spark .page/.ok large release distribution docs
 	$(BIN)/python -m pytest -q -n auto -m slow tests/page
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 	$(MAKE) bench-guard
-	$(MAKE) figures
 
 # Large tables made from seeds, held and read block by block, against stored numbers: tests/frozen/large.py says how.
 large: $(VENV)/.ok
