@@ -45,12 +45,12 @@ test-page: .page/.ok $(VENV)/.ok
 test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
 
-# What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
-# kernels, large tables, the wheel with dependencies of its own, the commands of the guides, the site in Chromium with axe,
-# and whether something became slower.
+# What takes too long for every change: all bad inputs of all readers, further tables of kinds that are tried by day, 1,000
+# examples a property, the notebooks in plain kernels, large tables, four executors of Spark, the wheel with dependencies of
+# its own, the commands of the guides, the site and further pages in Chromium with axe, and whether something became slower.
 night: $(VENV)/.spark .page/.ok large release distribution docs
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
-	$(BIN)/python -m pytest -q -n auto -m slow tests/page/test_site.py
+	$(BIN)/python -m pytest -q -n auto -m slow tests/page
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 	$(MAKE) bench-guard
 

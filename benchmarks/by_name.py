@@ -17,7 +17,7 @@ def metric_names(package: list[Module]) -> set[str]:
         text(node.args[0])
         for module in package
         if belongs(module, ROWS_OF_METRICS)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call)
         and len(node.args) > 2
         and IDENTIFIER.fullmatch(text(node.args[0]))
@@ -89,9 +89,7 @@ def tests_on_metric_names(package: list[Module]) -> list[str]:
         if not belongs(module, ROWS_OF_METRICS):
             seen = visible(module, tables)
             nodes = (
-                n
-                for n in ast.walk(module.tree)
-                if any(names_metric(o, metrics, seen) for o in operands(n))
+                n for n in module.nodes if any(names_metric(o, metrics, seen) for o in operands(n))
             )
             asks += map(module.place, nodes)
     return list(dict.fromkeys(asks))
@@ -101,7 +99,7 @@ def visible(module: Module, tables: set[tuple[str, str]]) -> set[str]:
     """The tables that a module has under their own names: its own and those it imports."""
     imported = {
         (node.module, alias.name)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -137,7 +135,7 @@ def kinds_of_parts(package: list[Module]) -> list[str]:
     return [
         module.place(node)
         for module in package
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Attribute)
         and node.attr == "kind"
         and ast.unparse(node.value).split(".")[-1] == "part"
@@ -149,7 +147,7 @@ def engines_without_protocol(package: list[Module]) -> list[str]:
     return [
         module.place(node)
         for module in package
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.BinOp)
         and {"Engine", "Spark"} <= set(ast.unparse(node).split(" | "))
     ]
@@ -163,10 +161,7 @@ def own_classes_asked_for(package: list[Module]) -> list[str]:
     values of parameters.
     """
     own = {
-        node.name
-        for module in package
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.ClassDef)
+        node.name for module in package for node in module.nodes if isinstance(node, ast.ClassDef)
     }
     return [
         module.place(node)
@@ -181,7 +176,7 @@ def asked_from_inside(module: Module) -> Iterator[ast.Call]:
     """The calls of isinstance, without those on a parameter of the function around them that is
     annotated Any.
     """
-    nodes = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    nodes = (node for node in module.nodes if isinstance(node, ast.Call))
     calls = [node for node in nodes if ast.unparse(node.func) == "isinstance"]
     outside = {
         id(call)
@@ -202,7 +197,7 @@ def patched_constants(tests: list[Module]) -> list[str]:
     return [
         module.place(node)
         for module in tests
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_patch(node)
     ]
 

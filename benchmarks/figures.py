@@ -72,7 +72,7 @@ def mirrors(package: list[Module]) -> list[set[str]]:
         node.name: node
         for module in package
         if module.path.relative_to(PACKAGE).parts[0].startswith("parameters")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ClassDef)
     }
     return [fields(node, classes) for node in classes.values()]

@@ -55,7 +55,7 @@ NO_NOUNS = frozenset(WORDS_WITHOUT_NOUN.split())
 
 def tuple_work(module: Module) -> Iterator[ast.AST]:
     """Assignments of several expressions, not all plain names or constants, to several names."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Tuple)
@@ -71,7 +71,7 @@ def tuple_work(module: Module) -> Iterator[ast.AST]:
 def conditionals_inside(module: Module) -> Iterator[ast.AST]:
     """`a if condition else b` that is neither assigned nor returned as it is."""
     parents = module.parents
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         is_alone = isinstance(parents.get(node), ast.Assign | ast.AnnAssign | ast.Return)
         if isinstance(node, ast.IfExp) and not is_alone:
             yield node
@@ -93,7 +93,7 @@ def conditional_arguments(module: Module) -> Iterator[ast.AST]:
 
 def nested_comprehensions(module: Module) -> Iterator[ast.AST]:
     """Comprehensions with two loops, or inside another comprehension."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, COMPREHENSIONS):
             continue
         around = module.parents.get(node)
@@ -105,7 +105,7 @@ def nested_comprehensions(module: Module) -> Iterator[ast.AST]:
 
 def stars(module: Module) -> Iterator[ast.AST]:
     """`*values` in calls, displays and assignments."""
-    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Starred))
+    return (node for node in module.nodes if isinstance(node, ast.Starred))
 
 
 def deep_statements(module: Module) -> Iterator[ast.AST]:
@@ -125,7 +125,7 @@ def functions_without_noun(module: Module) -> Iterator[ast.AST]:
 
 def annotations_any(module: Module) -> Iterator[ast.AST]:
     """Parameters, returned values and fields whose annotation says `Any`."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.arg | ast.AnnAssign) and says_any(node.annotation):
             yield node
         if isinstance(node, Function) and says_any(node.returns):
@@ -142,7 +142,7 @@ def says_any(annotation: ast.AST | None) -> bool:
 def statements(module: Module) -> Iterator[ast.AST]:
     """Assignments, returned values, calls, raised errors and assertions; no docstrings."""
     docstrings = {id(text) for text in module.docstrings()}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, STATEMENTS) and id(node) not in docstrings:
             yield node
 
@@ -155,7 +155,7 @@ def depth(node: ast.AST) -> int:
 
 def names(module: Module) -> Iterator[tuple[ast.AST, str]]:
     """Each parameter, and each assignment to a local, with its name."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.arg) and node.arg not in ("self", "cls"):
             yield node, node.arg
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -178,7 +178,7 @@ def modules_imported(module: Module) -> set[str]:
     a module of its own.
     """
     imported = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
             source = PACKAGE.parent.joinpath(*(node.module or "").split("."))
             for alias in node.names:
@@ -274,7 +274,7 @@ def repeated_classes(package: list[Module]) -> dict[str, list[str]]:
     """The places of the classes of each name that stands more than once."""
     places: dict[str, list[str]] = {}
     for module in package:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(module.place(node))
     return {name: found for name, found in places.items() if len(found) > 1}

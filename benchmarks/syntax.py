@@ -35,9 +35,14 @@ class Module:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree: to walk a tree takes longer than to look at them."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node."""
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     @property
     def dotted(self) -> str:
@@ -57,7 +62,7 @@ class Module:
 
     def docstrings(self) -> Iterator[ast.Expr]:
         """The texts that stand alone as a statement."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if (
                 isinstance(node, ast.Expr)
                 and isinstance(node.value, ast.Constant)
@@ -67,7 +72,7 @@ class Module:
 
     def functions(self) -> Iterator[Function]:
         """Every function, also methods and those inside others."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+        return (node for node in self.nodes if isinstance(node, Function))
 
     def place(self, node: ast.AST, what: str = "") -> str:
         """Where a node stands, and its text or `what`."""

@@ -7,6 +7,7 @@ import os
 import made_once
 import pytest
 from hypothesis import settings
+from undrawn import without_pictures
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("night", deadline=None, max_examples=1000)
@@ -18,3 +19,10 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1764547200")
 def sample_reports():
     """The folder of the reports of all bundled samples."""
     return made_once.reports()
+
+
+@pytest.fixture
+def undrawn():
+    """Pages have empty pictures, for tests of what is read, decided or stored."""
+    with without_pictures():
+        yield

@@ -4,10 +4,11 @@ reports of the samples.
 
 import fcntl
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +52,25 @@ def report(*arguments: str) -> None:
     """Run `evalkit report` as a user does."""
     subprocess.run(
         [sys.executable, "-m", "evalkit", "report", *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+
+
+REPORT_EACH = """
+import json, sys
+from evalkit.__main__ import main
+sys.exit(max(main(["report", *arguments]) for arguments in json.loads(sys.argv[1])))
+"""
+
+
+def report_each(commands: Sequence[Sequence[str]]) -> None:
+    """Run `evalkit report` with each of these arguments in one process, which imports the package
+    once.
+    """
+    subprocess.run(
+        [sys.executable, "-c", REPORT_EACH, json.dumps(commands)],
         cwd=ROOT,
         check=True,
         capture_output=True,

@@ -158,6 +158,7 @@ def test_the_page_says_nothing_of_an_alpha_that_is_not_set():
     assert "use this α" not in str(first_screen.verdict(a_above_b()))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_check_decides_at_the_alpha_of_the_report(tmp_path):
     """The p of a − b, about 0.13, is below the report's α of 0.2, but not below 0.05."""
     path = tmp_path / "values.csv"

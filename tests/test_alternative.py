@@ -942,6 +942,7 @@ def test_a_two_sided_diff_of_one_sided_reports_says_so(one_sided_reports, two_si
     assert "In both reports" not in diff_page.verdict(ek.diff(*map(str, two_sided_reports))).text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
     """Of a and b, which are equally good, a is better than the baseline, the majority class."""
     path = tmp_path / "scores.csv"
@@ -955,6 +956,7 @@ def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, cap
     assert "a − majority" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, capsys):
     path = tmp_path / "trials.csv"
     trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}

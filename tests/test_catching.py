@@ -521,6 +521,7 @@ def report_of_the_sample(folder):
     return folder / "rating.json"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys):
     """The rule is to catch an error that is larger by 1e-6, which 700 units cannot show."""
     file = report_of_the_sample(tmp_path)
@@ -532,6 +533,7 @@ def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys
     assert f"warning: {rule}: this rule can hardly fail" in printed.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_check_plans_other_units_by_the_spread_of_a_report(tmp_path, capsys):
     file = report_of_the_sample(tmp_path)
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 4\n"

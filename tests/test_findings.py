@@ -407,6 +407,7 @@ def test_the_units_of_a_report_keep_the_direction_that_they_state(rated):
             )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_earlier_report_keeps_the_direction_that_it_states(tmp_path):
     earlier = ek.significance(table_where_good_is_lower("minutes"), lower_is_better="minutes")
     earlier.save(tmp_path / "earlier.json")

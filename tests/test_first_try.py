@@ -90,6 +90,7 @@ def slow_unless_by_day(names):
     ]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", slow_unless_by_day(EXAMPLES))
 def test_a_file_is_read_by_its_report_and_by_the_command_that_inspect_prints_first(name, tmp_path):
     """Both commands make a report with the values that the example must show. Inspect prints

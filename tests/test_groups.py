@@ -474,6 +474,7 @@ def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
         ek.classification(credit(), groups="sex", gate="gap recall.high <= 0.1 between housing")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

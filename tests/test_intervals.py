@@ -3,6 +3,7 @@ undefined cases.
 """
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -546,15 +547,24 @@ def test_a_lift_of_shares_lies_within_its_limits(data):
     assert e.low - 1e-9 <= e.value <= e.high + 1e-9
 
 
-def exact_coverage_of_score_interval(p, q, n=20, m=30):
-    """The probability that the interval from n and m trials holds the true difference p − q."""
-    coverage = 0.0
+@cache
+def limits_of_all_counts(n, m):
+    """The lower and the upper limits by the successes of n trials, in rows, and of m trials."""
+    low, high = np.empty((2, n + 1, m + 1))
     for a in range(n + 1):
         for b in range(m + 1):
-            e = difference_score(a, n, b, m)
-            if e.low <= p - q <= e.high:
-                coverage += stats.binom.pmf(a, n, p) * stats.binom.pmf(b, m, q)
-    return coverage
+            low[a, b], high[a, b] = limits(difference_score(a, n, b, m))
+    return low, high
+
+
+def exact_coverage_of_score_interval(p, q, n=20, m=30):
+    """The probability that the interval from n and m trials holds the true difference p − q."""
+    low, high = limits_of_all_counts(n, m)
+    is_held = (low <= p - q) & (p - q <= high)
+    probability = np.outer(
+        stats.binom.pmf(np.arange(n + 1), n, p), stats.binom.pmf(np.arange(m + 1), m, q)
+    )
+    return probability[is_held].sum()
 
 
 def test_the_score_interval_of_two_shares_covers_95_percent_on_average():

@@ -167,6 +167,7 @@ def test_other_names_of_scores_are_read(name):
     assert study.primary.label == "roc_auc"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_a_report_the_closest_one_is_made_and_named(tmp_path):
     path = tmp_path / "x.csv"
     pd.DataFrame({"actual": LEVEL, "arima": NEAR}).to_csv(path, index=False)
@@ -176,6 +177,7 @@ def test_without_a_report_the_closest_one_is_made_and_named(tmp_path):
     assert (tmp_path / "page" / "rating.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("alias", "report", "table"),
     [

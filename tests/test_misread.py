@@ -288,6 +288,7 @@ def test_a_name_that_is_not_in_utf_8_is_refused(capsys):
     assert "must be UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_parameters_may_be_in_yaml(tmp_path, capsys):
     path = saved_table(pd.DataFrame({"actual": VALUES_A, "forecast": VALUES_B}), tmp_path, "t.csv")
     file = tmp_path / "p.yaml"

@@ -86,11 +86,13 @@ def test_preds_is_the_first_argument_in_python(study):
     assert by_position(study) == by_name(study)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("study", TABLES)
 def test_preds_is_a_parameter_of_the_command(study, tmp_path):
     assert by_command(study, tmp_path) == by_name(study)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("study", by_night("ab"))
 def test_preds_is_a_parameter_of_papermill(study, tmp_path):
     assert by_papermill(study, tmp_path) == by_name(study)

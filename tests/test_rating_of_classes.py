@@ -33,6 +33,7 @@ def test_probabilities_of_0_and_1_are_refused_with_the_call_that_reads_them(limi
         read_as_rating(probabilities_of_events(), limits)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_that_the_refusal_names_works(tmp_path, capsys):
     """The rating report refuses probabilities with exit status 2, and names the command with which
     the classification report reads them.

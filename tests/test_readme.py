@@ -374,10 +374,11 @@ def test_the_policy_of_the_docs_is_read(tmp_path):
 @pytest.mark.parametrize(
     "page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")]
 )
-def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_reports):
+def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_reports, undrawn):
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
+    monkeypatch.setitem(vars(USUAL), "resamples", 100)  # not 1,000: no number is looked at
     monkeypatch.chdir(tmp_path)
     write_files_of_the_docs()
     shutil.copytree(sample_reports, "reports", dirs_exist_ok=True)

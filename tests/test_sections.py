@@ -13,6 +13,7 @@ import pytest
 from command_runs import evalkit, importable  # noqa: F401 - a fixture
 from matplotlib import pyplot
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from undrawn import without_pictures
 
 import evalkit as ek
 from evalkit import report
@@ -235,7 +236,10 @@ def test_a_page_has_the_chosen_sections_and_those_of_ones_own_in_order(folder):
     assert "printed" in page
 
 
-def test_a_failing_section_says_so_in_its_place_with_status_1(folder):
+@pytest.mark.usefixtures("undrawn")
+def test_a_failing_section_says_so_in_its_place_with_status_1(folder, monkeypatch):
+    """In this process, which takes a third of the time of a kernel."""
+    monkeypatch.setattr(requests, "_is_notebook", lambda section: False)
     names = "metrics,fails.ipynb,errors"
     ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
     page = (folder / "out" / "rating.failed.html").read_text(encoding="utf-8")
@@ -263,13 +267,13 @@ def first(tmp_path_factory):
     folder = tmp_path_factory.mktemp("first")
     lines = SAMPLE.read_text(encoding="utf-8").splitlines()
     (folder / "p.csv").write_text("\n".join(lines[:101]), encoding="utf-8")
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), without_pictures():
         assert evalkit(*COMMAND, folder="out").status == 0
     return folder
 
 
 @pytest.fixture
-def made(first, tmp_path, monkeypatch):
+def made(first, tmp_path, monkeypatch, undrawn):
     """A function that makes the report of a copy of this folder if it changed, and says if it
     did.
     """

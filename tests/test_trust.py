@@ -17,6 +17,7 @@ from scipy import stats
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import find_metric
+from evalkit.limits import USUAL
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import REPORTS
@@ -47,16 +48,25 @@ class TriedKinds(NamedTuple):
     layout_and_kind: set
 
 
-@cache
-def tried_kinds():
-    """Of the smallest world of each name."""
-    import numbers_of
+def smallest_worlds():
+    """The smallest world of each name."""
     from worlds import WORLDS
 
-    smallest = {world.name: world for world in sorted(WORLDS, key=lambda world: -world.n)}
+    return {world.name: world for world in sorted(WORLDS, key=lambda world: -world.n)}.values()
+
+
+@cache
+def tried_kinds():
+    """Of the smallest world of each name, but for those of large tables, which try no other kind
+    and take as long as all others.
+    """
+    import numbers_of
+
     by_structure = set()
     by_layout = set()
-    for world in smallest.values():
+    for world in smallest_worlds():
+        if world.limits is not USUAL:
+            continue
         study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
         for chosen in study.settings.metrics:
             by_structure.add((chosen.metric.structure, type(chosen.metric.kind)))
@@ -96,6 +106,17 @@ def test_every_kind_of_metric_of_rows_is_tried_plain_clustered_and_weighted(layo
         if (layout, kind) not in tried_kinds().layout_and_kind
     }
     assert untried <= {"Calibration"}
+
+
+@pytest.mark.slow
+def test_worlds_of_large_tables_have_studies_of_their_metrics():
+    import numbers_of
+
+    for world in smallest_worlds():
+        if world.limits is not USUAL:
+            study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
+            for chosen in study.settings.metrics:
+                study.measure(chosen, study.systems[0])
 
 
 def test_some_world_takes_numbers_from_each_frame():

@@ -699,6 +699,7 @@ def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch
     assert report.published(report.read(out))["gate"]["passed"] is False
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkeypatch):
     """papermill executes a notebook whose gate fails, since the mean absolute error is far above
     0.1. evalkit's engine also writes a page: the report, without the traceback of the last cell.
@@ -713,6 +714,7 @@ def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkey
     assert "GateFailed" not in page_of_report
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):
     forecasts("a", "b").to_csv(tmp_path / "rows.csv", index=False)
     given = ["-p", "preds", str(tmp_path / "rows.csv"), "-p", "gate", "mae.high <= 0.1"]
@@ -721,6 +723,7 @@ def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):
     assert not (tmp_path / "out" / "rating.failed.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_whose_gate_fails_is_saved(tmp_path):
     study = ek.rating(forecasts("a", "b"), metrics="mae", gate="mae.high <= 0.1")
     study.save(tmp_path / "rating.json")

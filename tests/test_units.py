@@ -13,6 +13,7 @@ import online_samples
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from command_runs import evalkit
 from frozen import cases
 from test_engines_agree import in_memory
 from test_validation_leaks import rows_of_repeated_folds
@@ -256,9 +257,10 @@ def test_a_report_made_alone_has_the_bytes_of_one_among_others(sample_reports, t
         assert sha256_of(tmp_path / name) == sha256_of(sample_reports / name), name
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_without_units_takes_the_file_of_an_earlier_one_away(tmp_path):
     (tmp_path / "validation.units.parquet").write_bytes(b"of an earlier report")
-    made_once.report("validation", "-p", "units", "no", "-o", str(tmp_path))
+    evalkit("report", "validation", "-p", "units", "no", folder=tmp_path)
     files = {path.name for path in tmp_path.iterdir()}
     assert files == {"validation.html", "validation.ipynb", "validation.json"}
 

@@ -567,6 +567,7 @@ def test_bad_input_ends_with_status_2(tmp_path, capsys):
     assert "target: needs features" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_failed_gate_ends_with_status_3(tmp_path):
     """The rows of a group lie in several folds, a severe finding."""
     frame = pd.read_csv(CREDIT).query("model == 'forest'").assign(group=np.arange(1000) // 10)

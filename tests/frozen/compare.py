@@ -85,6 +85,8 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
+    if isinstance(old, Mapping | list) and repr(old) == repr(new):
+        return  # most parts are equal to the last bit, which is soon told
     old, new = (records(tree) if is_columns(tree) else tree for tree in (old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         yield from _mappings(old, new, path)

@@ -3,16 +3,20 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import more_pages
+import pytest
 from made_once import REPORTS, once, reports
 
 CLASSIFIED = ("multiclass", "multilabel", "single", "pair", "classes")
 RANKED = ("many", "lists", "travellers")
 OTHERS = (*CLASSIFIED, *RANKED, "forecasts", "users")
 PAGES = (*REPORTS, *OTHERS)
+FURTHER = ("pair", "classes", "lists", "travellers", "forecasts")  # beside others of their kind
 
 
 @cache
@@ -20,6 +24,13 @@ def path(name: str) -> Path:
     """The file of a page of a bundled sample or of another table."""
     folder = reports() if name in REPORTS else once("pages", more_pages.make)
     return folder / f"{name}.html"
+
+
+def slow_if_further(names: Iterable[str]) -> list[Any]:
+    """The names of pages as parameters of a test, of which some wait for the night."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if name in FURTHER else []) for name in names
+    ]
 
 
 def page(name: str) -> str:

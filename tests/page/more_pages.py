@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from made_once import report
+from made_once import report_each
 
 SYSTEMS, QUERIES, ITEMS, USERS = 126, 30, 8, 1500
 CLASSES, ROWS = 10, 600
@@ -105,12 +105,13 @@ def parameters(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def write(folder: Path, name: str, arguments: list[str]) -> None:
-    """Write one page and its results as NAME.html and NAME.json."""
-    report(*arguments, "--name", name, "-o", str(folder))
-
-
 def make(folder: Path) -> None:
-    """Write all pages, two at once."""
+    """Write all pages and their results as NAME.html and NAME.json, half of them in each of two
+    processes.
+    """
+    commands = [
+        [*arguments, "--name", name, "-o", str(folder)]
+        for name, arguments in parameters(folder).items()
+    ]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda page: write(folder, *page), parameters(folder).items()))
+        list(pool.map(report_each, (commands[::2], commands[1::2])))

@@ -16,7 +16,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from answers import PAGES, page, quiet, results, value
+from answers import PAGES, page, quiet, results, slow_if_further, value
 from browser import ask, printed
 from frozen.compare import records
 from made_once import ROOT
@@ -314,7 +314,7 @@ return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
 """
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", slow_if_further(PAGES))
 def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(name, tmp_path):
     """A figure with systems says the numbers of a point, reached by arrow keys or by the pointer.
     Enter, or a click in the legend, makes the other systems faint ("away").
@@ -484,7 +484,7 @@ return $$("section").map(section => {
 """
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "diff"])
+@pytest.mark.parametrize("name", slow_if_further(name for name in PAGES if name != "diff"))
 def test_on_paper_each_section_has_its_figures_and_no_heading_stands_alone(name, tmp_path):
     sections = quiet(ask(page(name), ON_PAPER, tmp_path))
     assert sum(figures for _, figures, _, _ in sections) > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pytest
-from answers import CLASSIFIED, PAGES, RANKED, page
+from answers import CLASSIFIED, PAGES, RANKED, page, slow_if_further
 from browser import View, look
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -52,7 +52,7 @@ def test_a_page_has_less_than_300_kilobytes(name):
     assert len(page(name).encode()) < 300_000
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", slow_if_further(PAGES))
 def test_a_page_has_no_fault_in_a_browser_and_its_results_near_the_top(name, tmp_path):
     """On a desk, on a phone, and on a phone without scripts. One test, as the start of a browser
     takes seconds.

@@ -1,5 +1,6 @@
 """Four executors' worth of partitions give the same: to the last bit the values of units, sums up
-to rounding.
+to rounding. At night: the four processes of Java take as long as all other tests on Spark, of which
+test_spark.py merges what several partitions give.
 """
 
 import os
@@ -22,6 +23,7 @@ from test_sharded import ASKS, assert_same, table
 from evalkit.reading.inputs import runs
 from evalkit.studies import classification, units
 
+pytestmark = pytest.mark.slow
 TESTS = Path(__file__).resolve().parents[1]
 
 

@@ -82,7 +82,7 @@ def is_like(name: str, patterns: Sequence[str]) -> bool:
     return bool(match(lower) or match(joined))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """One regular expression for all of the patterns: names are compared often."""
     return re.compile("|".join(map(translate, patterns)))
