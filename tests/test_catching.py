@@ -45,6 +45,9 @@ def first_statement(gate, preds=None):
 
 
 def test_not_worse_catches_what_the_page_says_is_detectable(tmp_path):
+    """The smallest regression that a rule "not worse" fails with 80% probability is the smallest
+    difference that the page states as detectable.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL)
     study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
     caught = study.gate.statements["catches"].iloc[0]
@@ -52,24 +55,37 @@ def test_not_worse_catches_what_the_page_says_is_detectable(tmp_path):
 
 
 def test_an_unchanged_model_fails_not_worse_in_half_of_alpha(tmp_path):
+    """An unchanged model fails the rule only if the two-sided test at 5% finds it worse, which has
+    a probability of 2.5%.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL)
     assert first_statement(path)["unchanged_fails"] == pytest.approx(0.025)
 
 
 def test_rules_share_the_level_with_which_an_unchanged_model_fails_them(tmp_path):
+    """Five rules share the level of 5%, so that an unchanged model fails each with 0.05 / 5 / 2 =
+    0.5% probability.
+    """
     path = policy_file(tmp_path, *["value not worse than b"] * 5, head=PASS_IF_IT_CANNOT_TELL)
     assert first_statement(path)["unchanged_fails"] == pytest.approx(0.005)
 
 
 def test_a_margin_that_must_be_shown_fails_an_unchanged_model_of_few_units(tmp_path):
+    """The rule fails unless the lower limit of the difference is above −0.1. The difference of an
+    unchanged model is 0 with a normal error, so that it fails with the probability of being more
+    than 0.1 less 1.96 errors below 0. The study uses t, hence the tolerance.
+    """
     path = policy_file(tmp_path, "value not worse than b within 0.1")
     row = first_statement(path)
-    error = (row["rule_high"] - row["rule_low"]) / 2 / norm.ppf(0.975)
+    error = (row["rule_high"] - row["rule_low"]) / 2 / norm.ppf(0.975)  # of the difference
     expected = norm.cdf(norm.ppf(0.975) - 0.1 / error)
     assert row["unchanged_fails"] == pytest.approx(expected, rel=0.1)
 
 
 def test_the_units_needed_are_those_of_the_power_of_a_test(tmp_path):
+    """The rule is to catch a regression of 0.05 with 80% probability. It needs as many units as a
+    paired test with the standard deviation of these differences.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.05)
     table = values_of_two_systems()
     needed = power.required_n(0.05, float((table["a"] - table["b"]).std()))
@@ -88,12 +104,18 @@ def test_the_margin_of_a_bound_is_the_distance_from_it(tmp_path):
 
 
 def test_the_estimate_alone_fails_at_its_bound_half_of_the_time(tmp_path):
+    """The rule bounds the estimate, not its interval. A model whose true value lies on the bound
+    has an estimate below it half of the time.
+    """
     assert first_statement(policy_file(tmp_path, "value.value >= 4.5 of a"))[
         "power"
     ] == pytest.approx(0.5)
 
 
 def test_a_regression_that_fails_an_unchanged_model_too_is_0(tmp_path):
+    """The values are around 5, so that the rule of 6 fails the model as it is, without any
+    regression.
+    """
     assert first_statement(policy_file(tmp_path, "value.low >= 6 of a"))["catches"] == 0
 
 
@@ -128,11 +150,14 @@ def test_a_regression_that_the_metric_does_not_allow_has_no_power(tmp_path):
 
 
 def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
-    """Queries of the country "without" have no relevant document, so that nDCG is undefined."""
+    """Of 40 queries, the 20 of the country "without" have no relevant document, so that nDCG is
+    undefined there. The rule cannot tell, and what it would catch is undefined.
+    """
     query = np.repeat(np.arange(40), 5)
     document = np.tile(np.arange(5), 40)
     has_relevant = query < 20
-    grade = np.where(has_relevant & (document == query % 4), 1, 0)
+    is_relevant = has_relevant & (document == query % 4)  # one of the five documents of a query
+    grade = np.where(is_relevant, 1, 0)
     country = np.where(has_relevant, "with", "without")
     score = np.random.default_rng(1).random(200)
     table = pd.DataFrame(
@@ -160,11 +185,13 @@ def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
 
 
 def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
+    """The policy passes what it cannot tell, so that only a significant regression fails the rule.
+    With six units, its power against a regression of 0.1 is that of a paired t test, which the
+    study computes by an approximation.
+    """
     table = values_of_two_systems(6)
-    row = first_statement(
-        policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.1),
-        table,
-    )
+    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.1)
+    row = first_statement(path, table)
     sd = float((table["a"] - table["b"]).std())
     assert row["power"] == pytest.approx(power.paired_power(0.1, sd, 6), abs=0.02)
 
@@ -263,30 +290,38 @@ def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
 
 
 def test_a_warning_says_which_regression_fails_the_rule(tmp_path):
+    """The rule is to catch a regression of 0.01, less than 200 units can show. As the policy passes
+    what it cannot tell, the rule can hardly fail. The warning ends with the smallest regression
+    that 200 units show with 80% probability.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
-    row = first_statement(path)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.warnings
-    caught = f"only a regression of {row['catches']:.3f} or more fails it with 80% probability"
-    assert warning.endswith(caught)
-
-
-def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
-    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.record()["warnings"]
-    assert (
-        "this rule can hardly fail: a regression of 0.0100 fails it with 4% probability" in warning
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.warnings
+    caught = study.gate.statements["catches"].iloc[0]
+    assert warning.endswith(
+        f"only a regression of {caught:.3f} or more fails it with 80% probability"
     )
 
 
+def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
+    """The rule is to catch a regression of 0.01. As the policy passes what it cannot tell, only a
+    significant regression fails the rule. The difference of a and b on 200 units has a standard
+    error of about 0.05, so that the power is about Φ(0.01 / 0.05 − 1.96) = 4%.
+    """
+    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.record()["warnings"]  # as the JSON of a report has them
+    words = "this rule can hardly fail: a regression of 0.0100 fails it with 4% probability"
+    assert words in warning
+
+
 def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
+    """A model that is worse by the whole margin of 0.1 is still allowed, so that it fails with the
+    2.5% of a test, which is printed as 3%.
+    """
     path = policy_file(tmp_path, "value not worse than b within 0.1", head=PASS_IF_IT_CANNOT_TELL)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.warnings
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.warnings
     assert "a regression of 0.100 fails it with 3% probability" in warning
 
 
@@ -336,13 +371,17 @@ def test_a_rule_about_findings_catches_nothing(tmp_path):
 
 
 def test_check_raises_with_the_rules_that_are_not_kept_one_a_line(tmp_path):
-    # both systems have values around 5, so that only the second rule is kept
+    """Values of both systems, a and b, are around 5 with an interval of about ±0.15. So the rule
+    that a is at least 6 and the rule that b is at most 1 fail, and the rule that a is at least 1 is
+    kept.
+    """
     rules = ("value.low >= 6 of a", "value.low >= 1 of a", "value.high <= 1 of b")
     study = ek.significance(values_of_two_systems(), **HIGHER_IS_BETTER)
     with pytest.raises(AssertionError) as failed:
         ek.check(study, policy_file(tmp_path, *rules))
     head, first_rule, last_rule = str(failed.value).splitlines()
     assert head == "2 rules of 3 not kept"
+    # each line has the rule, its result, the system, its mean and its interval
     assert first_rule.startswith("value.low >= 6 of a: fail: a 4.88 [")
     assert last_rule.startswith("value.high <= 1 of b: fail: b 4.")
 
@@ -384,13 +423,18 @@ def test_check_says_why_a_rule_is_not_decided():
 
 
 def test_check_of_a_study_warns_of_a_rule_that_can_hardly_fail(tmp_path):
+    """The rule is to catch a regression of 0.01, less than 200 units can show, and the policy
+    passes what it cannot tell.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
     with pytest.warns(UserWarning, match="this rule can hardly fail"):
         ek.significance(values_of_two_systems(), **HIGHER_IS_BETTER).check(path)
 
 
 def test_a_diff_is_checked(tmp_path):
-    """In the new version all values of a are 0, far below those of the old."""
+    """In the new report all values of system a are 0, far below those of the old report, so that
+    the rule fails for "new a".
+    """
     old = values_of_two_systems()
     new = old.assign(a=0.0)
     ek.significance(old, **HIGHER_IS_BETTER).save(tmp_path / "old.units.parquet")
@@ -422,9 +466,10 @@ def planned_statement(folder, rule, head, catch=None):
 
 
 def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
-    """The plan: 500 units, a share of 0.85, a correlation of 0.5. The sample: two systems that are
-    right on 85% of 500 rows. On half of the rows both are right or wrong together, on the others
-    independently, which is a correlation of 0.5.
+    """The plan has 500 units, a share of 0.85 and a correlation of 0.5. The sample has two systems
+    that are right on 85% of 500 rows. On half of the rows both are right or wrong together, on the
+    others independently, which is a correlation of 0.5. Both state nearly the same smallest
+    regression.
     """
     rng = np.random.default_rng(3)
     together = rng.random(500) < 0.5
@@ -506,6 +551,9 @@ def test_a_plan_without_units_is_refused_at_its_place(tmp_path):
 
 
 def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
+    """The policy has a table [plan] with the number of units, a share and a correlation, from which
+    it is computed what the rule would catch. `check --plan` needs no report for that.
+    """
     path = policy_file(
         tmp_path,
         "accuracy not worse than old",
@@ -516,14 +564,18 @@ def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
     assert "**What policy.toml catches, 500 units**" in capsys.readouterr().out
 
 
-def report_of_the_sample(folder):
+def json_of_a_rating_report(folder):
+    """The path of the results of a report on the bundled sample of forecasts, by MAE."""
     assert command.main(["report", "rating", "-o", str(folder), "-p", "metrics", "mae"]) == 0
     return folder / "rating.json"
 
 
 def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys):
-    """The rule is to catch an error that is larger by 1e-6, which 700 units cannot show."""
-    file = report_of_the_sample(tmp_path)
+    """The rule is to catch an MAE that is larger by 1e-6, which the 700 units of the sample cannot
+    show, and the policy passes what it cannot tell. The command prints what the rule catches and
+    warns of it, but ends with 0, as the rule is kept.
+    """
+    file = json_of_a_rating_report(tmp_path)
     rule = "mae not worse than mean"
     path = policy_file(tmp_path, rule, head=PASS_IF_IT_CANNOT_TELL, catch=1e-6)
     assert command.main(["check", str(file), path]) == 0
@@ -533,7 +585,10 @@ def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys
 
 
 def test_check_plans_other_units_by_the_spread_of_a_report(tmp_path, capsys):
-    file = report_of_the_sample(tmp_path)
+    """The policy has a table [plan] with a number of units alone. The spread of the values is taken
+    from the report.
+    """
+    file = json_of_a_rating_report(tmp_path)
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 4\n"
     path = policy_file(tmp_path, "mae not worse than mean", head=head)
     assert command.main(["check", str(file), "--plan", path]) == 0

@@ -98,7 +98,9 @@ def test_alpha_is_that_of_krippendorff(name: str, level: str) -> None:
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_error_of_agreement_is_close_to_the_jackknife(name: str) -> None:
-    """The two standard errors differ by terms of 1 / n, here 1 / 400, hence a tolerance of 3%."""
+    """The standard error of a coefficient of agreement is compared with the jackknife's. The two
+    differ by terms of 1 / n, here 1 / 400, hence a tolerance of 3%.
+    """
     n = 400
     ratings = ratings_of_two(units=n)
     without_one = []  # the coefficient without each unit in turn
@@ -121,6 +123,9 @@ def test_full_agreement_is_1_with_a_lower_limit(name: str) -> None:
 
 
 def test_agreement_on_one_category_is_undefined_but_for_ac1() -> None:
+    """Both raters give 1 to all 20 units. The chance agreement of kappa and alpha is then 1, so
+    that they are 0 / 0. That of AC1 is 0, so that AC1 is 1.
+    """
     ratings = Ratings(np.ones(20), np.ones(20))
     assert np.isnan(value(ratings, "kappa"))
     assert np.isnan(value(ratings, "alpha"))
@@ -197,10 +202,12 @@ def test_a_wide_table_says_the_same_as_a_long_one(options: dict[str, str]) -> No
 
 
 def test_doubled_units_in_clusters_have_the_error_of_single_ones() -> None:
-    """Two equal rows per unit tell no more than one. Numbers differ a little, as the judge's weight
-    λ is made from variances that divide by the number of rows less 1.
+    """Each of 300 units has one row, or two equal rows, which tell no more than one. The estimate
+    and the width of its interval are nearly the same; they differ a little, as the judge's weight λ
+    is made from variances that divide by the number of rows less 1.
     """
     rng = np.random.default_rng(4)
+    # the judge's scores, a person's labels of all outputs, and the 80 that are known
     score, _, label = judged_samples.outputs(rng, units=300, labels=80)["a"]
     unit = np.repeat(np.arange(300), 2)
     single = corrected_mean(score, label)
@@ -251,8 +258,10 @@ def test_a_width_that_is_asked_for_is_planned_for() -> None:
 @pytest.mark.parametrize("kind", ["score", "binary"])
 @pytest.mark.parametrize("favour", [0.0, 0.6])
 def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
-    """Intervals at 95% of the mean label of a, of b and of their difference. A share of 300 samples
-    has a standard error of 0.013: the bounds are 4.8 of these below 0.95, and 2.8 above.
+    """`outputs` draws systems a and b, whom a judge scores and a person labels in part. Intervals
+    at 95% of the mean label of a, of b and of their difference are computed in 300 samples. Their
+    share that covers the mean of a large population has a standard error of 0.013: the bounds are
+    4.8 of these below 0.95, and 2.8 above.
     """
     options = {"favour": favour, "kind": kind}
     rng = np.random.default_rng([76, len(kind), int(favour * 10)])
@@ -275,7 +284,10 @@ def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
 
 @pytest.mark.parametrize(("favour", "least", "most"), [(0.0, 0, 3), (0.6, 17, 20)])
 def test_a_favoured_system_is_found_and_an_equal_one_rarely(favour, least, most) -> None:
-    """In 20 samples."""
+    """Of 20 samples, those are counted that find a system that the judge favours. Without favour
+    (0) a sample finds one with about 5% probability: more than 3 of 20 have 1.6% (binomial). A
+    favour of 0.6 is found in nearly all.
+    """
     tables = [judged_outputs(seed, favour=favour, labels=100) for seed in range(20)]
     assert least <= sum(len(study_of(table).favoured) for table in tables) <= most
 
@@ -355,8 +367,8 @@ def test_without_labels_there_is_no_section_of_the_judge() -> None:
 
 
 def test_rare_labels_are_warned_of() -> None:
-    """The 60 labels of a are all 1, so that the sample shows no spread; the interval must still end
-    below 1.
+    """The 60 labels of system a are all 1, so that their sample variance is 0. The interval must
+    not have the width 0: Wilson's lower limit of 60 in 60 is about 60 / (60 + 1.96²) = 0.94.
     """
     table = judged_outputs(kind="binary")
     is_of_a = table["system"] == "a"
@@ -368,14 +380,15 @@ def test_rare_labels_are_warned_of() -> None:
 
 
 def test_two_categories_are_compared_without_a_cut() -> None:
-    """Scores are cut into two classes; judge and human that give 0 or 1 need no cut, and two
-    categories no weights.
+    """Scores between 0 and 1 would be cut into two classes. Here judge and human give only 0 or 1,
+    so that there is no cut, and no weighted kappa, which differs from kappa for more than two
+    categories alone.
     """
     table = judged_outputs(kind="binary")
     study = study_of(table)
     labelled = table.query("system == 'a'").dropna(subset="human")
     values = study.agreement.set_index(["system", "coefficient"])["value"]
-    kappa = cohen_kappa_score(labelled["judge"], labelled["human"])
+    kappa = cohen_kappa_score(labelled["judge"], labelled["human"])  # by scikit-learn
     assert values["a", "kappa"] == pytest.approx(kappa, abs=1e-12)
     assert np.isnan(study.cut)
     assert ("a", "weighted_kappa") not in values
@@ -398,9 +411,10 @@ def published_table_and_values() -> tuple[pd.DataFrame, dict]:
 
 @needs_published_values
 def test_corrected_means_are_those_of_ppi_python() -> None:
-    """PPI++: λ times the mean score of outputs without a label, plus the mean correction, label
-    less λ times score, of those with one. ppi_python divides variances by n, not n - 1, and has
-    normal limits, so its lower limit is computed here from our corrections and λ (`weight`).
+    """PPI++ estimates the mean label as λ times the mean score of the outputs without a label, plus
+    the mean correction, label less λ times score, of those with one. The public package ppi_python
+    divides variances by n, not n − 1, and has normal limits, so that its lower limit is computed
+    here from our corrections and our λ (`weight`); the upper one is symmetric.
     """
     table, published = published_table_and_values()
     for policy, rows in table.groupby("policy"):
@@ -420,8 +434,10 @@ def test_corrected_means_are_those_of_ppi_python() -> None:
 @needs_published_values
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.8])
 def test_agreement_is_the_published_one(cut: float) -> None:
-    """The published AC1 has five decimals; the exact one is computed from the published confusion
-    counts: chance agreement is 2 π (1 - π), with the mean share π of the first class.
+    """Scores and labels are cut into two classes at `cut`. Kappa and alpha are the published ones.
+    The published AC1 has five decimals; the exact one is computed from the published confusion
+    counts: chance agreement is 2 π (1 − π), with the mean share π of the first class by both
+    raters.
     """
     table, published = published_table_and_values()
     study = ek.significance(
@@ -439,7 +455,8 @@ def test_agreement_is_the_published_one(cut: float) -> None:
         assert values[policy, "alpha"] == pytest.approx(alpha, abs=1e-10)
         counts = np.array(expected["confusion_judge_rows_oracle_cols"])
         n = counts.sum()
-        judge_share, oracle_share = counts.sum(axis=1)[0] / n, counts.sum(axis=0)[0] / n
+        judge_share = counts.sum(axis=1)[0] / n
+        oracle_share = counts.sum(axis=0)[0] / n
         share = (judge_share + oracle_share) / 2
         by_chance = 2 * share * (1 - share)
         ac1 = (np.trace(counts) / n - by_chance) / (1 - by_chance)
