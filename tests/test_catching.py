@@ -93,12 +93,18 @@ def test_the_units_needed_are_those_of_the_power_of_a_test(tmp_path):
 
 
 def test_no_number_of_units_makes_better_pass_an_unchanged_model(tmp_path):
+    """An unchanged model is not better, however many units there are, so that the number needed is
+    undefined.
+    """
     assert np.isnan(
         first_statement(policy_file(tmp_path, "value better than b", catch=0.1))["units_needed"]
     )
 
 
 def test_the_margin_of_a_bound_is_the_distance_from_it(tmp_path):
+    """The rule bounds the lower limit of a by 4.5. Its margin is the distance of the value of a
+    from the bound.
+    """
     row = first_statement(policy_file(tmp_path, "value.low >= 4.5 of a"))
     assert row["margin"] == pytest.approx(row["value"] - 4.5)
 
@@ -120,6 +126,9 @@ def test_a_regression_that_fails_an_unchanged_model_too_is_0(tmp_path):
 
 
 def test_a_share_cannot_fall_by_more_than_it_is(tmp_path):
+    """All 20 predictions are wrong. An accuracy of 0 cannot fall, so that there is no regression
+    that the rule catches.
+    """
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 20)
     path = policy_file(tmp_path, "accuracy.high >= 0.01", head=PASS_IF_IT_CANNOT_TELL)
@@ -140,11 +149,17 @@ def gate_of_accuracy(folder, rule, rows, *, wrong, wrong_of_b=0, catch=None):
 
 
 def test_a_share_cannot_fall_by_more_than_that_of_the_second_system(tmp_path):
+    """Of 20 rows a is wrong on 17 and b on 18. A model that is worse than b is so by at most b's
+    accuracy of 2 / 20, which 20 rows cannot show.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 20, wrong=17, wrong_of_b=18)
     assert np.isnan(judged.statements["catches"].iloc[0])
 
 
 def test_a_regression_that_the_metric_does_not_allow_has_no_power(tmp_path):
+    """a is wrong on 10 of 20 rows. The rule is to catch a regression of 0.6, but an accuracy of 0.5
+    cannot fall by so much.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy.low >= 0.1 of a", 20, wrong=10, catch=0.6)
     assert np.isnan(judged.statements["power"].iloc[0])
 
@@ -171,6 +186,9 @@ def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
 
 
 def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
+    """Values of a are those of b plus 1, so that differences have no spread, and any regression
+    beyond the margin of 0.1 fails the rule.
+    """
     table = values_of_two_systems()
     table["a"] = table["b"] + 1  # but for rounding errors
     row = first_statement(policy_file(tmp_path, "value not worse than b within 0.1"), table)
@@ -178,6 +196,9 @@ def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
 
 
 def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
+    """With four rows, the smallest p under sign flips is 2 / 16, so that the interval at 95% has no
+    finite limits. What the rule catches is undefined.
+    """
     path = policy_file(tmp_path, "mae not worse than b within 0.1")
     predicted = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}
     judged = ek.rating(y_true=[1, 2, 3, 4], y_pred=predicted, metrics="mae", gate=path).gate
@@ -197,6 +218,9 @@ def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
 
 
 def test_an_unchanged_model_fails_a_rule_on_systems_that_hardly_differ(tmp_path):
+    """a is wrong on 1 of 20 rows and b on none. An unchanged model fails the rule with 2.5%
+    probability, as with any other data.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
     assert judged.statements["unchanged_fails"].iloc[0] == pytest.approx(0.025)
 
@@ -221,6 +245,10 @@ def error_of_decisions(first_only, second_only, rows=200):
 
 
 def test_a_difference_that_is_not_shown_leaves_the_error_of_an_unchanged_model():
+    """Of 200 rows only a is right on 13 and only b on 7, or each on 10. The difference of 13 and 7
+    is not significant, so that the standard error without a true difference is the same: 20 rows
+    differ.
+    """
     assert error_of_decisions(13, 7)(0.0) == pytest.approx(error_of_decisions(10, 10)(0.0))
 
 
@@ -271,11 +299,18 @@ def error_of_pairs(study, pair):
 
 
 def test_a_regression_from_near_the_best_value_varies_more_than_an_improvement():
+    """The nDCG of most queries is near 1. If a is worse than b, some queries must be far below 1,
+    and differences vary more than if a is better. The standard error is a function of the true
+    difference.
+    """
     error = error_of_pairs(near_the_top(), ("a", "b"))
     assert error(-0.05) > error(0.0) > error(0.05)
 
 
 def test_the_error_of_an_unchanged_model_is_that_of_the_units():
+    """Without a true difference, the standard error is that of the mean difference of 60 queries,
+    times a factor (`by_t`): by how much less a t test of 60 units detects than a normal one.
+    """
     study = near_the_top()
     first, second = (study.measure(study.primary, name).sums.numerator for name in "ab")
     by_t = power.minimum_detectable(60**0.5, 60) / sensitivity.detectable_by_normal(0.95)
@@ -284,6 +319,9 @@ def test_the_error_of_an_unchanged_model_is_that_of_the_units():
 
 
 def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
+    """a is wrong on 1 of 8 rows and b on none. With so few rows, no regression of an accuracy fails
+    the rule with 80% probability.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 8, wrong=1, catch=0.1)
     (warning,) = judged.warnings
     assert warning.endswith("; no regression fails it with 80% probability")
@@ -326,6 +364,7 @@ def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
 
 
 def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
+    """Accuracies differ by at most 1, so that no model is worse by the margin of 1.5."""
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b within 1.5", 20, wrong=10)
     (warning,) = judged.warnings
     assert warning.endswith(
@@ -334,6 +373,7 @@ def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
 
 
 def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
+    """No accuracy is below the bound of 0."""
     judged = gate_of_accuracy(tmp_path, "accuracy.low >= 0", 20, wrong=10)
     (warning,) = judged.warnings
     assert warning.endswith(
@@ -342,6 +382,9 @@ def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
 
 
 def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
+    """The mean of a is 4.88 with an interval of ±0.15. A model that is worse may fall below the
+    bound of 4.5.
+    """
     path = policy_file(tmp_path, "value.low >= 4.5 of a", head=PASS_IF_IT_CANNOT_TELL)
     assert (
         ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER).gate.warnings == []
@@ -349,6 +392,7 @@ def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
 
 
 def test_a_rule_with_power_is_no_warning(tmp_path):
+    """The rule is to catch a regression of 0.5, ten times the standard error of the difference."""
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.5)
     assert (
         ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER).gate.warnings == []
@@ -356,6 +400,9 @@ def test_a_rule_with_power_is_no_warning(tmp_path):
 
 
 def test_a_single_rule_is_caught_at_the_level_of_all_its_comparisons():
+    """The rule "not worse" compares a and c with the baseline b. The two comparisons share the
+    level of 5%: 0.05 / 2 / 2 = 1.25% for each, one-sided.
+    """
     table = values_of_two_systems().assign(c=lambda frame: frame["a"] + 0.01 * frame["b"])
     study = ek.significance(table, gate="not worse", baseline="b", **HIGHER_IS_BETTER)
     assert study.gate.statements["unchanged_fails"].tolist() == pytest.approx([0.0125, 0.0125])
@@ -491,6 +538,10 @@ def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
 
 
 def test_a_plan_of_means_needs_the_units_of_a_paired_test(tmp_path):
+    """The plan has a standard deviation of 2 and a correlation of 0.875. Differences have a
+    variance of 2 · 2² · (1 − 0.875) = 1, so that the units needed are those of a paired test with a
+    standard deviation of 1.
+    """
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 50\nmean = 3\nsd = 2\ncorrelation = 0.875\n"
     row = planned_statement(tmp_path, "mae not worse than old", head, catch=0.1)
     assert row["units_needed"] == pytest.approx(power.required_n(0.1, 1.0), rel=0.01)
@@ -505,11 +556,15 @@ def test_a_bound_is_caught_near_the_end_of_the_range(tmp_path):
 
 
 def test_a_planned_share_cannot_fall_by_more_than_it_is(tmp_path):
+    """The plan has a share of 0.1 of 20 units. It can fall by at most 0.1, which 20 units cannot
+    show.
+    """
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 20\nshare = 0.1\n"
     assert np.isnan(planned_statement(tmp_path, "accuracy not worse than old", head)["catches"])
 
 
 def test_a_planned_margin_beyond_the_range_has_no_power(tmp_path):
+    """Accuracies differ by at most 1, so that no model is worse by the margin of 3."""
     path = policy_file(
         tmp_path, "accuracy not worse within 3", head="[plan]\nunits = 100\nshare = 0.5\n"
     )
@@ -525,6 +580,7 @@ def test_the_variance_of_a_difference_of_planned_shares_is_without_its_square(tm
 
 
 def test_no_number_of_units_catches_a_regression_within_the_margin(tmp_path):
+    """The rule allows a model to be worse by 0.01, and is to catch a regression of 0.008."""
     head = "[plan]\nunits = 500\nmean = 1\nsd = 0.1\ncorrelation = 0.5\n"
     row = planned_statement(tmp_path, "mae not worse than old within 0.01", head, catch=0.008)
     assert np.isnan(row["units_needed"])
@@ -532,6 +588,9 @@ def test_no_number_of_units_catches_a_regression_within_the_margin(tmp_path):
 
 @pytest.mark.parametrize("rule", ["mae not worse than old", "mae.high <= 0.5", "own.low >= 2"])
 def test_a_share_is_no_plan_for_other_metrics(tmp_path, rule):
+    """The plan has a share, between 0 and 1, but mae is not a share, and the rule of `own` has a
+    bound of 2.
+    """
     with pytest.raises(ParameterError, match=rf"policy.toml, rule 1: the share .* fit '{rule}'"):
         planned_statement(tmp_path, rule, PLAN_OF_SHARES)
 

@@ -137,6 +137,9 @@ def test_a_number_that_another_processor_may_change_is_known_by_its_path(path, b
 
 @pytest.mark.parametrize("values", [{"n": 11}, {"n": 10.0000001}, {"low": 0.0}, {"value": None}])
 def test_whole_and_undefined_numbers_are_exact(values):
+    """Row 0 of the estimates in RESULTS has n = 10, value = 0.5 and an undefined low. Any change of
+    n, of low to a number or of value to undefined is a difference.
+    """
     assert [one.kind for one in changes(set_in_estimate(0, **values))] == ["number"]
 
 
@@ -173,6 +176,10 @@ def test_another_order_is_one_difference():
 
 
 def test_columns_are_read_as_records():
+    """`differences` in RESULTS has the columns queries (q1, q2) and values (0.5, −0.5). Queries
+    name the records: in another order they are the same records, and a changed value is named by
+    its query.
+    """
     turned = {"queries": ["q2", "q1"], "values": [-0.5, 0.5]}
     (change,) = changes(lambda results: results.update(differences=turned))
     assert change.kind == "order"

@@ -159,6 +159,9 @@ def test_variance_of_a_corrected_mean_by_hand() -> None:
 
 
 def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
+    """A judge who gives 0.5 to all 200 outputs says nothing of the 40 that are labelled. Its weight
+    λ is 0.
+    """
     rng = np.random.default_rng(2)
     label = np.where(np.arange(200) < 40, rng.random(200), np.nan)
     mean = corrected_mean(np.full(200, 0.5), label)
@@ -166,6 +169,7 @@ def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
 
 
 def test_labels_of_all_units_leave_the_judge_out() -> None:
+    """If all 50 outputs are labelled, the mean is that of the labels."""
     rng = np.random.default_rng(3)
     label = rng.random(50)
     assert corrected_mean(rng.random(50), label).value == pytest.approx(label.mean(), abs=1e-15)
@@ -173,6 +177,7 @@ def test_labels_of_all_units_leave_the_judge_out() -> None:
 
 @pytest.mark.parametrize("frame", ["estimates", "comparisons"])
 def test_a_constant_error_of_the_judge_changes_nothing(frame: str) -> None:
+    """A judge who gives 3 more to every output has the same corrected estimates and comparisons."""
     table = judged_outputs()
     kinder = table.assign(judge=table["judge"] + 3)
     ours = getattr(study_of(table), frame).select_dtypes("number")
@@ -229,6 +234,9 @@ def test_difference_is_that_of_the_estimates() -> None:
 
 
 def test_labels_needed_halve_the_width_and_are_fewer_than_without_a_judge() -> None:
+    """The plan says how many labels are needed for half of the present width: with the judge
+    (`needed`), and without (`alone`).
+    """
     needed = study_of(judged_outputs(labels=60, units=2000)).labels_needed
     assert needed["width"].to_numpy() == pytest.approx(needed["width_now"] / 2)
     assert (needed["needed"] < needed["alone"]).all()
@@ -243,6 +251,9 @@ def test_the_plan_gives_the_labels_that_there_are_for_the_width_that_there_is() 
 
 
 def test_a_width_that_labels_of_all_units_do_not_reach_needs_no_number_of_them() -> None:
+    """Even labels of all 400 units leave an interval wider than 1e-6, so that the number needed is
+    undefined.
+    """
     study = study_of(judged_outputs(labels=60))
     plan = study.measure(study.primary, "a").plan()
     assert np.isnan(plan.labels_for(1e-6, 0.95))
@@ -297,6 +308,9 @@ def codes(table: pd.DataFrame) -> list[str]:
 
 
 def test_labels_of_the_highest_scores_are_warned_of() -> None:
+    """A person labels the outputs with the highest 20 % of scores alone, which is not a random
+    sample (EK363).
+    """
     table = judged_outputs(labels=60)
     is_highest = table["judge"] > table["judge"].quantile(0.8)
     table["human"] = table["judge"].where(is_highest)
@@ -304,6 +318,9 @@ def test_labels_of_the_highest_scores_are_warned_of() -> None:
 
 
 def test_labels_of_random_units_are_not_warned_of() -> None:
+    """The labelled outputs are a random sample, so that there is no finding that they are not
+    (EK363).
+    """
     assert "EK363" not in codes(judged_outputs())
 
 
@@ -311,6 +328,7 @@ def test_labels_of_random_units_are_not_warned_of() -> None:
 
 
 def test_refused_without_labels() -> None:
+    """None of the outputs of system b has a label."""
     table = judged_outputs()
     table.loc[table["system"] == "b", "human"] = np.nan
     with pytest.raises(InputError, match=r"'b' must have at least 10 labels.*got 0"):
@@ -332,6 +350,7 @@ def test_refused_parameters(options: dict[str, object], message: str) -> None:
 
 
 def test_one_column_of_labels_for_two_systems_is_refused() -> None:
+    """A wide table has scores of two systems, a column each, and needs a column of labels for each."""
     wide = judged_samples.wide(np.random.default_rng(1)).drop(columns="b_human")
     with pytest.raises(ParameterError, match="systems=A,B oracle=LABELS_A,LABELS_B"):
         study_of(wide, oracle="a_human")

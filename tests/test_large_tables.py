@@ -448,6 +448,9 @@ WORDS = ["several classes, defaults", "several labels, means", "forecasts, defau
 
 @pytest.mark.parametrize("name", by_day(WORDS, {"several labels, means"}))
 def test_the_page_says_the_same(name):
+    """A case is a report on a table. Its page in blocks has the same text as in memory, except for
+    pieces that list single rows or name methods of many rows.
+    """
     case = CASES[name]
     assert text_that_must_not_depend_on_reading(
         case.report, read(case, case.table(), BLOCKS_OF_500_ROWS)
@@ -595,6 +598,9 @@ def test_the_rows_that_are_drawn_do_not_depend_on_their_order(drawn_studies):
 
 
 def test_the_page_says_that_rows_were_drawn(drawn_studies):
+    """The fixture holds studies of 20,000 rows: of all of them (`of_all`), and of a random sample
+    (`of_sample`).
+    """
     assert "drawn by a hash" in rating_page.findings(drawn_studies.of_sample).text
     assert "drawn by a hash" not in rating_page.findings(drawn_studies.of_all).text
 
@@ -606,6 +612,9 @@ def test_cells_of_drawn_rows_add_up_to_about_all_rows(drawn_studies):
 
 
 def test_the_results_say_for_how_many_rows_a_drawn_row_stands(drawn_studies):
+    """At most 4,000 of 20,000 rows are drawn, each of which stands for 20,000 / 4,000 = 5 or a
+    little more.
+    """
     results = published(drawn_studies.of_sample)["forecasts"]["drawn"]
     assert results["rows"] == len(drawn_studies.of_sample.table_summary.sample.rows) <= 4_000
     assert results["rows"] * results["stands_for"] == pytest.approx(20_000)

@@ -95,6 +95,9 @@ def test_the_warning_counts_the_rows_that_the_threshold_decides_otherwise():
 
 
 def test_the_values_at_the_threshold_stand_beside_those_of_the_decisions():
+    """The model decides by a threshold of 0.3. The study also has the metrics of the usual
+    threshold, 0.5.
+    """
     frame = scores_with_decisions()
     study = classification.read(frame, metrics=METRICS)
     at_threshold = study.both_decisions.set_index("metric")["at_threshold"].to_dict()
@@ -133,6 +136,7 @@ def test_a_threshold_that_is_set_decides_in_place_of_the_model():
     "word", [{0: "False", 1: "True"}, {0: 0.0, 1: 1.0}], ids=["False, True", "0.0, 1.0"]
 )
 def test_decisions_can_be_written_otherwise_than_labels_of_0_and_1(word):
+    """Labels are 0 and 1, and decisions are False and True, or 0.0 and 1.0."""
     frame = scores_with_decisions()
     rewritten = frame.assign(predicted=frame["predicted"].map(word))
     expected = values_of_decisions(frame, frame["predicted"])
@@ -184,6 +188,9 @@ def test_one_column_of_decisions_for_several_systems_is_named_and_not_used():
 
 
 def test_a_second_probability_is_no_decision():
+    """The column `predicted` holds half of the score, which is a probability and no decision. It is
+    not used.
+    """
     frame = scores_with_decisions().assign(predicted=lambda table: table["score"] / 2)
     study = classification.read(frame)
     assert study.decision_column == ""
@@ -203,12 +210,18 @@ def test_other_words_are_named_and_not_used():
 
 
 def test_blocks_name_the_column_that_they_do_not_read():
+    """A table that is read in blocks has the decisions of the threshold. A finding names the column
+    of decisions that is not used.
+    """
     p = ClassificationParameters.from_raw({"preds": scores_with_decisions()})
     study = classification.study_of(p, BLOCKS)
     assert "because the table is read in blocks: predicted" in findings_text(study)
 
 
 def test_confidence_beside_decisions_is_still_refused():
+    """Scores are all above 0.5, as if they were the confidence in the predicted class, not the
+    probability of the positive label.
+    """
     frame = scores_with_decisions().assign(score=lambda d: 0.5 + d["score"] / 2)
     with pytest.raises(InputError, match="must be of the positive label"):
         classification.read(frame)
@@ -226,7 +239,10 @@ def test_accuracy_of_decisions_is_weighted():
     assert study.estimates["value"].iloc[0] == pytest.approx(share_of_right)
 
 
-def test_the_units_file_keeps_the_decisions():
+def test_the_counts_of_decisions_are_those_of_the_model():
+    """The table of decisions has the counts of the model's own: true and false positives add up to
+    the number of its positive decisions.
+    """
     frame = scores_with_decisions()
     study = classification.study_of(ClassificationParameters.from_raw({"preds": frame}), USUAL)
     (decisions,) = study.decisions.to_dict("records")
@@ -280,6 +296,7 @@ def test_the_columns_of_several_systems_are_named():
 
 
 def test_decisions_for_the_low_scores_are_a_warning():
+    """Decisions are reversed, so that low scores are predicted as positive."""
     frame = scores_with_decisions().assign(predicted=lambda d: 1 - d["predicted"])
     finding = finding_of_kind(classification.read(frame), kinds.REVERSED_DECISIONS)
     assert finding.severity == "warning"
@@ -292,6 +309,7 @@ def test_decisions_for_the_high_scores_are_not_reversed():
 
 
 def test_one_decision_for_all_rows_is_not_reversed():
+    """All rows are predicted as positive, whatever their score."""
     study = classification.read(scores_with_decisions().assign(predicted=1))
     assert kinds.REVERSED_DECISIONS.code not in findings_text(study)
 

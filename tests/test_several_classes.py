@@ -101,6 +101,9 @@ def test_only_weighted_rows_are_said_to_be(make_table):
 
 
 def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
+    """Rows with weights 1, 2 and 3 are compared with the same rows repeated as often. Their mean
+    confidence, share of right predictions and calibration error (ECE in ten bins) are the same.
+    """
     weighted, repeated = weighted_and_repeated(scores_of_classes())
     columns = ["confidence", "right", "ece_10"]
     expected = repeated.calibration.set_index("system")[columns]
@@ -108,6 +111,10 @@ def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
 
 
 def test_the_page_of_weighted_classes_has_shares_and_sums_of_weights():
+    """Rows with weights 1, 2 and 3 are compared with the same rows repeated as often. The page of
+    the weighted ones states the share of the largest class by weight, and that the confusion table
+    holds sums of weights of 240 rows.
+    """
     weighted, repeated = weighted_and_repeated(scores_of_classes())
     share = f"Always predicting the largest is right for {repeated.shares.max():.1%}"
     assert share in text_on_the_page(weighted, "findings")
@@ -137,11 +144,17 @@ def repeated():
 
 
 def test_users_have_no_calibration_error_to_expect(repeated):
+    """The calibration error that right probabilities are expected to have, and its p, are of
+    independent rows. Users of several rows have none.
+    """
     assert repeated.users[["ece_10_expected", "ece_10_p"]].isna().all(axis=None)
 
 
 def test_repeated_rows_refute_a_calibration_that_they_could_not_once(repeated):
-    """The error that right probabilities are expected to have falls by half."""
+    """Each row is repeated four times as if the rows were independent. The calibration error is the
+    same, and the error that right probabilities are expected to have falls by about half, as 1 /
+    √4. So p is no larger.
+    """
     assert repeated.rows["ece_10"].to_numpy() == pytest.approx(repeated.once["ece_10"].to_numpy())
     assert (repeated.rows["ece_10_expected"] < 0.7 * repeated.once["ece_10_expected"]).all()
     assert (repeated.rows["ece_10_p"] <= repeated.once["ece_10_p"]).all()
@@ -308,6 +321,9 @@ def test_of_many_classes_the_worst_have_colours_and_the_others_are_faint():
 
 
 def test_the_next_systems_have_the_curves_of_the_same_classes_below():
+    """The penguins have three systems. Curves of the best one are on the page; those of the second
+    and third are folded below, one figure each.
+    """
     study = classification.read(PENGUINS)
     _, second, third = study.order
     folded = classification_page.other_curves(study)
@@ -316,10 +332,16 @@ def test_the_next_systems_have_the_curves_of_the_same_classes_below():
 
 
 def test_curves_of_two_classes_are_those_of_all_systems():
+    """With two classes the curves of all systems are in one figure, so that there is nothing to
+    fold below.
+    """
     assert classification_page.other_curves(classification.read(GERMAN)).html == ""
 
 
 def test_scores_of_labels_that_are_no_probabilities_have_no_calibration():
+    """Scores of the label even are 9 p − 4, from −4 to 5. They are no probabilities, so that
+    calibration and the comparison with constant probabilities are left out.
+    """
     table = scores_of_labels().assign(p_even=lambda rows: 9 * rows["p_even"] - 4)
     study = classification.read(table, threshold=0)
     assert "not probabilities: calibration is left out" in text_on_the_page(study, "findings")
@@ -332,6 +354,9 @@ def test_probabilities_of_labels_are_compared_with_the_labels_shares():
 
 
 def test_a_slice_that_lacks_a_class_has_no_averages_and_a_finding():
+    """No island has penguins of all three species, so that averages over classes are undefined on
+    each.
+    """
     study = classification.read(PENGUINS, segments="island", metrics="roc_auc_ovr")
     assert study.by_segment["value"].isna().all()
     words = "averages over classes cover fewer classes or are undefined there."
@@ -598,6 +623,9 @@ def test_the_picture_of_the_scores_of_labels_is_not_folded(labels):
 
 
 def test_predicted_classes_without_scores_have_no_such_pictures():
+    """Pictures of scores need scores. Predicted classes alone have only confused pairs: c is
+    predicted as a on 4 of 12 rows.
+    """
     table = pd.DataFrame({"label": ["a", "b", "c"] * 4, "predicted": ["a", "b", "a"] * 4})
     study = classification.read(table)
     assert classes_page.recorded(study) == {}
@@ -621,13 +649,16 @@ def findings_of_scaled(scale: float | np.ndarray, limits: Limits = USUAL) -> str
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_rows_that_do_not_sum_to_1_are_counted_with_their_range(limits):
+    """The probabilities of 12 of 240 rows of system m0 are multiplied by 0.6."""
     text = findings_of_scaled(np.where(np.arange(240) < 12, 0.6, 1.0), limits)
     assert "the sum of a row is m0 0.6 to 1 (12 rows not 1)" in text
 
 
 @pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
 def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
-    """Halved probabilities add −log 0.5 to it."""
+    """All probabilities are halved, which adds −log 0.5 to the log loss. Scaling each row to the
+    sum 1 takes this away again; the page states it as a share of the log loss without scaling.
+    """
     frame = scores_of_classes(systems=1)
     p = [row[f"p_{row['label']}"] for row in frame.to_dict("records")]
     log_loss = -np.log(p).mean()
@@ -636,16 +667,23 @@ def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
 
 
 def test_probabilities_that_are_rounded_raise_no_finding():
+    """Rows that sum to 1.0005 may be rounded, so that there is no finding of unnormalised
+    probabilities (EK316).
+    """
     assert "EK316" not in findings_of_scaled(1.0005)
 
 
 def test_rows_of_only_0_have_a_message_of_their_own():
+    """The probabilities of 7 of 240 rows of system m0 are all 0 and cannot be scaled to the sum 1;
+    the others sum to 1.
+    """
     text = findings_of_scaled(np.where(np.arange(240) < 7, 0.0, 1.0))
     assert "Rows whose probabilities are all 0, which log loss leaves out: m0 7." in text
     assert "the sum of a row" not in text
 
 
 def test_rows_of_only_0_do_not_hide_by_how_much_the_others_move_log_loss():
+    """Of 240 rows of system m0, 7 have probabilities that are all 0, and 40 sum to 0.5."""
     text = findings_of_scaled(np.repeat([0.0, 1.0, 0.5], [7, 193, 40]))
     assert "the sum of a row is m0 0.5 to 1 (40 rows not 1)" in text
     assert "changes it: m0 −" in text

@@ -110,6 +110,10 @@ def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
 
 
 def test_results_come_in_the_order_of_the_work():
+    """Every third item takes longer than the others, so that three threads finish them in another
+    order.
+    """
+
     def slow_first(i):
         time.sleep(0.02 * (i % 3 == 0))
         return i
@@ -149,6 +153,8 @@ def test_an_error_ends_the_work(none_left, threads):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_of_the_items_ends_the_work(threads):
+    """The items themselves fail after the first one."""
+
     def items():
         yield 1
         raise InputError("file.csv: broken")
@@ -158,6 +164,9 @@ def test_an_error_of_the_items_ends_the_work(threads):
 
 
 def test_threads_follow_the_settings_of_their_caller():
+    """The caller lets numpy divide by zero without a warning. So do its threads, where a warning
+    would be an error.
+    """
     with np.errstate(divide="ignore"):
         assert list(ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 
