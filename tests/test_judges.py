@@ -350,7 +350,9 @@ def test_refused_parameters(options: dict[str, object], message: str) -> None:
 
 
 def test_one_column_of_labels_for_two_systems_is_refused() -> None:
-    """A wide table has scores of two systems, a column each, and needs a column of labels for each."""
+    """A wide table has a column of scores for each of two systems, and needs a column of labels for
+    each as well.
+    """
     wide = judged_samples.wide(np.random.default_rng(1)).drop(columns="b_human")
     with pytest.raises(ParameterError, match="systems=A,B oracle=LABELS_A,LABELS_B"):
         study_of(wide, oracle="a_human")

@@ -21,17 +21,19 @@ ROOT = Path(__file__).parents[1]
 
 
 def response_of(values: Any, unit: Any = None, *, two_sided: bool = False) -> Response:
-    """The response of unweighted values."""
+    """The unweighted values of a metric per row, whose mean is compared between slices."""
     column = np.asarray(values, float)
     return Response.from_values(column, np.ones(len(column)), unit, two_sided=two_sided)
 
 
-def attribute(code: Any, labels: int) -> Attribute:
-    """An attribute with numbered labels."""
+def attribute_with_labels(code: Any, labels: int) -> Attribute:
+    """A column to slice by: its labels are 0, 1, …, and `code` has the label of each row."""
     return Attribute("a", [str(i) for i in range(labels)], np.asarray(code))
 
 
-def searched(responses: list[Response], attributes: list[Attribute], **options: Any) -> Any:
+def search_at_5_percent(
+    responses: list[Response], attributes: list[Attribute], **options: Any
+) -> Any:
     """The search for slices, conditions on one or two attributes, whose mean differs at 5 %."""
     rng = np.random.default_rng(1)
     return weak_slices.search(responses, attributes, level=0.95, rng=rng, **options)
@@ -88,7 +90,7 @@ def test_the_weak_slices_of_the_loans_are_those_that_sliceline_ranks_first() -> 
     for name in ("sex", "age_band", "housing", "foreign_worker", "amount"):
         code, labels = pd.factorize(frame[name], sort=True)
         attributes.append(Attribute(name, labels.tolist(), code))
-    search = searched([response_of(frame["loss"])], attributes, min_rows=50)
+    search = search_at_5_percent([response_of(frame["loss"])], attributes, min_rows=50)
     assert len(search.finds) == 3
     for find in search.finds:
         conditions = []
@@ -108,8 +110,9 @@ def planted_study() -> Any:
 
 
 def test_sums_of_a_slice_by_hand() -> None:
-    """The values are ±0.5 around their mean. Slice 1 has 3 of 4 above it, so it adds up to +1; each
-    of 8 rows adds (0.5 · 0.5)² to the variance, 0.5 in all.
+    """The values are ±0.5 around their mean. Cell 1, the slice, has three above it and one below,
+    so that its total is +1; cell 0 has −1. Each of 8 rows adds (0.5 · 0.5)² to the variance of a
+    total, its distance times the share of the other cell: 0.5 in all.
     """
     response = response_of([1, 0, 0, 1, 0, 1, 0, 1])
     sums = response.sums_by_cell(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
@@ -120,13 +123,14 @@ def test_sums_of_a_slice_by_hand() -> None:
 
 
 def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
-    """All ten errors of 100 rows lie in the other slice, of 60. The variance of all rows is 0.09;
-    squares of the rows' own distances from the mean of 0.1 would give the slice a smaller one.
+    """Cell 1, the slice, has 40 of 100 rows and no error; all ten errors are in cell 0. The
+    variance of all rows is 0.1 · 0.9 = 0.09; squares of the rows' own distances from the mean of
+    0.1 would give the slice a smaller one, as its rows are all alike.
     """
     is_error = np.arange(100) < 10
     in_slice = np.arange(100) >= 60
     sums = response_of(is_error).sums_by_cell(in_slice.astype(int), 2)
-    variance = 0.09 * 100 * 0.4 * 0.6
+    variance = 0.09 * 100 * 0.4 * 0.6  # σ² · rows · share of the slice · share of the other
     by_own_squares = 40 * 0.1**2 * 0.6**2 + (10 * 0.9**2 + 50 * 0.1**2) * 0.4**2
     assert by_own_squares < variance
     assert sums.deviation[1] == pytest.approx(np.sqrt(variance))
@@ -146,7 +150,9 @@ def test_sums_of_clusters_by_hand() -> None:
 
 
 def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
-    """200 units of one row, then of three equal rows; each unit is in one of three slices."""
+    """Each of 200 units, in one of three slices, has one row, and then three equal rows, which tell
+    no more than one. The standardised total of each slice is the same.
+    """
     rng = np.random.default_rng(2)
     value = rng.normal(0, 1, 200)
     slice_number = rng.integers(0, 3, 200)
@@ -164,7 +170,7 @@ def test_the_unit_of_the_metric_changes_no_find(scale: float) -> None:
     rng = np.random.default_rng(3)
     code = rng.integers(0, 4, 1000)
     values = scale * (rng.normal(0, 1, 1000) + 0.8 * (code == 2))
-    finds = searched([response_of(values)], [attribute(code, 4)]).finds
+    finds = search_at_5_percent([response_of(values)], [attribute_with_labels(code, 4)]).finds
     assert [find.conditions for find in finds] == [(Condition(attribute=0, label=2),)]
 
 
@@ -175,8 +181,8 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
     rng = np.random.default_rng(3)
     code = rng.integers(0, 4, 1000)
     values = rng.normal(0, 1, 1000) + 0.8 * (code == 2)
-    first = searched([response_of(values)], [attribute(code, 4)])
-    second = searched([response_of(values + 5)], [attribute(code, 4)])
+    first = search_at_5_percent([response_of(values)], [attribute_with_labels(code, 4)])
+    second = search_at_5_percent([response_of(values + 5)], [attribute_with_labels(code, 4)])
     assert first.critical == pytest.approx(second.critical)
     p_of_second = [find.adjusted_p for find in second.finds]
     assert [find.adjusted_p for find in first.finds] == pytest.approx(p_of_second)
@@ -190,7 +196,9 @@ def test_candidates_are_large_enough_and_so_is_the_rest(min_rows, candidates) ->
     labels 0 (the rest has 25) and 1 are candidates; if they need 30.25, 1 % of the rows, none is.
     """
     code = np.repeat([0, 1, 2], [3000, 20, 5])
-    (table,) = weak_slices.cross_tables([attribute(code, 3)], np.arange(3025), 2, min_rows)
+    (table,) = weak_slices.cross_tables(
+        [attribute_with_labels(code, 3)], np.arange(3025), 2, min_rows
+    )
     assert table.conditions == candidates
 
 
@@ -200,7 +208,7 @@ def test_a_slice_of_few_units_is_no_candidate() -> None:
     """
     code = np.repeat([0, 1], [500, 500])
     unit = np.r_[np.arange(500) % 10, np.arange(10, 510)]
-    (table,) = weak_slices.cross_tables([attribute(code, 2)], unit, 1, 10)
+    (table,) = weak_slices.cross_tables([attribute_with_labels(code, 2)], unit, 1, 10)
     assert table.conditions == [(Condition(attribute=0, label=1),)]
 
 
@@ -216,7 +224,9 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
         code = rng.integers(0, 4, 100)[unit]
         values = rng.normal(0, 1, 100)[unit] + rng.normal(0, 0.3, 1000)
         for name, number in (("rows", None), ("units", unit)):
-            search = searched([response_of(values, number)], [attribute(code, 4)])
+            search = search_at_5_percent(
+                [response_of(values, number)], [attribute_with_labels(code, 4)]
+            )
             searches_with_finds[name] += bool(search.finds)
     assert searches_with_finds["rows"] > 20
     assert searches_with_finds["units"] <= 6
@@ -224,15 +234,16 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
 
 def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
     """The values of one system do not depend on the slice, those of the other are higher in slice
-    1. Searching both needs more evidence than searching the other alone.
+    1. A find needs more evidence (`critical`) if both are searched than if the other is searched
+    alone.
     """
     rng = np.random.default_rng(6)
     code = rng.integers(0, 5, 2000)
     unaffected = response_of(rng.normal(0, 1, 2000))
     affected = response_of(rng.normal(0, 1, 2000) + 0.6 * (code == 1))
-    attributes = [attribute(code, 5)]
-    search_of_one = searched([affected], attributes)
-    search_of_both = searched([unaffected, affected], attributes)
+    attributes = [attribute_with_labels(code, 5)]
+    search_of_one = search_at_5_percent([affected], attributes)
+    search_of_both = search_at_5_percent([unaffected, affected], attributes)
     index_of_affected = 1  # in the list of both responses
     assert {find.response for find in search_of_both.finds} == {index_of_affected}
     assert search_of_both.critical > search_of_one.critical  # the evidence that a find needs
@@ -245,10 +256,10 @@ def test_finds_that_one_explains_are_merged_into_it() -> None:
     """
     rng = np.random.default_rng(7)
     n = 8000
-    attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(3)]
+    attributes = [attribute_with_labels(rng.integers(0, 3, n), 3) for _ in range(3)]
     values = rng.normal(0, 1, n) + 0.5 * (attributes[0].code == 1)
     response = response_of(values)
-    search = searched([response], attributes)
+    search = search_at_5_percent([response], attributes)
     assert len(search.finds) > 3
     (find,) = weak_slices.merge(search, [response], attributes)
     assert find.conditions == (Condition(attribute=0, label=1),)
@@ -261,11 +272,11 @@ def test_two_effects_stay_two_finds() -> None:
     """
     rng = np.random.default_rng(8)
     n = 8000
-    attributes = [attribute(rng.integers(0, 4, n), 4) for _ in range(3)]
+    attributes = [attribute_with_labels(rng.integers(0, 4, n), 4) for _ in range(3)]
     values = rng.normal(0, 1, n)
     values += 0.5 * (attributes[0].code == 1) + 0.5 * (attributes[2].code == 3)
     response = response_of(values)
-    finds = weak_slices.merge(searched([response], attributes), [response], attributes)
+    finds = weak_slices.merge(search_at_5_percent([response], attributes), [response], attributes)
     label_1_of_the_first = Condition(attribute=0, label=1)
     label_3_of_the_third = Condition(attribute=2, label=3)
     assert {find.conditions for find in finds} == {(label_1_of_the_first,), (label_3_of_the_third,)}
@@ -281,7 +292,7 @@ def refined_find(weak_conditions: Any) -> Find:
     attributes. The values are higher where the weak conditions are met.
     """
     rng = np.random.default_rng(9)
-    attributes = [attribute(rng.integers(0, 3, 20000), 3) for _ in range(4)]
+    attributes = [attribute_with_labels(rng.integers(0, 3, 20000), 3) for _ in range(4)]
     is_weak = weak_slices.member(attributes, weak_conditions)
     response = response_of(rng.normal(0, 1, 20000) + is_weak)
     find = FIND_OF_TWO_CONDITIONS
