@@ -45,6 +45,9 @@ def first_statement(gate, preds=None):
 
 
 def test_not_worse_catches_what_the_page_says_is_detectable(tmp_path):
+    """The smallest regression that a rule "not worse" fails with 80% probability is the smallest
+    difference that the page states as detectable.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL)
     study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
     caught = study.gate.statements["catches"].iloc[0]
@@ -52,24 +55,37 @@ def test_not_worse_catches_what_the_page_says_is_detectable(tmp_path):
 
 
 def test_an_unchanged_model_fails_not_worse_in_half_of_alpha(tmp_path):
+    """An unchanged model fails the rule only if the two-sided test at 5% finds it worse, which has
+    a probability of 2.5%.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL)
     assert first_statement(path)["unchanged_fails"] == pytest.approx(0.025)
 
 
 def test_rules_share_the_level_with_which_an_unchanged_model_fails_them(tmp_path):
+    """Five rules share the level of 5%, so that an unchanged model fails each with 0.05 / 5 / 2 =
+    0.5% probability.
+    """
     path = policy_file(tmp_path, *["value not worse than b"] * 5, head=PASS_IF_IT_CANNOT_TELL)
     assert first_statement(path)["unchanged_fails"] == pytest.approx(0.005)
 
 
 def test_a_margin_that_must_be_shown_fails_an_unchanged_model_of_few_units(tmp_path):
+    """The rule fails unless the lower limit of the difference is above −0.1. The difference of an
+    unchanged model is 0 with a normal error, so that it fails with the probability of being more
+    than 0.1 less 1.96 errors below 0. The study uses t, hence the tolerance.
+    """
     path = policy_file(tmp_path, "value not worse than b within 0.1")
     row = first_statement(path)
-    error = (row["rule_high"] - row["rule_low"]) / 2 / norm.ppf(0.975)
+    error = (row["rule_high"] - row["rule_low"]) / 2 / norm.ppf(0.975)  # of the difference
     expected = norm.cdf(norm.ppf(0.975) - 0.1 / error)
     assert row["unchanged_fails"] == pytest.approx(expected, rel=0.1)
 
 
 def test_the_units_needed_are_those_of_the_power_of_a_test(tmp_path):
+    """The rule is to catch a regression of 0.05 with 80% probability. It needs as many units as a
+    paired test with the standard deviation of these differences.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.05)
     table = values_of_two_systems()
     needed = power.required_n(0.05, float((table["a"] - table["b"]).std()))
@@ -77,27 +93,42 @@ def test_the_units_needed_are_those_of_the_power_of_a_test(tmp_path):
 
 
 def test_no_number_of_units_makes_better_pass_an_unchanged_model(tmp_path):
+    """An unchanged model is not better, however many units there are, so that the number needed is
+    undefined.
+    """
     assert np.isnan(
         first_statement(policy_file(tmp_path, "value better than b", catch=0.1))["units_needed"]
     )
 
 
 def test_the_margin_of_a_bound_is_the_distance_from_it(tmp_path):
+    """The rule bounds the lower limit of a by 4.5. Its margin is the distance of the value of a
+    from the bound.
+    """
     row = first_statement(policy_file(tmp_path, "value.low >= 4.5 of a"))
     assert row["margin"] == pytest.approx(row["value"] - 4.5)
 
 
 def test_the_estimate_alone_fails_at_its_bound_half_of_the_time(tmp_path):
+    """The rule bounds the estimate, not its interval. A model whose true value lies on the bound
+    has an estimate below it half of the time.
+    """
     assert first_statement(policy_file(tmp_path, "value.value >= 4.5 of a"))[
         "power"
     ] == pytest.approx(0.5)
 
 
 def test_a_regression_that_fails_an_unchanged_model_too_is_0(tmp_path):
+    """The values are around 5, so that the rule of 6 fails the model as it is, without any
+    regression.
+    """
     assert first_statement(policy_file(tmp_path, "value.low >= 6 of a"))["catches"] == 0
 
 
 def test_a_share_cannot_fall_by_more_than_it_is(tmp_path):
+    """All 20 predictions are wrong. An accuracy of 0 cannot fall, so that there is no regression
+    that the rule catches.
+    """
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 20)
     path = policy_file(tmp_path, "accuracy.high >= 0.01", head=PASS_IF_IT_CANNOT_TELL)
@@ -118,21 +149,30 @@ def gate_of_accuracy(folder, rule, rows, *, wrong, wrong_of_b=0, catch=None):
 
 
 def test_a_share_cannot_fall_by_more_than_that_of_the_second_system(tmp_path):
+    """Of 20 rows a is wrong on 17 and b on 18. A model that is worse than b is so by at most b's
+    accuracy of 2 / 20, which 20 rows cannot show.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 20, wrong=17, wrong_of_b=18)
     assert np.isnan(judged.statements["catches"].iloc[0])
 
 
 def test_a_regression_that_the_metric_does_not_allow_has_no_power(tmp_path):
+    """a is wrong on 10 of 20 rows. The rule is to catch a regression of 0.6, but an accuracy of 0.5
+    cannot fall by so much.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy.low >= 0.1 of a", 20, wrong=10, catch=0.6)
     assert np.isnan(judged.statements["power"].iloc[0])
 
 
 def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
-    """Queries of the country "without" have no relevant document, so that nDCG is undefined."""
+    """Of 40 queries, the 20 of the country "without" have no relevant document, so that nDCG is
+    undefined there. The rule cannot tell, and what it would catch is undefined.
+    """
     query = np.repeat(np.arange(40), 5)
     document = np.tile(np.arange(5), 40)
     has_relevant = query < 20
-    grade = np.where(has_relevant & (document == query % 4), 1, 0)
+    is_relevant = has_relevant & (document == query % 4)  # one of the five documents of a query
+    grade = np.where(is_relevant, 1, 0)
     country = np.where(has_relevant, "with", "without")
     score = np.random.default_rng(1).random(200)
     table = pd.DataFrame(
@@ -146,6 +186,9 @@ def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
 
 
 def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
+    """Values of a are those of b plus 1, so that differences have no spread, and any regression
+    beyond the margin of 0.1 fails the rule.
+    """
     table = values_of_two_systems()
     table["a"] = table["b"] + 1  # but for rounding errors
     row = first_statement(policy_file(tmp_path, "value not worse than b within 0.1"), table)
@@ -153,6 +196,9 @@ def test_systems_that_are_a_constant_apart_catch_the_margin(tmp_path):
 
 
 def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
+    """With four rows, the smallest p under sign flips is 2 / 16, so that the interval at 95% has no
+    finite limits. What the rule catches is undefined.
+    """
     path = policy_file(tmp_path, "mae not worse than b within 0.1")
     predicted = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}
     judged = ek.rating(y_true=[1, 2, 3, 4], y_pred=predicted, metrics="mae", gate=path).gate
@@ -160,16 +206,21 @@ def test_an_interval_without_limits_says_nothing_about_what_is_caught(tmp_path):
 
 
 def test_the_power_with_few_units_is_that_of_a_t_test(tmp_path):
+    """The policy passes what it cannot tell, so that only a significant regression fails the rule.
+    With six units, its power against a regression of 0.1 is that of a paired t test, which the
+    study computes by an approximation.
+    """
     table = values_of_two_systems(6)
-    row = first_statement(
-        policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.1),
-        table,
-    )
+    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.1)
+    row = first_statement(path, table)
     sd = float((table["a"] - table["b"]).std())
     assert row["power"] == pytest.approx(power.paired_power(0.1, sd, 6), abs=0.02)
 
 
 def test_an_unchanged_model_fails_a_rule_on_systems_that_hardly_differ(tmp_path):
+    """a is wrong on 1 of 20 rows and b on none. An unchanged model fails the rule with 2.5%
+    probability, as with any other data.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 20, wrong=1)
     assert judged.statements["unchanged_fails"].iloc[0] == pytest.approx(0.025)
 
@@ -194,6 +245,10 @@ def error_of_decisions(first_only, second_only, rows=200):
 
 
 def test_a_difference_that_is_not_shown_leaves_the_error_of_an_unchanged_model():
+    """Of 200 rows only a is right on 13 and only b on 7, or each on 10. The difference of 13 and 7
+    is not significant, so that the standard error without a true difference is the same: 20 rows
+    differ.
+    """
     assert error_of_decisions(13, 7)(0.0) == pytest.approx(error_of_decisions(10, 10)(0.0))
 
 
@@ -244,11 +299,18 @@ def error_of_pairs(study, pair):
 
 
 def test_a_regression_from_near_the_best_value_varies_more_than_an_improvement():
+    """The nDCG of most queries is near 1. If a is worse than b, some queries must be far below 1,
+    and differences vary more than if a is better. The standard error is a function of the true
+    difference.
+    """
     error = error_of_pairs(near_the_top(), ("a", "b"))
     assert error(-0.05) > error(0.0) > error(0.05)
 
 
 def test_the_error_of_an_unchanged_model_is_that_of_the_units():
+    """Without a true difference, the standard error is that of the mean difference of 60 queries,
+    times a factor (`by_t`): by how much less a t test of 60 units detects than a normal one.
+    """
     study = near_the_top()
     first, second = (study.measure(study.primary, name).sums.numerator for name in "ab")
     by_t = power.minimum_detectable(60**0.5, 60) / sensitivity.detectable_by_normal(0.95)
@@ -257,40 +319,52 @@ def test_the_error_of_an_unchanged_model_is_that_of_the_units():
 
 
 def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
+    """a is wrong on 1 of 8 rows and b on none. With so few rows, no regression of an accuracy fails
+    the rule with 80% probability.
+    """
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b", 8, wrong=1, catch=0.1)
     (warning,) = judged.warnings
     assert warning.endswith("; no regression fails it with 80% probability")
 
 
 def test_a_warning_says_which_regression_fails_the_rule(tmp_path):
+    """The rule is to catch a regression of 0.01, less than 200 units can show. As the policy passes
+    what it cannot tell, the rule can hardly fail. The warning ends with the smallest regression
+    that 200 units show with 80% probability.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
-    row = first_statement(path)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.warnings
-    caught = f"only a regression of {row['catches']:.3f} or more fails it with 80% probability"
-    assert warning.endswith(caught)
-
-
-def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
-    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.record()["warnings"]
-    assert (
-        "this rule can hardly fail: a regression of 0.0100 fails it with 4% probability" in warning
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.warnings
+    caught = study.gate.statements["catches"].iloc[0]
+    assert warning.endswith(
+        f"only a regression of {caught:.3f} or more fails it with 80% probability"
     )
 
 
+def test_a_rule_that_can_hardly_fail_is_a_warning(tmp_path):
+    """The rule is to catch a regression of 0.01. As the policy passes what it cannot tell, only a
+    significant regression fails the rule. The difference of a and b on 200 units has a standard
+    error of about 0.05, so that the power is about Φ(0.01 / 0.05 − 1.96) = 4%.
+    """
+    path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.record()["warnings"]  # as the JSON of a report has them
+    words = "this rule can hardly fail: a regression of 0.0100 fails it with 4% probability"
+    assert words in warning
+
+
 def test_a_margin_that_may_be_reached_is_a_warning(tmp_path):
+    """A model that is worse by the whole margin of 0.1 is still allowed, so that it fails with the
+    2.5% of a test, which is printed as 3%.
+    """
     path = policy_file(tmp_path, "value not worse than b within 0.1", head=PASS_IF_IT_CANNOT_TELL)
-    (warning,) = ek.significance(
-        values_of_two_systems(), gate=path, **HIGHER_IS_BETTER
-    ).gate.warnings
+    study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
+    (warning,) = study.gate.warnings
     assert "a regression of 0.100 fails it with 3% probability" in warning
 
 
 def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
+    """Accuracies differ by at most 1, so that no model is worse by the margin of 1.5."""
     judged = gate_of_accuracy(tmp_path, "accuracy not worse than b within 1.5", 20, wrong=10)
     (warning,) = judged.warnings
     assert warning.endswith(
@@ -299,6 +373,7 @@ def test_a_margin_beyond_the_range_of_the_metric_is_a_warning(tmp_path):
 
 
 def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
+    """No accuracy is below the bound of 0."""
     judged = gate_of_accuracy(tmp_path, "accuracy.low >= 0", 20, wrong=10)
     (warning,) = judged.warnings
     assert warning.endswith(
@@ -307,6 +382,9 @@ def test_a_bound_that_every_value_keeps_is_a_warning(tmp_path):
 
 
 def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
+    """The mean of a is 4.88 with an interval of ±0.15. A model that is worse may fall below the
+    bound of 4.5.
+    """
     path = policy_file(tmp_path, "value.low >= 4.5 of a", head=PASS_IF_IT_CANNOT_TELL)
     assert (
         ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER).gate.warnings == []
@@ -314,6 +392,7 @@ def test_a_bound_that_may_be_reached_is_no_warning(tmp_path):
 
 
 def test_a_rule_with_power_is_no_warning(tmp_path):
+    """The rule is to catch a regression of 0.5, ten times the standard error of the difference."""
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.5)
     assert (
         ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER).gate.warnings == []
@@ -321,6 +400,9 @@ def test_a_rule_with_power_is_no_warning(tmp_path):
 
 
 def test_a_single_rule_is_caught_at_the_level_of_all_its_comparisons():
+    """The rule "not worse" compares a and c with the baseline b. The two comparisons share the
+    level of 5%: 0.05 / 2 / 2 = 1.25% for each, one-sided.
+    """
     table = values_of_two_systems().assign(c=lambda frame: frame["a"] + 0.01 * frame["b"])
     study = ek.significance(table, gate="not worse", baseline="b", **HIGHER_IS_BETTER)
     assert study.gate.statements["unchanged_fails"].tolist() == pytest.approx([0.0125, 0.0125])
@@ -336,13 +418,17 @@ def test_a_rule_about_findings_catches_nothing(tmp_path):
 
 
 def test_check_raises_with_the_rules_that_are_not_kept_one_a_line(tmp_path):
-    # both systems have values around 5, so that only the second rule is kept
+    """Values of both systems, a and b, are around 5 with an interval of about ±0.15. So the rule
+    that a is at least 6 and the rule that b is at most 1 fail, and the rule that a is at least 1 is
+    kept.
+    """
     rules = ("value.low >= 6 of a", "value.low >= 1 of a", "value.high <= 1 of b")
     study = ek.significance(values_of_two_systems(), **HIGHER_IS_BETTER)
     with pytest.raises(AssertionError) as failed:
         ek.check(study, policy_file(tmp_path, *rules))
     head, first_rule, last_rule = str(failed.value).splitlines()
     assert head == "2 rules of 3 not kept"
+    # each line has the rule, its result, the system, its mean and its interval
     assert first_rule.startswith("value.low >= 6 of a: fail: a 4.88 [")
     assert last_rule.startswith("value.high <= 1 of b: fail: b 4.")
 
@@ -384,13 +470,18 @@ def test_check_says_why_a_rule_is_not_decided():
 
 
 def test_check_of_a_study_warns_of_a_rule_that_can_hardly_fail(tmp_path):
+    """The rule is to catch a regression of 0.01, less than 200 units can show, and the policy
+    passes what it cannot tell.
+    """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
     with pytest.warns(UserWarning, match="this rule can hardly fail"):
         ek.significance(values_of_two_systems(), **HIGHER_IS_BETTER).check(path)
 
 
 def test_a_diff_is_checked(tmp_path):
-    """In the new version all values of a are 0, far below those of the old."""
+    """In the new report all values of system a are 0, far below those of the old report, so that
+    the rule fails for "new a".
+    """
     old = values_of_two_systems()
     new = old.assign(a=0.0)
     ek.significance(old, **HIGHER_IS_BETTER).save(tmp_path / "old.units.parquet")
@@ -422,9 +513,10 @@ def planned_statement(folder, rule, head, catch=None):
 
 
 def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
-    """The plan: 500 units, a share of 0.85, a correlation of 0.5. The sample: two systems that are
-    right on 85% of 500 rows. On half of the rows both are right or wrong together, on the others
-    independently, which is a correlation of 0.5.
+    """The plan has 500 units, a share of 0.85 and a correlation of 0.5. The sample has two systems
+    that are right on 85% of 500 rows. On half of the rows both are right or wrong together, on the
+    others independently, which is a correlation of 0.5. Both state nearly the same smallest
+    regression.
     """
     rng = np.random.default_rng(3)
     together = rng.random(500) < 0.5
@@ -446,6 +538,10 @@ def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
 
 
 def test_a_plan_of_means_needs_the_units_of_a_paired_test(tmp_path):
+    """The plan has a standard deviation of 2 and a correlation of 0.875. Differences have a
+    variance of 2 · 2² · (1 − 0.875) = 1, so that the units needed are those of a paired test with a
+    standard deviation of 1.
+    """
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 50\nmean = 3\nsd = 2\ncorrelation = 0.875\n"
     row = planned_statement(tmp_path, "mae not worse than old", head, catch=0.1)
     assert row["units_needed"] == pytest.approx(power.required_n(0.1, 1.0), rel=0.01)
@@ -460,11 +556,15 @@ def test_a_bound_is_caught_near_the_end_of_the_range(tmp_path):
 
 
 def test_a_planned_share_cannot_fall_by_more_than_it_is(tmp_path):
+    """The plan has a share of 0.1 of 20 units. It can fall by at most 0.1, which 20 units cannot
+    show.
+    """
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 20\nshare = 0.1\n"
     assert np.isnan(planned_statement(tmp_path, "accuracy not worse than old", head)["catches"])
 
 
 def test_a_planned_margin_beyond_the_range_has_no_power(tmp_path):
+    """Accuracies differ by at most 1, so that no model is worse by the margin of 3."""
     path = policy_file(
         tmp_path, "accuracy not worse within 3", head="[plan]\nunits = 100\nshare = 0.5\n"
     )
@@ -480,6 +580,7 @@ def test_the_variance_of_a_difference_of_planned_shares_is_without_its_square(tm
 
 
 def test_no_number_of_units_catches_a_regression_within_the_margin(tmp_path):
+    """The rule allows a model to be worse by 0.01, and is to catch a regression of 0.008."""
     head = "[plan]\nunits = 500\nmean = 1\nsd = 0.1\ncorrelation = 0.5\n"
     row = planned_statement(tmp_path, "mae not worse than old within 0.01", head, catch=0.008)
     assert np.isnan(row["units_needed"])
@@ -487,6 +588,9 @@ def test_no_number_of_units_catches_a_regression_within_the_margin(tmp_path):
 
 @pytest.mark.parametrize("rule", ["mae not worse than old", "mae.high <= 0.5", "own.low >= 2"])
 def test_a_share_is_no_plan_for_other_metrics(tmp_path, rule):
+    """The plan has a share, between 0 and 1, but mae is not a share, and the rule of `own` has a
+    bound of 2.
+    """
     with pytest.raises(ParameterError, match=rf"policy.toml, rule 1: the share .* fit '{rule}'"):
         planned_statement(tmp_path, rule, PLAN_OF_SHARES)
 
@@ -506,6 +610,9 @@ def test_a_plan_without_units_is_refused_at_its_place(tmp_path):
 
 
 def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
+    """The policy has a table [plan] with the number of units, a share and a correlation, from which
+    it is computed what the rule would catch. `check --plan` needs no report for that.
+    """
     path = policy_file(
         tmp_path,
         "accuracy not worse than old",
@@ -516,15 +623,19 @@ def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
     assert "**What policy.toml catches, 500 units**" in capsys.readouterr().out
 
 
-def report_of_the_sample(folder):
+def json_of_a_rating_report(folder):
+    """The path of the results of a report on the bundled sample of forecasts, by MAE."""
     assert command.main(["report", "rating", "-o", str(folder), "-p", "metrics", "mae"]) == 0
     return folder / "rating.json"
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys):
-    """The rule is to catch an error that is larger by 1e-6, which 700 units cannot show."""
-    file = report_of_the_sample(tmp_path)
+    """The rule is to catch an MAE that is larger by 1e-6, which the 700 units of the sample cannot
+    show, and the policy passes what it cannot tell. The command prints what the rule catches and
+    warns of it, but ends with 0, as the rule is kept.
+    """
+    file = json_of_a_rating_report(tmp_path)
     rule = "mae not worse than mean"
     path = policy_file(tmp_path, rule, head=PASS_IF_IT_CANNOT_TELL, catch=1e-6)
     assert command.main(["check", str(file), path]) == 0
@@ -535,7 +646,10 @@ def test_check_of_a_report_warns_of_a_rule_that_can_hardly_fail(tmp_path, capsys
 
 @pytest.mark.usefixtures("undrawn")
 def test_check_plans_other_units_by_the_spread_of_a_report(tmp_path, capsys):
-    file = report_of_the_sample(tmp_path)
+    """The policy has a table [plan] with a number of units alone. The spread of the values is taken
+    from the report.
+    """
+    file = json_of_a_rating_report(tmp_path)
     head = f"{PASS_IF_IT_CANNOT_TELL}[plan]\nunits = 4\n"
     path = policy_file(tmp_path, "mae not worse than mean", head=head)
     assert command.main(["check", str(file), "--plan", path]) == 0

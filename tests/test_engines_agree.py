@@ -34,7 +34,6 @@ from samples import examples
 import evalkit as ek
 from evalkit.catalogue.tables import LABELS
 from evalkit.limits import Limits, Reading
-from evalkit.studies import units
 
 FILE = examples("blocks")  # of cases, and which of them are tried at night or from files
 LISTS = FILE["lists"]
@@ -435,23 +434,25 @@ def same_rows(first, second):
 
 @pytest.mark.parametrize("name", by_day(CASES, FILE["night"]))
 def test_blocks_give_what_memory_gives(name, tmp_path):
-    """The study of a case publishes the same results, and writes the same file of values per unit,
-    whether its rows are held in memory or read by blocks of a few hundred.
+    """A case is a report on a table. Its rows are held in memory, or read by blocks. Both studies
+    publish the same results, except for the differences that APART lists, and write the same file
+    of values per unit.
     """
     case = CASES[name]
     study_in_memory, results_in_memory = in_memory(name)
-    study_by_blocks = read(case, case.table(), of.SHARDS)
+    in_blocks_of_500_rows = of.SHARDS
+    study_by_blocks = read(case, case.table(), in_blocks_of_500_rows)
     differences = compare.differences(results_in_memory, published(study_by_blocks))
     assert unaccepted(name, differences) == []
     for path, study in (("memory", study_in_memory), ("blocks", study_by_blocks)):
         # the interleaving report has a study of users or of a log; others are the study
         study_of_table = getattr(study, case.parameter, study)
-        units.write(tmp_path / path, "made", {"": study_of_table})
+        units_again.write_units(study_of_table, tmp_path / path)
     assert len(same_rows(tmp_path / "memory", tmp_path / "blocks")) > 0
     # estimates computed again from the file of units; test_frozen.py does so with the other kinds
     if name.startswith("decided") or name in FILE["night"]:
         results_of_table = results_in_memory.get(case.parameter) or results_in_memory
-        units_again.follows(tmp_path / "memory", results_of_table)
+        units_again.assert_results_follow_from_units(tmp_path / "memory", results_of_table)
 
 
 # Some cases are enough: files differ from frames in nothing but how many rows come at once.
@@ -464,8 +465,9 @@ IN_FILES = [
 
 @pytest.mark.parametrize("name", by_day(IN_FILES, set(IN_FILES) - set(FILE["files"])))
 def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
-    """Two files hold a third of the rows and the rest. They are read in shards of 300 rows, with
-    more units than the 10 that are kept side by side.
+    """A case is a report on a table. Two files hold a third of its rows and the rest. They are read
+    in shards of 300 rows, with more units than the 10 whose sums are all kept. The results are
+    those of the table in memory, except for the differences that APART lists.
     """
     table = CASES[name].table()
     third = len(table) // 3

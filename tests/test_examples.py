@@ -36,6 +36,10 @@ for function, table in examples("worked").items():
 
 @pytest.mark.parametrize("example", WORKED, ids=lambda example: example.function)
 def test_functions_return_what_the_worked_examples_say(example):
+    """An example is a call of a function, with `arguments` by position and, if any, `named` ones,
+    and what it is expected to return: one value, or a dict with the expected value of each
+    attribute of the result. Numbers may differ by `within`.
+    """
     result = call(example.function, example.arguments, *example.named)
     if isinstance(example.expected, dict):
         expected = example.expected

@@ -16,7 +16,7 @@ from evalkit import numbers
 from evalkit.machine import kernels
 from evalkit.pages import as_json
 
-TREE = {
+RESULTS = {
     "primary": "f1",
     "estimates": [
         {"system": "a", "metric": "f1", "value": 0.5, "n": 10, "method": "Wilson", "low": None},
@@ -26,7 +26,8 @@ TREE = {
     "differences": {"queries": ["q1", "q2"], "values": [0.5, -0.5]},
     "confusion": {"a": [[3, 1], [0, 4]]},
 }
-SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the suite go the same ways
+# more than 2 s of CPU each, for the tool alone: other cases of the suite go the same ways
+SLOW_CASES = {
     "classification: credit, every score metric",
     "classification: credit by segment",
     "classification: credit, baseline and margin",
@@ -40,23 +41,23 @@ SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the su
     "ranking: digits out of core",
     "significance: sample",
 }
-QUICK = [
+QUICK_CASES = [
     case
     for case in CASES
-    if not case.local and needs.SPARK not in case.needs and case.name not in SLOW
+    if not case.local and needs.SPARK not in case.needs and case.name not in SLOW_CASES
 ]
 
 
 def changes(change) -> list[compare.Difference]:
-    """The differences that the comparison finds between TREE and a copy after `change` of it."""
-    new = copy.deepcopy(TREE)
+    """The differences that the comparison finds between RESULTS and a copy after `change` of it."""
+    new = copy.deepcopy(RESULTS)
     change(new)
-    return list(compare.differences(TREE, new))
+    return list(compare.differences(RESULTS, new))
 
 
-def put(row: int, **values):
-    """A change of values in a row of the estimates of TREE."""
-    return lambda tree: tree["estimates"][row].update(values)
+def set_in_estimate(row: int, **values):
+    """A change of values in a row of the estimates of RESULTS."""
+    return lambda results: results["estimates"][row].update(values)
 
 
 @pytest.fixture(scope="module")
@@ -73,42 +74,49 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("case", QUICK, ids=[case.name for case in QUICK])
+@pytest.mark.parametrize("case", QUICK_CASES, ids=[case.name for case in QUICK_CASES])
 def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
     case, frozen, made, tmp_path, monkeypatch
 ):
-    """Where a run writes a file of values per unit, its estimates are computed again from that file
-    alone.
+    """A case is a report on committed data, or on generated tables in the folder `made`. It is run,
+    and its results are those that are committed (`frozen`), except for the few numbers that depend
+    on the processor. If the run writes a file of values per unit, its estimates are computed again
+    from this file alone.
     """
     monkeypatch.setenv(kernels.UNITS, str(tmp_path / "units"))
     results = freeze.run(case, made)
     differences = compare.differences(frozen[case.name], results)
-    assert [str(one) for one in differences if not one.by_processor] == []
+    unexplained = [str(one) for one in differences if not one.by_processor]
+    assert unexplained == []
     file_of_units = tmp_path / "units"
     if not file_of_units.exists():
         # none is written of rows that are read by blocks, and by a diff, which reads such files
-        assert needs.LIMITS in case.needs or case.report == "diff"
+        is_read_by_blocks = needs.LIMITS in case.needs
+        assert is_read_by_blocks or case.report == "diff"
         return
     # the interleaving report has results of a log, of users or of both; others have one table
     tables = {name: results[name] for name in ("log", "users") if results.get(name)}
     for table, results_of_table in (tables or {"": results}).items():
-        units_again.follows(file_of_units, results_of_table, table)
+        units_again.assert_results_follow_from_units(file_of_units, results_of_table, table)
 
 
 def test_the_same_tree_has_no_difference():
-    assert changes(lambda tree: None) == []
+    """Results are compared with a copy of themselves."""
+    assert changes(lambda results: None) == []
 
 
 @pytest.mark.parametrize("row, value", [(0, 0.5), (2, 250.0)])
 def test_a_number_may_move_by_1e_13_and_not_by_1e_11(row, value):
-    """Of max(1, the number): row 0 of TREE holds 0.5, row 2 holds 250."""
-    assert changes(put(row, value=value + 1e-13 * max(1, value))) == []
-    (change,) = changes(put(row, value=value + 1e-11 * max(1, value)))
+    """The tolerance is relative to max(1, the number). In RESULTS, row 0 of the estimates holds
+    0.5, and row 2 holds 250.
+    """
+    assert changes(set_in_estimate(row, value=value + 1e-13 * max(1, value))) == []
+    (change,) = changes(set_in_estimate(row, value=value + 1e-11 * max(1, value)))
     assert (change.kind, change.old) == ("number", value)
 
 
 def test_a_changed_number_is_named_by_its_record():
-    assert [str(one) for one in changes(put(1, value=0.3))] == [
+    assert [str(one) for one in changes(set_in_estimate(1, value=0.3))] == [
         "estimates[a, mcc].value: 0.25 -> 0.3"
     ]
 
@@ -129,11 +137,14 @@ def test_a_number_that_another_processor_may_change_is_known_by_its_path(path, b
 
 @pytest.mark.parametrize("values", [{"n": 11}, {"n": 10.0000001}, {"low": 0.0}, {"value": None}])
 def test_whole_and_undefined_numbers_are_exact(values):
-    assert [one.kind for one in changes(put(0, **values))] == ["number"]
+    """Row 0 of the estimates in RESULTS has n = 10, value = 0.5 and an undefined low. Any change of
+    n, of low to a number or of value to undefined is a difference.
+    """
+    assert [one.kind for one in changes(set_in_estimate(0, **values))] == ["number"]
 
 
 def test_words_are_told_apart_from_numbers():
-    (change,) = changes(put(0, method="Newcombe"))
+    (change,) = changes(set_in_estimate(0, method="Newcombe"))
     assert (change.kind, str(change)) == (
         "words",
         "estimates[a, f1].method: 'Wilson' -> 'Newcombe'",
@@ -141,34 +152,38 @@ def test_words_are_told_apart_from_numbers():
 
 
 def test_a_missing_record_is_named_by_its_system_and_metric():
-    (change,) = changes(lambda tree: tree["estimates"].pop(1))
+    (change,) = changes(lambda results: results["estimates"].pop(1))
     assert (change.kind, change.path, change.new) == ("record", "estimates[a, mcc]", compare.ABSENT)
 
 
 def test_an_added_record_is_named_by_its_system_and_metric():
     record = {"system": "c", "metric": "f1", "value": 1.0}
-    (change,) = changes(lambda tree: tree["estimates"].append(record))
+    (change,) = changes(lambda results: results["estimates"].append(record))
     assert (change.kind, change.path, change.old) == ("record", "estimates[c, f1]", compare.ABSENT)
 
 
 def test_a_missing_and_an_added_member_are_found():
-    assert [one.path for one in changes(lambda tree: tree.pop("confusion"))] == ["confusion"]
-    assert [one.path for one in changes(lambda tree: tree.update(more=1))] == ["more"]
-    assert [one.path for one in changes(lambda tree: tree["confusion"]["a"].append([1, 1]))] == [
-        "confusion.a[2]"
-    ]
+    assert [one.path for one in changes(lambda results: results.pop("confusion"))] == ["confusion"]
+    assert [one.path for one in changes(lambda results: results.update(more=1))] == ["more"]
+    assert [
+        one.path for one in changes(lambda results: results["confusion"]["a"].append([1, 1]))
+    ] == ["confusion.a[2]"]
 
 
 def test_another_order_is_one_difference():
-    (change,) = changes(lambda tree: tree["estimates"].reverse())
+    (change,) = changes(lambda results: results["estimates"].reverse())
     assert (change.kind, change.path) == ("order", "estimates")
 
 
 def test_columns_are_read_as_records():
+    """`differences` in RESULTS has the columns queries (q1, q2) and values (0.5, −0.5). Queries
+    name the records: in another order they are the same records, and a changed value is named by
+    its query.
+    """
     turned = {"queries": ["q2", "q1"], "values": [-0.5, 0.5]}
-    (change,) = changes(lambda tree: tree.update(differences=turned))
+    (change,) = changes(lambda results: results.update(differences=turned))
     assert change.kind == "order"
-    (change,) = changes(lambda tree: tree["differences"]["values"].__setitem__(1, -0.25))
+    (change,) = changes(lambda results: results["differences"]["values"].__setitem__(1, -0.25))
     assert str(change) == "differences[q2].values: -0.5 -> -0.25"
 
 
@@ -181,15 +196,18 @@ def frame_of_1200_rows():
 
 
 def test_packed_columns_equal_the_same_columns_as_lists(monkeypatch):
+    """JSON holds a column of more than 1,000 numbers packed as bytes, and a shorter one as a list.
+    The same table of 1,200 rows is written in both forms, the second by a higher limit. Comparison
+    finds no difference, and counts the same numbers.
+    """
     packed = as_json.columns(frame_of_1200_rows())
     assert compare.is_packed(packed["value"])
     assert compare.is_packed(packed["first"]["at"])
-    monkeypatch.setattr(numbers, "LISTED_UP_TO", 10_000)
+    monkeypatch.setattr(numbers, "LISTED_UP_TO", 10_000)  # in place of 1,000
     listed = as_json.columns(frame_of_1200_rows())
     assert isinstance(listed["value"], list)
-    as_json_has_it = [None if np.isnan(value) else value for value in listed["value"]]
-    listed["value"] = as_json_has_it
-    # of value, n, and the code of each text of "first"
+    listed["value"] = [None if np.isnan(value) else value for value in listed["value"]]  # null
+    # 1,200 of the columns value and n each, and 1,200 codes of the texts of the column first
     assert compare.numbers(packed) == compare.numbers(listed) == 3 * 1200
     assert list(compare.differences(packed, listed)) == []
     assert list(compare.differences(listed, packed)) == []
@@ -204,7 +222,9 @@ def test_a_changed_number_in_a_packed_column_is_named_by_its_row():
 
 
 def test_the_summary_has_one_line_for_a_column():
-    both = changes(lambda tree: [row.update(value=row["value"] + 1) for row in tree["estimates"]])
+    both = changes(
+        lambda results: [row.update(value=row["value"] + 1) for row in results["estimates"]]
+    )
     (line,) = compare.summary({"case": both})
     assert line.startswith(
         "estimates[].value: 3 number in 1 cases, largest 1; case: estimates[a, f1].value: 0.5 ->"
@@ -212,7 +232,7 @@ def test_the_summary_has_one_line_for_a_column():
 
 
 def test_slow_cases_are_cases():
-    assert {case.name for case in CASES} >= SLOW
+    assert {case.name for case in CASES} >= SLOW_CASES
 
 
 def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(frozen):
@@ -221,9 +241,14 @@ def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(f
 
 
 def test_cases_that_cannot_be_run_are_named_and_stay_as_they_were_frozen(tmp_path, capsys):
-    """Cases "old", which was frozen before, and "new" need a folder that does not exist."""
-    cases = [replace(QUICK[0], name=name, needs=("no/such/folder",)) for name in ("old", "new")]
-    freeze.save({"old": TREE}, cases, tmp_path)
+    """Freezing runs cases and stores their results. Here the cases "old", whose results were stored
+    before, and "new" need a folder that does not exist. They are named, the stored results of "old"
+    stay, and the command ends with 0.
+    """
+    cases = [
+        replace(QUICK_CASES[0], name=name, needs=("no/such/folder",)) for name in ("old", "new")
+    ]
+    freeze.save({"old": RESULTS}, cases, tmp_path)
     assert freeze.write(cases, cases, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "old: not run, needs no/such/folder" in printed
@@ -231,13 +256,16 @@ def test_cases_that_cannot_be_run_are_named_and_stay_as_they_were_frozen(tmp_pat
         "2 cases could not be run here and are as they were frozen before:\n  old\n  new (never "
         "frozen)" in printed
     )
-    assert freeze.load(tmp_path) == {"old": TREE}
+    assert freeze.load(tmp_path) == {"old": RESULTS}
 
 
 def test_the_fixture_has_the_same_bytes_each_time(tmp_path):
-    case = QUICK[0]
+    """The same results of a case are stored in two folders. The files have the same bytes, so that
+    a commit holds no changes but those of numbers, and loading gives the results back.
+    """
+    case = QUICK_CASES[0]
     for name in ("first", "second"):
-        freeze.save({case.name: TREE}, QUICK, tmp_path / name)
+        freeze.save({case.name: RESULTS}, QUICK_CASES, tmp_path / name)
     (first,), (second,) = ((tmp_path / name).glob("*") for name in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
-    assert freeze.load(tmp_path / "first") == {case.name: TREE}
+    assert freeze.load(tmp_path / "first") == {case.name: RESULTS}

@@ -98,7 +98,9 @@ def test_alpha_is_that_of_krippendorff(name: str, level: str) -> None:
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_error_of_agreement_is_close_to_the_jackknife(name: str) -> None:
-    """The two standard errors differ by terms of 1 / n, here 1 / 400, hence a tolerance of 3%."""
+    """The standard error of a coefficient of agreement is compared with the jackknife's. The two
+    differ by terms of 1 / n, here 1 / 400, hence a tolerance of 3%.
+    """
     n = 400
     ratings = ratings_of_two(units=n)
     without_one = []  # the coefficient without each unit in turn
@@ -121,6 +123,9 @@ def test_full_agreement_is_1_with_a_lower_limit(name: str) -> None:
 
 
 def test_agreement_on_one_category_is_undefined_but_for_ac1() -> None:
+    """Both raters give 1 to all 20 units. The chance agreement of kappa and alpha is then 1, so
+    that they are 0 / 0. That of AC1 is 0, so that AC1 is 1.
+    """
     ratings = Ratings(np.ones(20), np.ones(20))
     assert np.isnan(value(ratings, "kappa"))
     assert np.isnan(value(ratings, "alpha"))
@@ -154,6 +159,9 @@ def test_variance_of_a_corrected_mean_by_hand() -> None:
 
 
 def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
+    """A judge who gives 0.5 to all 200 outputs says nothing of the 40 that are labelled. Its weight
+    λ is 0.
+    """
     rng = np.random.default_rng(2)
     label = np.where(np.arange(200) < 40, rng.random(200), np.nan)
     mean = corrected_mean(np.full(200, 0.5), label)
@@ -161,6 +169,7 @@ def test_a_judge_with_one_score_for_all_leaves_the_mean_of_the_labels() -> None:
 
 
 def test_labels_of_all_units_leave_the_judge_out() -> None:
+    """If all 50 outputs are labelled, the mean is that of the labels."""
     rng = np.random.default_rng(3)
     label = rng.random(50)
     assert corrected_mean(rng.random(50), label).value == pytest.approx(label.mean(), abs=1e-15)
@@ -168,6 +177,7 @@ def test_labels_of_all_units_leave_the_judge_out() -> None:
 
 @pytest.mark.parametrize("frame", ["estimates", "comparisons"])
 def test_a_constant_error_of_the_judge_changes_nothing(frame: str) -> None:
+    """A judge who gives 3 more to every output has the same corrected estimates and comparisons."""
     table = judged_outputs()
     kinder = table.assign(judge=table["judge"] + 3)
     ours = getattr(study_of(table), frame).select_dtypes("number")
@@ -197,10 +207,12 @@ def test_a_wide_table_says_the_same_as_a_long_one(options: dict[str, str]) -> No
 
 
 def test_doubled_units_in_clusters_have_the_error_of_single_ones() -> None:
-    """Two equal rows per unit tell no more than one. Numbers differ a little, as the judge's weight
-    λ is made from variances that divide by the number of rows less 1.
+    """Each of 300 units has one row, or two equal rows, which tell no more than one. The estimate
+    and the width of its interval are nearly the same; they differ a little, as the judge's weight λ
+    is made from variances that divide by the number of rows less 1.
     """
     rng = np.random.default_rng(4)
+    # the judge's scores, a person's labels of all outputs, and the 80 that are known
     score, _, label = judged_samples.outputs(rng, units=300, labels=80)["a"]
     unit = np.repeat(np.arange(300), 2)
     single = corrected_mean(score, label)
@@ -222,6 +234,9 @@ def test_difference_is_that_of_the_estimates() -> None:
 
 
 def test_labels_needed_halve_the_width_and_are_fewer_than_without_a_judge() -> None:
+    """The plan says how many labels are needed for half of the present width: with the judge
+    (`needed`), and without (`alone`).
+    """
     needed = study_of(judged_outputs(labels=60, units=2000)).labels_needed
     assert needed["width"].to_numpy() == pytest.approx(needed["width_now"] / 2)
     assert (needed["needed"] < needed["alone"]).all()
@@ -236,6 +251,9 @@ def test_the_plan_gives_the_labels_that_there_are_for_the_width_that_there_is() 
 
 
 def test_a_width_that_labels_of_all_units_do_not_reach_needs_no_number_of_them() -> None:
+    """Even labels of all 400 units leave an interval wider than 1e-6, so that the number needed is
+    undefined.
+    """
     study = study_of(judged_outputs(labels=60))
     plan = study.measure(study.primary, "a").plan()
     assert np.isnan(plan.labels_for(1e-6, 0.95))
@@ -251,8 +269,10 @@ def test_a_width_that_is_asked_for_is_planned_for() -> None:
 @pytest.mark.parametrize("kind", ["score", "binary"])
 @pytest.mark.parametrize("favour", [0.0, 0.6])
 def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
-    """Intervals at 95% of the mean label of a, of b and of their difference. A share of 300 samples
-    has a standard error of 0.013: the bounds are 4.8 of these below 0.95, and 2.8 above.
+    """`outputs` draws systems a and b, whom a judge scores and a person labels in part. Intervals
+    at 95% of the mean label of a, of b and of their difference are computed in 300 samples. Their
+    share that covers the mean of a large population has a standard error of 0.013: the bounds are
+    4.8 of these below 0.95, and 2.8 above.
     """
     options = {"favour": favour, "kind": kind}
     rng = np.random.default_rng([76, len(kind), int(favour * 10)])
@@ -275,7 +295,10 @@ def test_intervals_of_corrected_means_cover(kind: str, favour: float) -> None:
 
 @pytest.mark.parametrize(("favour", "least", "most"), [(0.0, 0, 3), (0.6, 17, 20)])
 def test_a_favoured_system_is_found_and_an_equal_one_rarely(favour, least, most) -> None:
-    """In 20 samples."""
+    """Of 20 samples, those are counted that find a system that the judge favours. Without favour
+    (0) a sample finds one with about 5% probability: more than 3 of 20 have 1.6% (binomial). A
+    favour of 0.6 is found in nearly all.
+    """
     tables = [judged_outputs(seed, favour=favour, labels=100) for seed in range(20)]
     assert least <= sum(len(study_of(table).favoured) for table in tables) <= most
 
@@ -285,6 +308,9 @@ def codes(table: pd.DataFrame) -> list[str]:
 
 
 def test_labels_of_the_highest_scores_are_warned_of() -> None:
+    """A person labels the outputs with the highest 20 % of scores alone, which is not a random
+    sample (EK363).
+    """
     table = judged_outputs(labels=60)
     is_highest = table["judge"] > table["judge"].quantile(0.8)
     table["human"] = table["judge"].where(is_highest)
@@ -292,6 +318,9 @@ def test_labels_of_the_highest_scores_are_warned_of() -> None:
 
 
 def test_labels_of_random_units_are_not_warned_of() -> None:
+    """The labelled outputs are a random sample, so that there is no finding that they are not
+    (EK363).
+    """
     assert "EK363" not in codes(judged_outputs())
 
 
@@ -299,6 +328,7 @@ def test_labels_of_random_units_are_not_warned_of() -> None:
 
 
 def test_refused_without_labels() -> None:
+    """None of the outputs of system b has a label."""
     table = judged_outputs()
     table.loc[table["system"] == "b", "human"] = np.nan
     with pytest.raises(InputError, match=r"'b' must have at least 10 labels.*got 0"):
@@ -320,6 +350,9 @@ def test_refused_parameters(options: dict[str, object], message: str) -> None:
 
 
 def test_one_column_of_labels_for_two_systems_is_refused() -> None:
+    """A wide table has a column of scores for each of two systems, and needs a column of labels for
+    each as well.
+    """
     wide = judged_samples.wide(np.random.default_rng(1)).drop(columns="b_human")
     with pytest.raises(ParameterError, match="systems=A,B oracle=LABELS_A,LABELS_B"):
         study_of(wide, oracle="a_human")
@@ -355,8 +388,8 @@ def test_without_labels_there_is_no_section_of_the_judge() -> None:
 
 
 def test_rare_labels_are_warned_of() -> None:
-    """The 60 labels of a are all 1, so that the sample shows no spread; the interval must still end
-    below 1.
+    """The 60 labels of system a are all 1, so that their sample variance is 0. The interval must
+    not have the width 0: Wilson's lower limit of 60 in 60 is about 60 / (60 + 1.96²) = 0.94.
     """
     table = judged_outputs(kind="binary")
     is_of_a = table["system"] == "a"
@@ -368,14 +401,15 @@ def test_rare_labels_are_warned_of() -> None:
 
 
 def test_two_categories_are_compared_without_a_cut() -> None:
-    """Scores are cut into two classes; judge and human that give 0 or 1 need no cut, and two
-    categories no weights.
+    """Scores between 0 and 1 would be cut into two classes. Here judge and human give only 0 or 1,
+    so that there is no cut, and no weighted kappa, which differs from kappa for more than two
+    categories alone.
     """
     table = judged_outputs(kind="binary")
     study = study_of(table)
     labelled = table.query("system == 'a'").dropna(subset="human")
     values = study.agreement.set_index(["system", "coefficient"])["value"]
-    kappa = cohen_kappa_score(labelled["judge"], labelled["human"])
+    kappa = cohen_kappa_score(labelled["judge"], labelled["human"])  # by scikit-learn
     assert values["a", "kappa"] == pytest.approx(kappa, abs=1e-12)
     assert np.isnan(study.cut)
     assert ("a", "weighted_kappa") not in values
@@ -398,9 +432,10 @@ def published_table_and_values() -> tuple[pd.DataFrame, dict]:
 
 @needs_published_values
 def test_corrected_means_are_those_of_ppi_python() -> None:
-    """PPI++: λ times the mean score of outputs without a label, plus the mean correction, label
-    less λ times score, of those with one. ppi_python divides variances by n, not n - 1, and has
-    normal limits, so its lower limit is computed here from our corrections and λ (`weight`).
+    """PPI++ estimates the mean label as λ times the mean score of the outputs without a label, plus
+    the mean correction, label less λ times score, of those with one. The public package ppi_python
+    divides variances by n, not n − 1, and has normal limits, so that its lower limit is computed
+    here from our corrections and our λ (`weight`); the upper one is symmetric.
     """
     table, published = published_table_and_values()
     for policy, rows in table.groupby("policy"):
@@ -420,8 +455,10 @@ def test_corrected_means_are_those_of_ppi_python() -> None:
 @needs_published_values
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.8])
 def test_agreement_is_the_published_one(cut: float) -> None:
-    """The published AC1 has five decimals; the exact one is computed from the published confusion
-    counts: chance agreement is 2 π (1 - π), with the mean share π of the first class.
+    """Scores and labels are cut into two classes at `cut`. Kappa and alpha are the published ones.
+    The published AC1 has five decimals; the exact one is computed from the published confusion
+    counts: chance agreement is 2 π (1 − π), with the mean share π of the first class by both
+    raters.
     """
     table, published = published_table_and_values()
     study = ek.significance(
@@ -439,7 +476,8 @@ def test_agreement_is_the_published_one(cut: float) -> None:
         assert values[policy, "alpha"] == pytest.approx(alpha, abs=1e-10)
         counts = np.array(expected["confusion_judge_rows_oracle_cols"])
         n = counts.sum()
-        judge_share, oracle_share = counts.sum(axis=1)[0] / n, counts.sum(axis=0)[0] / n
+        judge_share = counts.sum(axis=1)[0] / n
+        oracle_share = counts.sum(axis=0)[0] / n
         share = (judge_share + oracle_share) / 2
         by_chance = 2 * share * (1 - share)
         ac1 = (np.trace(counts) / n - by_chance) / (1 - by_chance)

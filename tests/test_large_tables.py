@@ -22,9 +22,9 @@ from engine_samples import (
     long,
     study_of,
 )
-from significance_tables import told
+from significance_tables import told as text_of_findings
 from test_engines_agree import CASES, by_day, in_memory, published, read
-from units_again import written
+from units_again import write_and_read_units, write_units
 
 import evalkit as ek
 from evalkit.arrays import InputError
@@ -36,7 +36,7 @@ from evalkit.measured.readings import BinaryFirstReading
 from evalkit.measured.rows import TermAdder
 from evalkit.metrics import influence
 from evalkit.pages import classification_page, rating_page, significance_page
-from evalkit.pages.shared_findings import power
+from evalkit.pages.shared_findings import power as rounded_up_to_one_digit
 from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import OutcomeTable
 from evalkit.reading.reductions import scores
@@ -45,8 +45,8 @@ from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import CellCounter
 from evalkit.studies import binary_diagnostics, rating, reliability, significance, units
 
-# in memory, with t in place of sign flips, as in blocks
-IN_MEMORY_BY_T = Limits(flipped=1)
+# rows in memory, with t tests in place of sign flips, as tables in blocks have them
+IN_MEMORY_TESTED_BY_T = Limits(flipped=1)
 
 
 def value_by_metric_and_system(study):
@@ -57,15 +57,16 @@ def value_by_metric_and_system(study):
 
 
 def test_few_rows_of_classes_have_the_limits_that_they_have_in_memory():
-    """With twelve rows a degree of freedom more or less would move each limit by far more than the
-    tolerance.
+    """Twelve rows of two systems are read in memory, and in blocks of five. The intervals are the
+    same: with so few rows, a degree of freedom more or less would move each limit by far more than
+    the tolerance.
     """
-    blocks_of_5_rows = Limits(reading=Reading(rows=5, shard=5, largest=5))
+    in_blocks_of_5_rows = Limits(reading=Reading(rows=5, shard=5, largest=5))
     label = [*"aabbccaabbcc"]
     first = {"system": "m", "id": range(12), "label": label, "predicted": [*"aabbcbabbbca"]}
     second = {"system": "z", "id": range(12), "label": label, "predicted": [*"aabccbabbbcc"]}
     table = pd.concat([pd.DataFrame(first), pd.DataFrame(second)])
-    blocks = classified(table, blocks_of_5_rows, metrics="macro_f1,mcc")
+    blocks = classified(table, in_blocks_of_5_rows, metrics="macro_f1,mcc")
     memory = classified(table, USUAL, metrics="macro_f1,mcc")
     limits = ["low", "high"]
     assert np.allclose(blocks.estimates[limits], memory.estimates[limits], rtol=0, atol=1e-9)
@@ -84,7 +85,7 @@ def with_distinct_scores(table, names):
 
 
 @dataclass(frozen=True)
-class BinnedCase:
+class CaseOfBins:
     """A table, fewer bins than it has distinct numbers, the metrics that bins change, which depend
     on the order of scores or errors, and those that they do not.
     """
@@ -96,15 +97,15 @@ class BinnedCase:
     unchanged: Sequence[str]
 
 
-BINNED = {
-    "two classes": BinnedCase(
+CASES_OF_BINS = {
+    "two classes": CaseOfBins(
         "classification",
         lambda: binary(5_000, ties=12),
         2_000,
         changed=["roc_auc", "average_precision"],
         unchanged=["log_loss", "brier", "calibration_in_the_large", "accuracy", "recall", "f1"],
     ),
-    "several classes": BinnedCase(
+    "several classes": CaseOfBins(
         "classification",
         lambda: with_distinct_scores(
             engine_samples.classes(5_000, systems=("near",)),
@@ -114,7 +115,7 @@ BINNED = {
         changed=["roc_auc_ovr", "map_classes"],
         unchanged=["accuracy", "log_loss"],
     ),
-    "several labels": BinnedCase(
+    "several labels": CaseOfBins(
         "classification",
         lambda: with_distinct_scores(
             engine_samples.labels(5_000, systems=("near",)),
@@ -124,7 +125,7 @@ BINNED = {
         changed=["roc_auc_macro", "map_classes"],
         unchanged=["macro_f1", "exact_match", "ranking_loss"],
     ),
-    "rating": BinnedCase(
+    "rating": CaseOfBins(
         "rating",
         lambda: engine_samples.forecasts(5_000).assign(
             forecast_far=lambda t: t["actual"] + np.random.default_rng(4).normal(size=5_000)
@@ -147,17 +148,22 @@ BINNED = {
 }
 
 
-@pytest.mark.parametrize("name", BINNED)
+@pytest.mark.parametrize("name", CASES_OF_BINS)
 def test_bins_change_metrics_of_order_a_little_and_other_metrics_not(name):
-    case = BINNED[name]
+    """A table in blocks has its scores, or forecast errors, counted in fewer bins than there are
+    distinct ones. Metrics that depend on their order (`changed`) differ a little from those of the
+    same table in memory; the others (`unchanged`) are the same. The page says so.
+    """
+    case = CASES_OF_BINS[name]
     metrics = ",".join([*case.changed, *case.unchanged])
-    in_bins = Limits(bins=case.bins, flipped=1, reading=BLOCKS_OF_500_ROWS)
-    exact = study_of(case.report, case.table(), IN_MEMORY_BY_T, metrics=metrics)
-    binned = study_of(case.report, case.table(), in_bins, metrics=metrics)
+    in_few_bins = Limits(bins=case.bins, flipped=1, reading=BLOCKS_OF_500_ROWS)
+    exact = study_of(case.report, case.table(), IN_MEMORY_TESTED_BY_T, metrics=metrics)
+    binned = study_of(case.report, case.table(), in_few_bins, metrics=metrics)
     expected = value_by_metric_and_system(exact)
     found = value_by_metric_and_system(binned)
     largest_change = (found[case.changed] - expected[case.changed]).abs().max()
-    assert 0 < largest_change < 0.02  # above 0: the scores or errors were put into bins
+    # above 0, as scores or errors share bins; small, as a bin has only a few of them
+    assert 0 < largest_change < 0.02
     np.testing.assert_allclose(found[case.unchanged], expected[case.unchanged], rtol=1e-10)
     findings = import_module(f"evalkit.pages.{case.report}_page").findings
     assert "counted in bins" in findings(binned).text
@@ -166,7 +172,11 @@ def test_bins_change_metrics_of_order_a_little_and_other_metrics_not(name):
 
 @pytest.mark.parametrize("name", ["several classes", "several labels"])
 def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
-    case = BINNED[name]
+    """Scores are counted in fewer bins than there are distinct ones. This changes the mean AUC and
+    the mean average precision of the classes (`changed`) by no more than the bound of each, which
+    the page states with one digit, rounded up.
+    """
+    case = CASES_OF_BINS[name]
     areas = ",".join(case.changed)
     in_bins = Limits(bins=case.bins, reading=BLOCKS_OF_500_ROWS)
     exact = classified(case.table(), USUAL, metrics=areas)
@@ -175,24 +185,31 @@ def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
     change = (value_by_metric_and_system(exact) - value_by_metric_and_system(binned)).abs()
     for area, bound in zip(case.changed, binned.measured.bin_errors, strict=True):
         assert change[area].max() <= bound
-        assert power(bound) in text  # rounded up to a power of ten
+        assert rounded_up_to_one_digit(bound) in text
 
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
+    """Scores are counted in 2,000 bins, fewer than the 20,000 distinct ones.
+    `binary_diagnostics.binned` states for each metric that depends on the order of scores a bound
+    of its change, a power of ten, and the change is within it. Decisions and means of losses are
+    not changed at all; the variance of the AUC and the calibration hardly are.
+    """
     data = binary(20_000, ties=12)  # scores with 12 decimals: nearly all are distinct
-    # grouped AUC needs a column of groups, and F-beta takes a number after its name
+    # grouped AUC needs a column of groups, and F-beta takes a number in its name; a metric whose
+    # name ends with @ takes a number of rows
     names = [name for name in tables.COUNTS if not name.startswith(("gauc", "fbeta"))]
     arguments = {name: "500" for name in names if name.endswith("@")} | {"recall@fpr": "0.1"}
     metrics = ",".join(name + arguments.get(name, "") for name in names)
-    in_bins = replace(FEW_RESAMPLES, bins=2_000, reading=Reading(rows=100))
+    in_2000_bins = replace(FEW_RESAMPLES, bins=2_000, reading=Reading(rows=100))
     exact = classified(data, FEW_RESAMPLES, metrics=metrics, threshold=0.4)
-    binned = classified(data, in_bins, metrics=metrics, threshold=0.4)
+    binned = classified(data, in_2000_bins, metrics=metrics, threshold=0.4)
     exact_values = value_by_metric_and_system(exact).unstack()
     binned_values = value_by_metric_and_system(binned).unstack()
     for system, bound_by_metric in binary_diagnostics.binned(binned).items():
         change = (exact_values[system] - binned_values[system]).abs()
         metrics_without_bins = change.drop(list(bound_by_metric))
         assert metrics_without_bins.max() < 1e-12
+        # a bound is known of metrics that cannot fall if a positive moves up
         unbounded = {metric for metric, bound in bound_by_metric.items() if np.isnan(bound)}
         assert unbounded == {"pr_auc_trapezoid", "ece_10", "miscalibration"}
         for metric in set(bound_by_metric) - unbounded:
@@ -206,12 +223,16 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
 
 
 def test_quantiles_of_errors_are_within_their_bound():
-    case = BINNED["rating"]
-    in_bins = Limits(bins=case.bins, flipped=1, reading=BLOCKS_OF_500_ROWS)
-    exact = study_of("rating", case.table(), USUAL, metrics="median_absolute_error")
-    binned = study_of("rating", case.table(), in_bins, metrics="median_absolute_error")
+    """The errors of the system far are 5,000 distinct numbers, which a table in blocks counts in
+    400 bins. The median error and the other quantiles (`spread`) change by no more than the bound
+    that the study states.
+    """
+    table = CASES_OF_BINS["rating"].table()
+    in_400_bins = Limits(bins=400, flipped=1, reading=BLOCKS_OF_500_ROWS)
+    exact = study_of("rating", table, USUAL, metrics="median_absolute_error")
+    binned = study_of("rating", table, in_400_bins, metrics="median_absolute_error")
     bound = binned.quantile_bound
-    assert 0 < bound < 0.1
+    assert 0 < bound < 0.1  # so small that it says something of errors of about 1
     change = value_by_metric_and_system(exact) - value_by_metric_and_system(binned)
     assert change.abs().max() <= bound
     change_of_quantiles = exact.spread.drop(columns="system") - binned.spread.drop(columns="system")
@@ -241,7 +262,7 @@ def tiny_numbers(rows):
 
 
 @pytest.mark.parametrize(
-    ("changed", "columns"),
+    ("odd_rows_of", "columns"),
     [
         (one_large_weight, {"columns": "{weight: heavy}"}),
         (all_weight_on_one_row, {"columns": "{weight: heavy}"}),
@@ -249,8 +270,12 @@ def tiny_numbers(rows):
         (tiny_numbers, {}),
     ],
 )
-def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(changed, columns):
-    table = changed(engine_samples.forecasts(300))
+def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd_rows_of, columns):
+    """Some of 300 forecasts are odd: one row has nearly all weight, or all of it (`columns` names
+    the weights), all actual values are 0, or all numbers are tiny. Estimates and intervals are the
+    same in blocks as in memory, as no sum loses its digits.
+    """
+    table = odd_rows_of(engine_samples.forecasts(300))
     metrics = "mae,rmse,bias,r2,r2_correlation,wape,mape"
     memory = study_of("rating", table, USUAL, metrics=metrics, **columns)
     blocks = study_of("rating", table, IN_BLOCKS, metrics=metrics, **columns)
@@ -261,8 +286,12 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(changed, columns)
 
 
 def test_p_does_not_depend_on_the_unit_of_the_numbers():
+    """The same actual values and forecasts are given in ones and in billions. The p values of the
+    differences of errors are the same, as no step of the computation has an absolute tolerance.
+    """
     data = engine_samples.forecasts(300)
-    in_billions = data.assign(**(data[VALUE_COLUMNS] * 1e-9))
+    columns_in_billions = data[["actual", "forecast_near", "forecast_far"]] * 1e-9
+    in_billions = data.assign(**columns_in_billions)
     by_t_in_blocks = Limits(flipped=1, reading=BLOCKS_OF_500_ROWS)
     expected = study_of("rating", data, by_t_in_blocks, metrics="mae,mse,rmse").comparisons
     found = study_of("rating", in_billions, by_t_in_blocks, metrics="mae,mse,rmse").comparisons
@@ -322,7 +351,12 @@ def score_bins_of_folder(folder, *, memory, shard, max_bins, weight):
 @pytest.mark.parametrize("max_bins", [2**20, 1000], ids=["a bin per score", "fewer bins"])
 @pytest.mark.parametrize("weight", ["heavy", "exact"], ids=["whole weights", "real weights"])
 def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bins, weight):
-    folder, data = folder_of_rows
+    """A folder of 20,000 rows is read at once, or in shards of 7,000 rows by little memory. The
+    counts in the bins of scores, weighted by the column `weight`, are the same for each group of
+    rows and each system. `shift` is the number of bits by which scores are shortened to fit into
+    `max_bins` bins.
+    """
+    folder, data = folder_of_rows  # three files, and the same rows as a frame
     asked = {"max_bins": max_bins, "weight": weight}
     few_shards = score_bins_of_folder(folder, memory=10**9, shard=10**6, **asked)
     many_shards = score_bins_of_folder(folder, memory=250 * 10**6, shard=7_000, **asked)
@@ -330,7 +364,7 @@ def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bi
         assert found.rows == len(data)
         assert found.positive_rows == data["label"].sum()
         assert found.suspicious_scores == 0
-        # all rows and three countries, and two systems
+        # the groups of rows are all rows and three countries
         groups_and_systems = [(group, system) for group in range(4) for system in range(2)]
         assert sorted(found.by_group_and_system) == groups_and_systems
     for key, expected in few_shards.by_group_and_system.items():
@@ -343,9 +377,13 @@ def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bi
 
 
 def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
+    """A folder of 20,000 rows in blocks is read in one shard, or in shards of 4,500 rows by little
+    memory. The pages have the same text. Scores share bins, and the page says how little this
+    changes the AUC.
+    """
     folder, _ = folder_of_rows
-    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)  # fewer rows than the 20,000
-    few_shards = replace(FEW_RESAMPLES, bins=2**12, reading=in_blocks)
+    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)  # a table of more rows is in blocks
+    few_shards = replace(FEW_RESAMPLES, bins=2**12, reading=in_blocks)  # fewer bins than scores
     many_shards = replace(few_shards, reading=replace(in_blocks, shard=4_500))
     asked = {
         "segments": "country",
@@ -353,7 +391,7 @@ def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
         "metrics": "roc_auc,average_precision,brier,f1",
     }
     pages = [
-        texts_of_other_pieces(
+        text_that_must_not_depend_on_reading(
             "classification", classified(str(folder), limits, memory=memory, **asked)
         )
         for limits, memory in ((few_shards, "1GB"), (many_shards, "250MB"))
@@ -365,8 +403,9 @@ def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
 @pytest.mark.parametrize("rows", [4, 100, 1001])
 @pytest.mark.parametrize("kind", ["whole numbers", "texts", "real numbers"])
 def test_groups_of_counted_values_are_those_of_the_rows(kind, rows):
-    """4 rows have a group per value; 100 or 1001 rows have more values than the 12 that may each
-    have a group.
+    """`groups` groups the distinct values and their counts, as a table in blocks has them; `slices`
+    groups the values of all rows. Both give the same groups. Of 4 rows each value is a group; 100
+    or 1001 rows have more than 12 values, which is the most groups, so that values share groups.
     """
     rng = np.random.default_rng(rows)
     values_by_kind = {
@@ -381,7 +420,7 @@ def test_groups_of_counted_values_are_those_of_the_rows(kind, rows):
     assert found.labels == [group.label for group in expected]
     group_of_row = found.number_of_value[number_of_row]
     for i, group in enumerate(expected):
-        assert np.array_equal(group_of_row == i, group.member)
+        assert np.array_equal(group_of_row == i, group.member)  # the rows of the group
 
 
 # Words --------------------------------------------------------------------------------------------
@@ -390,7 +429,7 @@ def test_groups_of_counted_values_are_those_of_the_rows(kind, rows):
 PIECES_THAT_MAY_DIFFER = ("explorer", "origin", "definitions", "decision_difference", "top")
 
 
-def texts_of_other_pieces(report, study):
+def text_that_must_not_depend_on_reading(report, study):
     """What the pieces of a page say that must not depend on how the table was read."""
     pieces = [
         piece(study)
@@ -409,10 +448,13 @@ WORDS = ["several classes, defaults", "several labels, means", "forecasts, defau
 
 @pytest.mark.parametrize("name", by_day(WORDS, {"several labels, means"}))
 def test_the_page_says_the_same(name):
+    """A case is a report on a table. Its page in blocks has the same text as in memory, except for
+    pieces that list single rows or name methods of many rows.
+    """
     case = CASES[name]
-    assert texts_of_other_pieces(
+    assert text_that_must_not_depend_on_reading(
         case.report, read(case, case.table(), BLOCKS_OF_500_ROWS)
-    ) == texts_of_other_pieces(case.report, in_memory(name)[0])
+    ) == text_that_must_not_depend_on_reading(case.report, in_memory(name)[0])
 
 
 def test_single_rows_are_not_listed():
@@ -422,8 +464,8 @@ def test_single_rows_are_not_listed():
 
 
 def test_the_constant_baseline_is_left_out_if_labels_are_too_many_to_count_combinations():
-    """With 60 labels there are 2**60 possible combinations. The baseline, each label's share as
-    its score, needs the combinations that occur.
+    """With 60 labels there are 2**60 possible combinations, too many to count in blocks. The
+    baseline, each label's share as its score, needs the combinations that occur, and is left out.
     """
     rng = np.random.default_rng(6)
     score = rng.random((300, 60))
@@ -443,13 +485,17 @@ def test_the_constant_baseline_is_left_out_if_labels_are_too_many_to_count_combi
 )
 @pytest.mark.parametrize("metric", ["micro_precision", "micro_recall", "micro_f1"])
 def test_a_ratio_over_labels_has_the_standard_error_of_memory(metric, columns):
+    """Micro-averaged metrics are ratios of counts over all rows and labels, without or with weights
+    (`columns`). At a threshold that all labels have in common, the value and its standard error are
+    the same in blocks as in memory.
+    """
     rows = engine_samples.labels(600)
-    memory = classified(rows, IN_MEMORY_BY_T, **columns)
+    memory = classified(rows, IN_MEMORY_TESTED_BY_T, **columns)
     blocks = classified(rows, IN_BLOCKS, **columns)
     chosen = lookup.find_metric(metric, "labels")
-    for number in (0, 10, 40):  # of some of the common thresholds
-        expected = memory.at_step(chosen, number)
-        found = blocks.at_step(chosen, number)
+    for number_of_threshold in (0, 10, 40):  # some of those that all labels have in common
+        expected = memory.at_step(chosen, number_of_threshold)
+        found = blocks.at_step(chosen, number_of_threshold)
         assert found.value == pytest.approx(expected.value, rel=1e-12)
         assert found.spread.error == pytest.approx(expected.spread.error, rel=1e-10)
 
@@ -461,10 +507,14 @@ def error_divided_by_country(actual, forecast, country):
 
 
 def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts_as_labels(tmp_path):
+    """The user's own metric computes with the column country, which is a segment too. As a segment
+    its values stay the texts of the file, "1" and not "1.0"; for the metric they are numbers. The
+    metric of each segment is the same in blocks as in memory.
+    """
     rows = engine_samples.forecasts()
     rows.assign(country=rows["age"] % 3 + 1).to_csv(tmp_path / "rows.csv", index=False)
     asked = {"metrics": [error_divided_by_country], "segments": "country"}
-    memory = study_of("rating", tmp_path / "rows.csv", IN_MEMORY_BY_T, **asked)
+    memory = study_of("rating", tmp_path / "rows.csv", IN_MEMORY_TESTED_BY_T, **asked)
     blocks = study_of("rating", tmp_path / "rows.csv", IN_BLOCKS, **asked)
     expected = memory.by_segment["value"]
     pd.testing.assert_series_equal(blocks.by_segment["value"], expected, rtol=1e-10)
@@ -473,6 +523,9 @@ def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts_as_labels(tm
 
 @pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["in memory", "in blocks"])
 def test_a_text_in_a_segment_that_an_own_metric_computes_with_is_refused(limits, tmp_path):
+    """The user's own metric computes with the column country, so that the text "two" among its
+    values 1 and 3 is refused by its row, in memory and in blocks.
+    """
     rows = engine_samples.forecasts()
     country = (rows["age"] % 3 + 1).astype(str).replace("2", "two")
     rows.assign(country=country).to_csv(tmp_path / "rows.csv", index=False)
@@ -496,64 +549,82 @@ class DrawnStudies:
 
 
 @pytest.fixture(scope="module", params=[{}, {"unit": "user_id"}], ids=["rows", "users"])
-def drawn(request):
+def drawn_studies(request):
     asked = {"metrics": "median_absolute_error,mae", **request.param}
     data = engine_samples.forecasts(20_000, units=3_000)
     shuffled = data.sample(frac=1, random_state=2)
     in_blocks = Reading(rows=100, shard=2_000, row=10**9, units=100)
     sampled = Limits(flipped=1, reading=in_blocks, drawn=4_000)
     return DrawnStudies(
-        of_all=study_of("rating", data, IN_MEMORY_BY_T, **asked),
+        of_all=study_of("rating", data, IN_MEMORY_TESTED_BY_T, **asked),
         of_sample=study_of("rating", data, sampled, **asked),
         of_shuffled=study_of("rating", shuffled, sampled, threads=2, **asked),
     )
 
 
 @pytest.mark.parametrize("name", ["estimates", "comparisons", "tenths"])
-def test_a_sample_of_rows_changes_widths_of_intervals_as_little_as_is_said(name, drawn):
-    """Values are those of all rows. Widths of intervals are within 3.5 times the relative
-    uncertainty that the study states.
+def test_a_sample_of_rows_changes_widths_of_intervals_as_little_as_is_said(name, drawn_studies):
+    """The fixture holds studies of the same 20,000 rows: of all of them (`of_all`), and with
+    intervals of medians and of tenths from a random sample of 4,000 (`of_sample`). In each table of
+    results (`name`) values are those of all rows. Widths of intervals differ by at most 3.5 times
+    the relative uncertainty, a standard error, that the study states.
     """
-    expected = getattr(drawn.of_all, name)
-    found = getattr(drawn.of_sample, name)
+    expected = getattr(drawn_studies.of_all, name)
+    found = getattr(drawn_studies.of_sample, name)
     values = expected.columns.intersection(["value", "difference", "bias", "forecast", "actual"])
     np.testing.assert_allclose(found[values], expected[values], rtol=1e-10)
-    assert 0.001 < drawn.of_sample.uncertainty_of_widths < 0.08
+    assert 0.001 < drawn_studies.of_sample.uncertainty_of_widths < 0.08
     expected_width = expected["high"] - expected["low"]
     np.testing.assert_allclose(
         found["high"] - found["low"],
         expected_width,
-        rtol=3.5 * drawn.of_sample.uncertainty_of_widths,
+        rtol=3.5 * drawn_studies.of_sample.uncertainty_of_widths,
     )
 
 
-def test_the_rows_that_are_drawn_do_not_depend_on_their_order(drawn):
-    """They are drawn by a hash of the row or unit."""
-    drawn_keys = np.sort(drawn.of_sample.table_summary.sample.rows.key)
-    assert np.array_equal(np.sort(drawn.of_shuffled.table_summary.sample.rows.key), drawn_keys)
+def test_the_rows_that_are_drawn_do_not_depend_on_their_order(drawn_studies):
+    """Rows are drawn by a hash of the row or unit, so that shuffled rows (`of_shuffled`) have the
+    same sample.
+    """
+    drawn_keys = np.sort(drawn_studies.of_sample.table_summary.sample.rows.key)
+    assert np.array_equal(
+        np.sort(drawn_studies.of_shuffled.table_summary.sample.rows.key), drawn_keys
+    )
     pd.testing.assert_frame_equal(
-        drawn.of_sample.estimates, drawn.of_shuffled.estimates, rtol=1e-10
+        drawn_studies.of_sample.estimates,
+        drawn_studies.of_shuffled.estimates,
+        rtol=1e-10,
     )
 
 
-def test_the_page_says_that_rows_were_drawn(drawn):
-    assert "drawn by a hash" in rating_page.findings(drawn.of_sample).text
-    assert "drawn by a hash" not in rating_page.findings(drawn.of_all).text
+def test_the_page_says_that_rows_were_drawn(drawn_studies):
+    """The fixture holds studies of 20,000 rows: of all of them (`of_all`), and of a random sample
+    (`of_sample`).
+    """
+    assert "drawn by a hash" in rating_page.findings(drawn_studies.of_sample).text
+    assert "drawn by a hash" not in rating_page.findings(drawn_studies.of_all).text
 
 
-def test_cells_of_drawn_rows_add_up_to_about_all_rows(drawn):
+def test_cells_of_drawn_rows_add_up_to_about_all_rows(drawn_studies):
     """Rows beyond the axes, which hold the central 99% of both values, are left out."""
-    cells = drawn.of_sample.cells(["near"])
+    cells = drawn_studies.of_sample.cells(["near"])
     assert 0.95 * 20_000 < cells["rows"].sum() < 1.001 * 20_000
 
 
-def test_the_results_say_for_how_many_rows_a_drawn_row_stands(drawn):
-    results = published(drawn.of_sample)["forecasts"]["drawn"]
-    assert results["rows"] == len(drawn.of_sample.table_summary.sample.rows) <= 4_000
+def test_the_results_say_for_how_many_rows_a_drawn_row_stands(drawn_studies):
+    """At most 4,000 of 20,000 rows are drawn, each of which stands for 20,000 / 4,000 = 5 or a
+    little more.
+    """
+    results = published(drawn_studies.of_sample)["forecasts"]["drawn"]
+    assert results["rows"] == len(drawn_studies.of_sample.table_summary.sample.rows) <= 4_000
     assert results["rows"] * results["stands_for"] == pytest.approx(20_000)
 
 
 def test_drawn_users_have_no_bands():
+    """Only the rows of a random sample of users are kept, about 300 of 1,000. Bands of the
+    reliability diagram, which would be grey, are drawn from the rows of all users; the page says
+    that there are none.
+    """
     study = study_of(
         "rating",
         engine_samples.forecasts(),
@@ -565,8 +636,9 @@ def test_drawn_users_have_no_bands():
 
 
 def test_equal_rows_without_ids_are_drawn_as_one():
-    """3,000 rows of 5 actual values and 5 forecasts are 25 different rows, so that a sample of at
-    most 30 holds all of them.
+    """3,000 rows of 5 actual values and 5 forecasts are 25 different rows, each of which is drawn
+    once with the number of `times` that it occurs. A sample of at most 30 holds all 25, so that the
+    widths of intervals have no uncertainty from drawing.
     """
     rng = np.random.default_rng(8)
     actual, forecast = rng.integers(1, 6, (2, 3_000)).astype(float)
@@ -578,15 +650,16 @@ def test_equal_rows_without_ids_are_drawn_as_one():
 
 
 def test_bands_of_means_are_those_of_memory():
-    """Before they are thinned for the page, where the last bit of a number decides which points are
-    left out.
+    """The curves and bands of the reliability diagrams of means are the same in blocks as in
+    memory. They are compared before they are thinned for the page, where the last bit of a number
+    decides which points are left out.
     """
-    studies = (
-        study_of("rating", engine_samples.forecasts(), limits) for limits in (USUAL, IN_BLOCKS)
-    )
-    a, b = (reliability.drawn_means(study.means) for study in studies)
+    memory = study_of("rating", engine_samples.forecasts(), USUAL)
+    blocks = study_of("rating", engine_samples.forecasts(), IN_BLOCKS)
+    expected = reliability.drawn_means(memory.means)
+    found = reliability.drawn_means(blocks.means)
     for name in ("curve", "bands", "spread"):
-        pd.testing.assert_frame_equal(getattr(a, name), getattr(b, name), rtol=1e-10)
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name), rtol=1e-10)
 
 
 MORE_UNITS_THAN_ARE_LISTED = Limits(reading=replace(BLOCKS_OF_500_ROWS, max_listed=150))
@@ -616,6 +689,12 @@ def many_units(request):
 
 
 def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_units):
+    """The fixture holds two studies of the same three systems on 1,460 questions, or on these in
+    clusters by user: in memory, with sign flips, and in blocks, as more units than a limit of 150.
+    Above the limit the three differences are tested by t. With so many units both tests have nearly
+    the same p, and nearly the same p adjusted for three comparisons (max_t), which sign flips
+    simulate.
+    """
     comparisons = many_units.in_blocks.comparisons
     expected = many_units.in_memory.comparisons
     method = "jackknife t" if many_units.is_clustered else "paired t"
@@ -625,6 +704,11 @@ def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_u
 
 
 def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_units):
+    """The fixture holds two studies of the same 1,460 questions, or their users: in memory, with
+    sign flips, and in blocks, as more units than a limit of 150. There the null distribution is
+    drawn from a normal one. Each has 16,384 draws, so that the ratio of the standard deviations has
+    a standard error of 0.8%; p values are compared at five differences around the observed one.
+    """
     blocks, memory = many_units.in_blocks, many_units.in_memory
     assert blocks.null_draws().std() == pytest.approx(memory.null_draws().std(), rel=0.03)
     around_the_observed = np.linspace(-0.01, 0.01, 5) + memory.headline.iloc[0]["difference"]
@@ -634,18 +718,25 @@ def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_uni
 
 
 def test_the_page_of_very_many_units_names_its_methods(many_units):
+    """The fixture holds two studies of the same questions, or their users: in memory, with sign
+    flips, and in blocks, as more units than a limit of 150. Only the page of the study in memory
+    names the methods that need each unit.
+    """
     units_name = "users" if many_units.is_clustered else "questions"
     limit = f"With more than 150 {units_name}, differences are tested by t"
-    assert limit in told(many_units.in_blocks)
-    of_few = texts_of_other_pieces("significance", many_units.in_memory)
-    of_many = texts_of_other_pieces("significance", many_units.in_blocks)
+    assert limit in text_of_findings(many_units.in_blocks)
+    text_of_memory = text_that_must_not_depend_on_reading("significance", many_units.in_memory)
+    text_of_blocks = text_that_must_not_depend_on_reading("significance", many_units.in_blocks)
     for method in ("bootstrap p", "random sign vectors"):
-        assert method in of_few
-        assert method not in of_many
-    assert "draws from the normal distribution of such means" in of_many
+        assert method in text_of_memory
+        assert method not in text_of_blocks
+    assert "draws from the normal distribution of such means" in text_of_blocks
 
 
 def test_the_results_of_very_many_units_list_no_units(many_units):
+    """More units than the limit of 150 are not listed, but the null distribution of the difference
+    still has a histogram, whose shares add up to 1.
+    """
     output = significance_page.results(many_units.in_blocks)._repr_mimebundle_()
     results = output["application/vnd.evalkit+json"]
     assert results["differences"] == {"units": [], "values": []}
@@ -654,7 +745,10 @@ def test_the_results_of_very_many_units_list_no_units(many_units):
 
 def test_columns_that_may_name_clusters_are_named():
     study = study_of("significance", engine_samples.of_users(engine_samples.values()), IN_BLOCKS)
-    assert "Columns that may name clusters, not looked at in so long a table: user." in told(study)
+    assert (
+        "Columns that may name clusters, not looked at in so long a table: user."
+        in text_of_findings(study)
+    )
 
 
 # The file of the units ----------------------------------------------------------------------------
@@ -666,6 +760,10 @@ def brier_study_in_blocks(data, **parameters):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_rows_without_ids_are_numbered_over_all_files(suffix, tmp_path):
+    """1,800 rows of two systems, 900 of each, are in two files and have no ids. The file of units
+    then names a row by its number over both files, from 1. For the system weak, the rows of these
+    numbers in the input are its 900 rows, and their squared errors are those in the file.
+    """
     rows = long(binary(900)).drop(columns="id").reset_index(drop=True)
     assert len(rows) == 1800  # of two systems, shuffled
     first, second = tmp_path / f"0.{suffix}", tmp_path / f"1.{suffix}"
@@ -675,20 +773,22 @@ def test_rows_without_ids_are_numbered_over_all_files(suffix, tmp_path):
         else:
             part.to_parquet(path, index=False)
     study = brier_study_in_blocks([str(first), str(second)], systems="weak")
-    units_of_weak = written(tmp_path / "file", **{"": study}).rows
+    units_of_weak = write_and_read_units(study, tmp_path / "file").rows
     input_rows = rows.loc[units_of_weak["unit"].astype(int) - 1]  # numbers begin at 1
     assert len(input_rows) == 900
     assert set(input_rows["system"]) == {"weak"}
-    squared_errors = (
-        input_rows["score"] - input_rows["label"]
-    ) ** 2  # whose mean is the Brier score
+    # the Brier score is the mean of these
+    squared_errors = (input_rows["score"] - input_rows["label"]) ** 2
     assert units_of_weak["numerator"].tolist() == squared_errors.tolist()
 
 
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows of a piece of the file
+    """A table of 3,000 rows is read in shards of 500. When its file of units is written, the table
+    is read again, a shard at a time, and each shard is written as a group of rows of its own.
+    """
+    monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows that are written at once
     rows_read_at_once = []
-    read_again = Blocks.again
+    read_again = Blocks.again  # yields the rows of a table a second time, shard by shard
 
     def recorded(self, rows):
         for block in read_again(self, rows):
@@ -696,23 +796,31 @@ def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatc
             yield block
 
     monkeypatch.setattr(Blocks, "again", recorded)
-    written(tmp_path / "file", **{"": brier_study_in_blocks(binary(3000))})
+    write_units(brier_study_in_blocks(binary(3000)), tmp_path / "file")
     assert rows_read_at_once == [500] * 6  # 3000 rows in shards of 500
     assert pq.ParquetFile(tmp_path / "file").metadata.num_row_groups >= 6
 
 
 def test_an_input_that_has_changed_is_refused_and_leaves_no_file(tmp_path):
-    binary(900).to_csv(tmp_path / "live.csv", index=False)
-    study = brier_study_in_blocks(str(tmp_path / "live.csv"))
-    binary(900, seed=2).to_csv(tmp_path / "live.csv", index=False)
+    """A table in blocks is read again when its file of units is written. If the table has other
+    rows by then, there is an error and no file.
+    """
+    path = tmp_path / "live.csv"
+    binary(900, seed=1).to_csv(path, index=False)
+    study = brier_study_in_blocks(str(path))
+    binary(900, seed=2).to_csv(path, index=False)  # other rows
     with pytest.raises(InputError, match=r"live\.csv: the file changed"):
-        units.write(tmp_path / "file", "made", {"": study})
+        write_units(study, tmp_path / "file")
     assert not (tmp_path / "file").exists()
 
 
 def test_units_of_very_many_rows_are_written_only_on_request(monkeypatch):
-    """Above the limit are two systems on 900 rows, 1800 values; below it is one system."""
-    monkeypatch.setattr(units, "MOST", 1799)
+    """Two systems on 900 rows have 1,800 values, one more than the limit: their units are written
+    only with `units="yes"`. One system has 900 values: its units are written unless `units="no"`.
+    To decide this, the table is not read again.
+    """
+    monkeypatch.setattr(units, "MOST", 1799)  # the limit of units times systems
+    # the table would be read a second time by this method
     monkeypatch.setattr(Blocks, "again", lambda self, rows: pytest.fail("the table was read"))
     rows = binary(900)  # of the systems good and weak
     assert brier_study_in_blocks(rows).units_wanted() is None
@@ -722,9 +830,13 @@ def test_units_of_very_many_rows_are_written_only_on_request(monkeypatch):
 
 
 def test_units_are_counted_not_clusters(monkeypatch):
-    study = study_of(
-        "significance", engine_samples.of_users(engine_samples.values()), IN_BLOCKS, unit="user"
-    )
-    assert study.unit_count < len(study.data) == study.units_held().size
-    monkeypatch.setattr(units, "MOST", study.unit_count * len(study.systems))
+    """Whether the file of units is written depends on the number of units times systems. Here units
+    are questions, in clusters by user, and the limit is the number of users times systems. There
+    are more questions than users, so that the file is not written.
+    """
+    questions_of_users = engine_samples.of_users(engine_samples.values())
+    study = study_of("significance", questions_of_users, IN_BLOCKS, unit="user")
+    users, questions = study.unit_count, len(study.data)
+    assert users < questions == study.units_held().size
+    monkeypatch.setattr(units, "MOST", users * len(study.systems))
     assert study.units_wanted() is None

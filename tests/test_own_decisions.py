@@ -58,7 +58,9 @@ def finding_of_kind(study, kind):
 
 @pytest.mark.parametrize("name", usual("decisions")["columns"])
 def test_metrics_of_decisions_are_those_of_the_model(name):
-    """Under every usual name of the column."""
+    """The column of the model's own decisions may have any usual name, such as `predicted`.
+    Accuracy, precision, recall and F1 are those of these decisions, not of a threshold.
+    """
     frame = scores_with_decisions()
     values = reported_values(frame.rename(columns={"predicted": name}))
     expected = values_of_decisions(frame, frame["predicted"])
@@ -66,12 +68,14 @@ def test_metrics_of_decisions_are_those_of_the_model(name):
 
 
 def test_metrics_of_scores_do_not_depend_on_decisions():
+    """The AUC is that of the scores, with or without a column of decisions."""
     frame = scores_with_decisions()
     without_decisions = reported_values(frame.drop(columns="predicted"))
     assert reported_values(frame)["roc_auc"] == without_decisions["roc_auc"]
 
 
 def test_the_interval_is_that_of_the_decisions():
+    """The interval of accuracy is Wilson's, of the number of right decisions in 200 rows."""
     frame = scores_with_decisions()
     study = classification.read(frame, metrics="accuracy")
     interval = wilson(int((frame["predicted"] == frame["label"]).sum()), 200, level=0.95)
@@ -80,7 +84,9 @@ def test_the_interval_is_that_of_the_decisions():
 
 
 def test_the_warning_counts_the_rows_that_the_threshold_decides_otherwise():
-    """The usual threshold of 0.5 and the model's of 0.3."""
+    """The model's decisions have a threshold of 0.3, the usual one of the report is 0.5. The
+    warning counts the rows between them.
+    """
     frame = scores_with_decisions()
     n_different = int(((frame["score"] >= 0.5) != frame["predicted"]).sum())
     finding = finding_of_kind(classification.read(frame), kinds.OWN_DECISIONS)
@@ -89,6 +95,9 @@ def test_the_warning_counts_the_rows_that_the_threshold_decides_otherwise():
 
 
 def test_the_values_at_the_threshold_stand_beside_those_of_the_decisions():
+    """The model decides by a threshold of 0.3. The study also has the metrics of the usual
+    threshold, 0.5.
+    """
     frame = scores_with_decisions()
     study = classification.read(frame, metrics=METRICS)
     at_threshold = study.both_decisions.set_index("metric")["at_threshold"].to_dict()
@@ -103,7 +112,9 @@ def test_the_table_of_metrics_names_whose_decisions_they_are():
 
 
 def test_decisions_of_the_threshold_are_a_note():
-    """Where the model's threshold is the usual one of 0.5."""
+    """The model decides by the report's usual threshold of 0.5, so that no row is decided
+    otherwise.
+    """
     finding = finding_of_kind(
         classification.read(scores_with_decisions(threshold=0.5)), kinds.OWN_DECISIONS
     )
@@ -111,7 +122,9 @@ def test_decisions_of_the_threshold_are_a_note():
 
 
 def test_a_threshold_that_is_set_decides_in_place_of_the_model():
-    """The model's is 0.3. A finding names the column that is not used."""
+    """The model's decisions have a threshold of 0.3, and the user sets 0.4. Metrics are those of
+    0.4, and a finding names the column that is not used.
+    """
     frame = scores_with_decisions()
     expected = values_of_decisions(frame, frame["score"] >= 0.4)
     assert reported_values(frame, threshold=0.4)["accuracy"] == expected["accuracy"]
@@ -123,6 +136,7 @@ def test_a_threshold_that_is_set_decides_in_place_of_the_model():
     "word", [{0: "False", 1: "True"}, {0: 0.0, 1: 1.0}], ids=["False, True", "0.0, 1.0"]
 )
 def test_decisions_can_be_written_otherwise_than_labels_of_0_and_1(word):
+    """Labels are 0 and 1, and decisions are False and True, or 0.0 and 1.0."""
     frame = scores_with_decisions()
     rewritten = frame.assign(predicted=frame["predicted"].map(word))
     expected = values_of_decisions(frame, frame["predicted"])
@@ -148,9 +162,12 @@ def test_each_system_of_a_long_table_has_its_own_decisions():
 
 @pytest.mark.parametrize("system", ["a", "b"])
 def test_each_system_of_a_wide_table_has_its_own_decisions(system):
-    """System a decides by a threshold of 0.3, b by 0.6 of the same scores."""
+    """Systems a and b have the same scores, but a decides by a threshold of 0.3 and b by 0.6, in a
+    column each. The accuracy of each is that of its own decisions.
+    """
     frame = scores_with_decisions().rename(columns={"score": "score_a", "predicted": "predicted_a"})
-    frame = frame.assign(score_b=frame["score_a"], predicted_b=(frame["score_a"] >= 0.6) * 1)
+    decisions_of_b = (frame["score_a"] >= 0.6).astype(int)
+    frame = frame.assign(score_b=frame["score_a"], predicted_b=decisions_of_b)
     study = classification.read(frame, metrics="accuracy")
     accuracy = study.estimates.set_index("system")["value"]
     expected = values_of_decisions(frame, frame[f"predicted_{system}"])
@@ -158,25 +175,34 @@ def test_each_system_of_a_wide_table_has_its_own_decisions(system):
 
 
 def test_one_column_of_decisions_for_several_systems_is_named_and_not_used():
+    """The table has scores of two systems, `score_a` and `score_b`, and one column `predicted`,
+    which cannot be of both. A finding names it.
+    """
     frame = (
         scores_with_decisions()
         .rename(columns={"score": "score_a"})
-        .assign(score_b=lambda d: d["score_a"])
+        .assign(score_b=lambda table: table["score_a"])
     )
     text = findings_text(classification.read(frame))
     assert "Named as decisions, but not used" in text
 
 
 def test_a_second_probability_is_no_decision():
-    frame = scores_with_decisions().assign(predicted=lambda d: d["score"] / 2)
+    """The column `predicted` holds half of the score, which is a probability and no decision. It is
+    not used.
+    """
+    frame = scores_with_decisions().assign(predicted=lambda table: table["score"] / 2)
     study = classification.read(frame)
     assert study.decision_column == ""
     assert kinds.OWN_DECISIONS.code not in findings_text(study)
 
 
 def test_other_words_are_named_and_not_used():
+    """Labels are 0 and 1, but decisions are the words bad and good, so that it is not known which
+    word means 1. The column is not used, and a finding says what it needs.
+    """
     frame = scores_with_decisions().assign(
-        predicted=lambda d: d["predicted"].map({0: "bad", 1: "good"})
+        predicted=lambda table: table["predicted"].map({0: "bad", 1: "good"})
     )
     assert "each system needs a column that holds one of the two labels" in findings_text(
         classification.read(frame)
@@ -184,27 +210,39 @@ def test_other_words_are_named_and_not_used():
 
 
 def test_blocks_name_the_column_that_they_do_not_read():
+    """A table that is read in blocks has the decisions of the threshold. A finding names the column
+    of decisions that is not used.
+    """
     p = ClassificationParameters.from_raw({"preds": scores_with_decisions()})
     study = classification.study_of(p, BLOCKS)
     assert "because the table is read in blocks: predicted" in findings_text(study)
 
 
 def test_confidence_beside_decisions_is_still_refused():
+    """Scores are all above 0.5, as if they were the confidence in the predicted class, not the
+    probability of the positive label.
+    """
     frame = scores_with_decisions().assign(score=lambda d: 0.5 + d["score"] / 2)
     with pytest.raises(InputError, match="must be of the positive label"):
         classification.read(frame)
 
 
-def test_slices_weights_and_units_follow_the_decisions():
+def test_accuracy_of_decisions_is_weighted():
+    """Rows have weights, and users of several rows. The accuracy is the weighted share of the
+    decisions that are right.
+    """
     frame = scores_with_decisions().assign(
-        weight=lambda d: 1 + d["id"] % 3, user=lambda d: d["id"] % 40
+        weight=lambda d: 1 + d["id"] % 3, user=lambda table: table["id"] % 40
     )
     study = classification.read(frame, metrics="accuracy", unit="user")
-    share = np.average(frame["predicted"] == frame["label"], weights=frame["weight"])
-    assert study.estimates["value"].iloc[0] == pytest.approx(share)
+    share_of_right = np.average(frame["predicted"] == frame["label"], weights=frame["weight"])
+    assert study.estimates["value"].iloc[0] == pytest.approx(share_of_right)
 
 
-def test_the_units_file_keeps_the_decisions():
+def test_the_counts_of_decisions_are_those_of_the_model():
+    """The table of decisions has the counts of the model's own: true and false positives add up to
+    the number of its positive decisions.
+    """
     frame = scores_with_decisions()
     study = classification.study_of(ClassificationParameters.from_raw({"preds": frame}), USUAL)
     (decisions,) = study.decisions.to_dict("records")
@@ -219,11 +257,14 @@ def test_the_whole_page_and_its_results_can_be_made():
 
 
 def test_decisions_with_an_empty_cell_are_named_as_not_used():
+    """One of 40 cells of `predicted` is empty. Decisions of some rows only are not used, and the
+    study names the column.
+    """
     table = pd.DataFrame(
         {
             "label": [0, 1] * 20,
             "score": np.linspace(0, 1, 40),
-            "predicted": [np.nan, 1.0] + [0.0, 1.0] * 19,
+            "predicted": [np.nan, 1.0] + [0.0, 1.0] * 19,  # one empty cell
         }
     )
     study = classification.read(table, metrics="accuracy")
@@ -239,7 +280,9 @@ def test_a_named_column_of_decisions_is_refused_by_its_row(cell):
 
 
 def test_the_refusal_of_a_decision_names_the_labels():
-    frame = scores_with_decisions().assign(own=lambda d: d["predicted"].map({0: "bad", 1: "good"}))
+    frame = scores_with_decisions().assign(
+        own=lambda table: table["predicted"].map({0: "bad", 1: "good"})
+    )
     with pytest.raises(InputError, match="own must be '0' or '1', got"):
         classification.read(frame, columns={"predicted": "own"})
 
@@ -253,6 +296,7 @@ def test_the_columns_of_several_systems_are_named():
 
 
 def test_decisions_for_the_low_scores_are_a_warning():
+    """Decisions are reversed, so that low scores are predicted as positive."""
     frame = scores_with_decisions().assign(predicted=lambda d: 1 - d["predicted"])
     finding = finding_of_kind(classification.read(frame), kinds.REVERSED_DECISIONS)
     assert finding.severity == "warning"
@@ -265,6 +309,7 @@ def test_decisions_for_the_high_scores_are_not_reversed():
 
 
 def test_one_decision_for_all_rows_is_not_reversed():
+    """All rows are predicted as positive, whatever their score."""
     study = classification.read(scores_with_decisions().assign(predicted=1))
     assert kinds.REVERSED_DECISIONS.code not in findings_text(study)
 

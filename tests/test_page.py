@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell as text_cell, new_notebook, new_output
 
 from evalkit.page import SCRIPTS, STYLES, ReportExporter, dated, numbered, script, style
 
@@ -30,14 +30,14 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-def code(source, *outputs, tags=()):
+def code_cell(source, *outputs, tags=()):
     """A code cell."""
     return new_code_cell(
         source, outputs=list(outputs), metadata={"tags": list(tags)} if tags else {}
     )
 
 
-def output(**data):
+def output_of(**data):
     """An output of a code cell in one or several forms, as html="<p>1</p>", text="1"."""
     types = {
         "html": "text/html",
@@ -49,7 +49,7 @@ def output(**data):
     return new_output("display_data", data={types[key]: value for key, value in data.items()})
 
 
-def page(*cells, **metadata):
+def html_page_of(*cells, **metadata):
     """The HTML page of a notebook with these cells."""
     return ReportExporter().from_notebook_node(new_notebook(cells=list(cells), metadata=metadata))[
         0
@@ -61,57 +61,64 @@ def page_of_each_output():
     """A page with outputs of each form, headings that repeat, and script in printed text and in
     the representation of a value.
     """
-    picture = output(png="aGk=", text="<Figure>")
+    picture = output_of(png="aGk=", text="<Figure>")
     picture.metadata["image/png"] = {"alt": 'a "picture"'}
     results = new_output(
         "display_data", data={"application/vnd.evalkit+json": {"secret": 1}, "text/plain": ""}
     )
-    return page(
-        new_markdown_cell("# Ranking & *more*\n\nWhat was [asked](https://example.org/why)."),
-        code("preds = 'x'", tags=["parameters"]),
-        code("preds = 'y'", tags=["injected-parameters"]),
-        new_markdown_cell("## Metrics\n\ntext\n\n## By segment <1>"),
-        code(
+    return html_page_of(
+        text_cell("# Ranking & *more*\n\nWhat was [asked](https://example.org/why)."),
+        code_cell("preds = 'x'", tags=["parameters"]),
+        code_cell("preds = 'y'", tags=["injected-parameters"]),
+        text_cell("## Metrics\n\ntext\n\n## By segment <1>"),
+        code_cell(
             "a < b",
-            output(
+            output_of(
                 html="<h2>From a table</h2><table class='metrics'></table>", text="plain of html"
             ),
         ),
-        code("", picture, output(svg="<svg viewBox='0 0 1 1'></svg>"), output(md="some **bold**")),
-        code(
+        code_cell(
+            "",
+            picture,
+            output_of(svg="<svg viewBox='0 0 1 1'></svg>"),
+            output_of(md="some **bold**"),
+        ),
+        code_cell(
             "p",
             new_output("stream", name="stdout", text=HOSTILE),
             new_output("stream", name="stderr", text="warned"),
         ),
-        code(
+        code_cell(
             "q",
             new_output("execute_result", data={"text/plain": f"'{HOSTILE}'"}, execution_count=1),
         ),
-        new_markdown_cell("## Metrics"),
-        code("publish", results),
+        text_cell("## Metrics"),
+        code_cell("publish", results),
     )
 
 
 def test_a_page_loads_nothing_from_elsewhere(page_of_each_output):
-    """Its only address is a link of its text, which a reader may follow."""
+    """No picture, style, font, script or frame has an address outside the page. The only outside
+    address is that of a link in its text, which a reader may follow.
+    """
     elements = Elements(page_of_each_output)
-    loads = [
-        (tag, a[key])
-        for tag, a in elements.found
+    tags = {tag for tag, _ in elements.found}
+    assert tags & {"link", "iframe", "object", "embed", "base"} == set()
+    loaded = [
+        attributes[key]
+        for _, attributes in elements.found
         for key in ("src", "srcset", "data", "poster")
-        if a.get(key)
+        if attributes.get(key)
     ]
-    assert [tag for tag, target in loads if not target.startswith("data:")] == []
-    assert [
-        (tag, a)
-        for tag, a in elements.found
-        if tag in ("link", "iframe", "object", "embed", "base")
-    ] == []
-    links = [a["href"] for tag, a in elements.found if "href" in a]
-    assert [tag for tag, a in elements.found if "href" in a and tag != "a"] == []
-    assert [link for link in links if not link.startswith("#")] == ["https://example.org/why"]
-    loading = r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest"  # by CSS or script
-    assert not re.search(loading, page_of_each_output)
+    assert [target for target in loaded if not target.startswith("data:")] == []
+    links = [
+        (tag, attributes["href"]) for tag, attributes in elements.found if "href" in attributes
+    ]
+    assert {tag for tag, _ in links} == {"a"}
+    links_to_elsewhere = [target for _, target in links if not target.startswith("#")]
+    assert links_to_elsewhere == ["https://example.org/why"]
+    loading_by_css_or_script = r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest"
+    assert not re.search(loading_by_css_or_script, page_of_each_output)
 
 
 def test_the_title_is_the_first_heading_as_plain_text(page_of_each_output):
@@ -145,7 +152,9 @@ def test_results_for_programs_and_empty_text_are_not_on_the_page(page_of_each_ou
 
 
 def test_contents_list_the_headings(page_of_each_output):
-    """Of text cells and of tables; the second "Metrics" has an id of its own."""
+    """The contents list the headings of text cells and of HTML outputs, in the order of the page.
+    The second "Metrics" has an id of its own.
+    """
     start = page_of_each_output.index("<nav")
     contents = page_of_each_output[start : page_of_each_output.index("</nav>")]
     links = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents)
@@ -160,7 +169,9 @@ def test_contents_list_the_headings(page_of_each_output):
 
 
 def test_code_is_folded_behind_one_button(page_of_each_output):
-    """Six of the seven code cells have a source, those of the parameters among them."""
+    """Six of the seven code cells have a source, two of which set parameters. Each is folded, and
+    one button shows them all.
+    """
     elements = Elements(page_of_each_output)
     buttons = [button for button in elements.named("button") if "id" in button]
     assert buttons == [
@@ -198,8 +209,8 @@ def page_of_a_failed_run():
     error = new_output(
         "error", ename="KeyError", evalue=HOSTILE, traceback=["\x1b[31mline 1\x1b[0m", HOSTILE]
     )
-    return page(
-        new_markdown_cell("# T"), code("x", error), new_markdown_cell("## After"), code("after")
+    return html_page_of(
+        text_cell("# T"), code_cell("x", error), text_cell("## After"), code_cell("after")
     )
 
 
@@ -223,37 +234,36 @@ def test_the_page_of_a_failed_run_ends_with_its_error(page_of_a_failed_run):
 
 ERROR = new_output("error", ename="ValueError", evalue="x", traceback=["t"])
 DIED = {"failed": {"name": "DeadKernelError", "message": "died", "cell": 0}}
-BANNER = new_markdown_cell(
-    "An Exception was encountered", metadata={"tags": ["papermill-error-cell-tag"]}
-)
-PICTURE = new_markdown_cell(
-    "![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "aGk="}}
-)
+BANNER = text_cell("An Exception was encountered", metadata={"tags": ["papermill-error-cell-tag"]})
+PICTURE = text_cell("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "aGk="}})
 
 
 @pytest.mark.parametrize(
     ("cells", "metadata", "there", "not_there"),
     [
         (
-            [code("x"), code("y")],
+            [code_cell("x"), code_cell("y")],
             {"evalkit": DIED},
             "<strong>DeadKernelError:</strong> died",
             "<pre>y</pre>",
         ),
         (
-            [code("x", ERROR, tags=["raises-exception"]), code("y")],
+            [code_cell("x", ERROR, tags=["raises-exception"]), code_cell("y")],
             {},
             "<pre>y</pre>",
             "RUN FAILED",
         ),
-        ([BANNER, new_markdown_cell("# T")], {}, "<title>T</title>", "An Exception"),
-        ([new_markdown_cell("words")], {}, "<title>Report</title>", "<summary>Contents"),
+        ([BANNER, text_cell("# T")], {}, "<title>T</title>", "An Exception"),
+        ([text_cell("words")], {}, "<title>Report</title>", "<summary>Contents"),
         ([PICTURE], {}, 'src="data:image/png;base64,aGk=" alt="dot"', "attachment"),
     ],
     ids=["dead kernel", "expected error", "banner of papermill", "no heading", "attachment"],
 )
 def test_pages_of_odd_cells(cells, metadata, there, not_there):
-    text = page(*cells, **metadata)
+    """Each page has odd cells, named by the id of the parameters: `there` is on the page,
+    `not_there` is not.
+    """
+    text = html_page_of(*cells, **metadata)
     assert there in text
     assert not_there not in text
 
@@ -264,24 +274,32 @@ def test_headings_keep_an_id_of_their_own():
     )
 
 
-EMPTY = new_output("display_data", data={"text/html": "", "text/plain": ""})
+EMPTY_OUTPUT = new_output("display_data", data={"text/html": "", "text/plain": ""})
 
 
 def test_a_section_with_empty_outputs_alone_is_left_out():
-    text = page(new_markdown_cell("# T"), new_markdown_cell("## Gone\n\nWords."), code("a", EMPTY))
+    """The section "Gone" has one code cell, whose output is empty. Its heading, text and code are
+    not on the page.
+    """
+    text = html_page_of(
+        text_cell("# T"), text_cell("## Gone\n\nWords."), code_cell("a", EMPTY_OUTPUT)
+    )
     assert "Gone" not in text
     assert "Words." not in text
     assert "<pre>a</pre>" not in text
 
 
 def test_a_section_with_one_output_that_is_not_empty_stays():
-    not_empty = output(html="<p>here</p>")
-    text = page(
-        new_markdown_cell("# T"),
-        code("read"),
-        new_markdown_cell("## Half\n\nMore."),
-        code("c", EMPTY),
-        code("d", not_empty),
+    """The section "Half" has an empty output and another one. It stays with the other output, and
+    there is no box for the empty one.
+    """
+    not_empty = output_of(html="<p>here</p>")
+    text = html_page_of(
+        text_cell("# T"),
+        code_cell("read"),
+        text_cell("## Half\n\nMore."),
+        code_cell("c", EMPTY_OUTPUT),
+        code_cell("d", not_empty),
     )
     assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Half"]
     assert "<p>here</p>" in text
@@ -289,35 +307,42 @@ def test_a_section_with_one_output_that_is_not_empty_stays():
 
 
 def test_a_section_without_outputs_stays():
-    """Empty outputs are what leaves a section out, not code without output or words alone."""
-    text = page(
-        new_markdown_cell("# T"),
-        new_markdown_cell("## Gone"),
-        code("a", EMPTY),
-        new_markdown_cell("## Setup"),
-        code("x = 1"),
-        new_markdown_cell("## Only words"),
+    """A section is left out if it has outputs and all are empty, as "Gone". Code without any
+    output, as in "Setup", or words alone do not leave it out.
+    """
+    text = html_page_of(
+        text_cell("# T"),
+        text_cell("## Gone"),
+        code_cell("a", EMPTY_OUTPUT),
+        text_cell("## Setup"),
+        code_cell("x = 1"),
+        text_cell("## Only words"),
     )
     assert re.findall(r"<h2[^>]*>([^<]*)", text) == ["Setup", "Only words"]
 
 
 def test_a_table_of_ones_own_stands_in_a_box_that_scrolls():
-    own = output(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
-    ours = output(html='<div class="scroll"><table class="metrics"></table></div>')
-    text = page(new_markdown_cell("|a|\n|-|\n|1|"), code("frame", own), code("piece", ours))
+    own = output_of(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
+    ours = output_of(html='<div class="scroll"><table class="metrics"></table></div>')
+    text = html_page_of(
+        text_cell("|a|\n|-|\n|1|"), code_cell("frame", own), code_cell("piece", ours)
+    )
     assert text.count('<div class="scroll"><table') == 3 == text.count("<table")
 
 
 def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
-    """Holm is named three times in section A and once in B, adjusted p once in A."""
+    """Section A names Holm three times and adjusted p once, section B names Holm once. A term is
+    linked once per section: Holm twice in all, adjusted p once. The glossary, at the end, explains
+    both.
+    """
     html_of_a = (
         "<p>By Holm, by Holm.</p>"
         "<table><tr><th scope='col'>adjusted p</th><td>Holm</td></tr></table>"
     )
-    text = page(
-        new_markdown_cell("## A"),
-        code("a", output(html=html_of_a)),
-        new_markdown_cell("## B\n\nHolm"),
+    text = html_page_of(
+        text_cell("## A"),
+        code_cell("a", output_of(html=html_of_a)),
+        text_cell("## B\n\nHolm"),
     )
     assert text.count('href="#term-holm"') == 2
     assert text.count('href="#term-adjusted-p"') == 1
@@ -331,47 +356,53 @@ def test_a_term_as_the_head_of_a_row_or_of_folded_text_is_not_linked():
         '<table><tr><th scope="row">Wilson</th></tr></table>'
         "<details><summary>Wilson</summary></details>"
     )
-    assert "term-wilson" not in page(new_markdown_cell("## A"), code("a", output(html=html)))
+    assert "term-wilson" not in html_page_of(
+        text_cell("## A"), code_cell("a", output_of(html=html))
+    )
 
 
 def test_a_page_without_terms_has_no_glossary():
-    text = page(new_markdown_cell("## A"), code("a", output(html="<p>nothing</p>")))
+    text = html_page_of(text_cell("## A"), code_cell("a", output_of(html="<p>nothing</p>")))
     assert "used on this page" not in text
 
 
 def test_html_between_marks_of_a_place_is_moved_there():
-    """The last cell writes for the verdict, which is the top of the page, for the section "All
-    metrics", and for a section that the page does not have, so that it stays where it is.
+    """HTML between `<!--at PLACE-->` and `<!--/at-->` is moved to that place, from whichever cell
+    it is. The last cell writes for the verdict, which is the top of the page, for the section "All
+    metrics" (`metrics`), and for a section that the page does not have, so that this stays where it
+    is.
     """
     outputs = [
-        output(html=f"<!--at {place}--><p>{place}</p><!--/at-->")
+        output_of(html=f"<!--at {place}--><p>{place}</p><!--/at-->")
         for place in ("verdict", "metrics", "elsewhere")
     ]
-    text = page(
-        new_markdown_cell("# T"),
-        code("t"),
-        new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
-        code("b"),
-        new_markdown_cell("## Data"),
-        code("a", *outputs, output(html="<p>here</p>")),
+    text = html_page_of(
+        text_cell("# T"),
+        code_cell("t"),
+        text_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
+        code_cell("b"),
+        text_cell("## Data"),
+        code_cell("a", *outputs, output_of(html="<p>here</p>")),
     )
-    places = [
+    positions = [
         text.index(part)
         for part in ("<p>verdict<", "<h2", "Prose", "<p>metrics<", "<p>elsewhere<", "<p>here<")
     ]
-    assert places == sorted(places)
+    assert positions == sorted(positions)
     assert "<!--at" not in text
 
 
 def test_each_heading_opens_a_section_and_prose_can_be_marked_for_print():
-    """The title, "All metrics" and "Data"."""
-    text = page(
-        new_markdown_cell("# T"),
-        code("t"),
-        new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
-        code("b"),
-        new_markdown_cell("## Data"),
-        code("a", output(html="<p>here</p>")),
+    """The title, "All metrics" and "Data" are three headings and so three sections. The text of one
+    cell has the tag "print" and is marked on the page.
+    """
+    text = html_page_of(
+        text_cell("# T"),
+        code_cell("t"),
+        text_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]}),
+        code_cell("b"),
+        text_cell("## Data"),
+        code_cell("a", output_of(html="<p>here</p>")),
     )
     assert text.count("<section") == text.count("</section>") == 3
     assert text.count('<div class="prose printed">') == 1

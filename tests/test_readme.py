@@ -64,8 +64,13 @@ def test_each_description_of_the_schema_is_of_a_part_of_the_results():
 
 
 def test_the_schema_accepts_the_results_of_each_report_and_refuses_wrong_ones():
+    """The schema of the JSON results accepts those of each committed case, of which some are
+    refused and have an error in place of results. It refuses them with a finding without a message,
+    or with a text in place of a list.
+    """
     is_valid = Draft202012Validator(json.loads(results_schema.text())).is_valid
-    for frozen_results in freeze.load(freeze.FOLDERS[False]).values():
+    committed_results = freeze.load(freeze.FOLDERS[False])  # True: of local data
+    for frozen_results in committed_results.values():
         # two entries that frozen results are stored without
         results = frozen_results | {"versions": {}, "inputs": []}
         has_no_results = "error" in results  # of a case that is refused
@@ -96,6 +101,9 @@ def anchors(page):
 
 @pytest.mark.parametrize("page", ALL_PAGES, ids=path_from_root)
 def test_every_file_and_heading_that_is_linked_exists(page):
+    """A link leads to a file, and may name a heading of it by an anchor. For each link of the page
+    within the repository the file exists, and has the heading.
+    """
     links = list(links_of(page))
     assert not [str(file) for file, _ in links if not file.exists()]
     assert not [
@@ -120,18 +128,21 @@ def test_the_small_pictures_are_small_and_shown():
 
 
 def test_every_test_that_the_code_names_exists():
+    """Comments of the code and CONTRIBUTING.md name test files as "tests/….py"."""
     sources = [README.parent / "CONTRIBUTING.md", *(README.parent / "evalkit").rglob("*.py")]
     named = {
         name
         for path in sources
         for name in re.findall(r"\btests/[\w/]+\.py\b", path.read_text(encoding="utf-8"))
     }
-    assert len(named) > 5
+    assert len(named) > 5  # the pattern finds names at all
     assert not [name for name in named if not (README.parent / name).exists()]
 
 
 def test_links_lead_from_the_readme_to_every_page_of_the_docs():
-    """Two pages are reached on the site alone, whose build writes the links to them."""
+    """Links are followed from the README, from page to page. Two pages are not reached: the build
+    of the site writes the links to them.
+    """
     on_the_site_alone = {"docs/index.md", "docs/api.md"}
     reached = set()
     waiting = [README]
@@ -141,7 +152,7 @@ def test_links_lead_from_the_readme_to_every_page_of_the_docs():
             reached.add(page)
             waiting += [file for file, _ in links_of(page) if file in ALL_PAGES]
     not_reached = {path_from_root(page) for page in set(ALL_PAGES) - reached}
-    assert not_reached <= on_the_site_alone
+    assert not_reached == on_the_site_alone
 
 
 def test_readme_is_short_enough_to_read():
@@ -149,22 +160,29 @@ def test_readme_is_short_enough_to_read():
 
 
 def test_every_make_target_that_is_named_exists():
+    """The README names targets as "make TARGET", in backticks or as an indented line. Each has a
+    rule in the Makefile.
+    """
     targets = set(
         re.findall(r"(?:`|^    )make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)
     )
     rules = (README.parent / "Makefile").read_text(encoding="utf-8")
-    assert {"report", "test"} <= targets
+    assert {"report", "test"} <= targets  # the pattern finds targets at all
     assert not [target for target in targets if f"\n{target}:" not in rules]
 
 
-@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize("moved", [True, False], ids=["moved", "in place"])
 def test_a_moved_environment_is_made_again(tmp_path, moved):
+    """The virtual environment stores the folder that it was made in. If the project has been moved
+    since, `make` would make the environment again, which `make -n` prints without doing it.
+    """
     for name in ("Makefile", "pyproject.toml", "requirements.txt"):
         shutil.copy(README.parent / name, tmp_path / name)
     environment = tmp_path / ".venv"
     environment.mkdir()
-    (environment / ".place").write_text(str(tmp_path / "before" if moved else tmp_path.resolve()))
-    (environment / ".ok").touch()
+    place = tmp_path / "before" if moved else tmp_path.resolve()
+    (environment / ".place").write_text(str(place))  # where the environment was made
+    (environment / ".ok").touch()  # it is complete
     planned = subprocess.run(
         ["make", "-n", ".venv/.ok"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -278,7 +296,7 @@ def named_tables():
     }
 
 
-def write_files_of_the_docs():
+def write_files_that_the_docs_read():
     """Write the files that commands and examples of the docs read into the working directory: the
     named tables, runs, judgements, settings and notebooks.
     """
@@ -301,16 +319,20 @@ def write_files_of_the_docs():
     nbformat.write(section, "my_section.ipynb")
 
 
-WITH_COMMANDS = [
+PAGES_WITH_COMMANDS = [
     page for page in PAGES if re.search(COMMAND, page.read_text("utf-8"), re.MULTILINE)
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=lambda page: page.name)
 def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
+    """The files that commands read are written into an empty folder: tables with the names that the
+    docs use, and the files that the page shows. All commands of the page are then run one after the
+    other, and stop at the first that fails.
+    """
     monkeypatch.chdir(tmp_path)
-    write_files_of_the_docs()
+    write_files_that_the_docs_read()
     text = page.read_text("utf-8")
     # a block of code whose first line is a comment with the name of a file is that file
     for name, code in re.findall(r"```(?:python|toml)\n# (\w+\.\w+)\n(.*?)```", text, re.DOTALL):
@@ -321,6 +343,7 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
         ["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True
     ).stdout
     if page.stem == "releases":
+        # its commands gate a successor whose scores are noise in one country
         workflow = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
         assert_a_regression_is_named(printed, workflow)
 
@@ -375,12 +398,17 @@ def test_the_policy_of_the_docs_is_read(tmp_path):
     "page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")]
 )
 def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_reports, undrawn):
+    """The files that examples read are written into an empty folder. All Python examples of the
+    page are then run one after the other, with empty pictures. Those of docs/python.md write four
+    files.
+    """
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
     monkeypatch.setitem(vars(USUAL), "resamples", 100)  # not 1,000: no number is looked at
     monkeypatch.chdir(tmp_path)
-    write_files_of_the_docs()
+    write_files_that_the_docs_read()
+    # the reports, units of two weeks and the notebook that examples read
     shutil.copytree(sample_reports, "reports", dirs_exist_ok=True)
     for week in ("last_week", "this_week"):
         Path(week).mkdir(exist_ok=True)
@@ -394,18 +422,22 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
         exec(without_excel, variables)
     pyplot.close("all")
     if page == "python":
-        written = {"roc.pdf", "estimates.tex", "calibration-de.pdf", "mine.html"}
-        assert written <= set(os.listdir())
+        written_by_examples = {"roc.pdf", "estimates.tex", "calibration-de.pdf", "mine.html"}
+        assert written_by_examples <= set(os.listdir())
 
 
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
+    """The commands of the README and its Python program are run in an empty folder. Each makes a
+    page.
+    """
     monkeypatch.chdir(tmp_path)
     text = README.read_text(encoding="utf-8")
-    own = text.split("```bash\n")[1].split("```")[0]
+    commands = text.split("```bash\n")[1].split("```")[0]
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    subprocess.run(["bash", "-ec", own], check=True, timeout=120)
+    subprocess.run(["bash", "-ec", commands], check=True, timeout=120)
     assert Path("reports/classification.html").is_file()
-    exec(text.split("```python\n")[1].split("```")[0], {})
+    program = text.split("```python\n")[1].split("```")[0]
+    exec(program, {})
     assert Path("classification.html").is_file()
 
 
@@ -476,15 +508,15 @@ BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in O
 
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)
-def test_main_takes_no_argument_that_it_needs(path):
-    found = [
-        node
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-    ]
-    main = next(node for node in found if node.name == "main")
-    assert "COVERS = " in path.read_text(encoding="utf-8")
-    assert ast.unparse(main.returns) == "list[Claim]"  # by which run.py knows it
+def test_main_of_a_benchmark_can_be_called_without_arguments(path):
+    """`run.py` finds the benchmarks by the return type of `main`, and calls it without arguments;
+    so each argument must have a default. A benchmark also says which files it covers.
+    """
+    source = path.read_text(encoding="utf-8")
+    assert "COVERS = " in source
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    main = next(function for function in functions if function.name == "main")
+    assert ast.unparse(main.returns) == "list[Claim]"
     arguments = main.args
     assert len(arguments.args) == len(arguments.defaults)
     assert not arguments.kwonlyargs or all(arguments.kw_defaults)

@@ -112,7 +112,7 @@ def read(report, parameters, limits):
     return study
 
 
-def check(study, case):
+def assert_numbers_and_findings_are_expected(study, case):
     """Fails where systems, unit, n, or a value of the metric that decides is another."""
     primary = study.estimates[study.estimates["metric"] == study.primary.label].set_index("system")
     assert set(study.systems) == set(case.get("systems", study.systems))
@@ -149,8 +149,10 @@ def cases():
 def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
     report, case, limits_by_name, tmp_path, monkeypatch
 ):
-    """`case` is a table of the TOML files, with what is expected of it: `refused`, a pattern of the
-    message; or the numbers of its page (`check`), or with `may_refuse` any refusal instead.
+    """A case of the TOML files is a table with what is expected of it. It must be refused
+    (`refused`: a pattern of the message), or read with the numbers that the case states; with
+    `may_refuse` any refusal will do as well. This holds in memory and in blocks of few rows, and
+    `inspect`, which reads only the beginning, refuses with the same words.
     """
     monkeypatch.chdir(tmp_path)
     parameters = write_files_and_name_parameters(report, case, tmp_path)
@@ -165,7 +167,7 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
             assert re.search(case.get("refused", ""), refusal), refusal
         else:
             assert refusal is None, refusal
-            check(study, case)
+            assert_numbers_and_findings_are_expected(study, case)
     # in memory a message may name a row that blocks do not know
     assert len(set(refusals.values())) == 1 or case.get("names_no_row")
     known = {field.name for field in fields(REPORTS[report])}

@@ -67,25 +67,35 @@ def study_of(sibling, suffix, folder):
 
 @cases_that_must_be(Refused)
 def test_a_table_that_would_be_misread_is_refused(sibling, suffix, tmp_path):
+    """`sibling` has tables that a report would misread, and in `must` the words of the message that
+    refuses them.
+    """
     with pytest.raises(ek.InputError, match=sibling.must.words):
         study_of(sibling, suffix, tmp_path)
 
 
 @cases_that_must_be(Declared)
 def test_what_is_odd_about_a_table_is_a_finding(sibling, suffix, tmp_path):
+    """`sibling` has tables that a report reads, with a finding about what is odd; `must` holds the
+    code of the finding.
+    """
     study = study_of(sibling, suffix, tmp_path)
     assert sibling.must.code in set(study.findings["code"])
 
 
 @cases_that_must_be(Read)
 def test_a_table_is_read_as_it_is_meant(sibling, suffix, tmp_path):
+    """`sibling` has tables, and in `must` what a report must read from them: the names of the
+    systems, where they matter, and the expected value of each metric of the one system whose name
+    contains a given part.
+    """
     study = study_of(sibling, suffix, tmp_path)
     if sibling.must.systems:
         assert study.systems == sibling.must.systems
     for (metric, part_of_system), expected in sibling.must.values.items():
-        of_metric = study.estimates[study.estimates["metric"] == metric]
-        rows = of_metric[[part_of_system in system for system in of_metric["system"]]]
-        (value,) = rows["value"]
+        is_metric = study.estimates["metric"] == metric
+        is_system = study.estimates["system"].str.contains(part_of_system, regex=False)
+        (value,) = study.estimates.loc[is_metric & is_system, "value"]
         assert value == pytest.approx(expected)
 
 
@@ -156,7 +166,10 @@ RESULTS_OF_PROMPTFOO = {
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 @pytest.mark.parametrize("results", RESULTS_OF_PROMPTFOO.values(), ids=RESULTS_OF_PROMPTFOO.keys())
 def test_prompts_of_promptfoo_are_systems(results, suffix, tmp_path):
-    """Named "prompt 0" and "prompt 1", with the share of successes among their tests."""
+    """`results` are the eight tests of each of two prompts, as promptfoo writes them, in one JSON
+    document or one per line. The prompts become the systems "prompt 0" and "prompt 1", whose
+    success is the share of their tests that passed.
+    """
     path = tmp_path / f"out{suffix}"
     if suffix == ".json":
         path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}))
@@ -175,7 +188,9 @@ LABELS_AND_SCORES = {"label": [0, 1] * 20, "score": np.linspace(0, 1, 40)}
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("folder", ["", "é", "dossier été"])
 def test_names_of_files_that_are_not_in_utf_8_are_refused(folder, suffix, tmp_path, capsys):
-    """café in Latin-1 has the byte E9, which is no UTF-8; café in UTF-8 is read."""
+    """The name café in Latin-1 has the byte E9, which is not UTF-8, and is refused. The same name
+    in UTF-8 is read. So it is in a folder with é in its own name.
+    """
     within = tmp_path / folder
     within.mkdir(exist_ok=True)
     write_table(LABELS_AND_SCORES, within / f"caf\xe9{suffix}")
@@ -189,17 +204,21 @@ NAMES = ["score_\x1b[31mred", "score_\x1b]0;title\x07", "score_\x9b2J\r"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES, ids=["colour", "title", "clear"])
 def test_controls_in_names_of_systems_do_not_reach_a_terminal(name, suffix, tmp_path, capsys):
+    """The name of a column of scores, and so of a system, holds control characters that would
+    colour a terminal, set its title or clear it. Whether the table is read (0) or refused (2),
+    `inspect` prints none of these characters.
+    """
     table = {
         "label": LABELS_AND_SCORES["label"],
         name: LABELS_AND_SCORES["score"],
         "score_b": LABELS_AND_SCORES["score"],
     }
     assert main(["inspect", str(write_table(table, tmp_path / f"t{suffix}"))]) in (0, 2)
-    shown = "".join(capsys.readouterr())
-    assert shown
-    assert not {"\x1b", "\x07", "\x9b", "\r"} & {*shown}
+    printed = "".join(capsys.readouterr())  # output and errors
+    assert printed
+    assert not {"\x1b", "\x07", "\x9b", "\r"} & set(printed)
 
 
 NO_REPORTS = {

@@ -18,7 +18,7 @@ from evalkit.machine.threads import ordered
 from evalkit.reading.engines import backends
 
 READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
-LIMITS = Limits(reading=READING)
+IN_SHARDS_OF_1500_ROWS = Limits(reading=READING)
 
 
 def lists(rows=20_000):
@@ -61,7 +61,9 @@ def folder(monkeypatch, tmp_path):
 
 def ranked(threads):
     lists().to_parquet("rows.parquet", row_group_size=900, index=False)
-    return of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
+    return of.study_of(
+        "ranking", "rows.parquet", IN_SHARDS_OF_1500_ROWS, segments="tier", threads=threads
+    )
 
 
 def of_case(name):
@@ -79,6 +81,9 @@ def of_case(name):
 
 @pytest.mark.parametrize("name", ["ranked lists", *KINDS, "forecasts, users", "users"])
 def test_the_bits_are_those_of_one_thread(folder, name):
+    """A table is read by one, two and three threads. Estimates and comparisons are the same to the
+    last bit.
+    """
     study_of = ranked if name == "ranked lists" else of_case(name)
     one, *others = (study_of(threads) for threads in (1, 2, 3))
     for frame, study in product(("estimates", "comparisons"), others):
@@ -88,9 +93,9 @@ def test_the_bits_are_those_of_one_thread(folder, name):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
-    """20,000 rows of ranked lists in many parts, which one or more threads read. The last row has
-    the query and the item of the first one. Whichever thread finds it, the message is the same, in
-    one line. The fixture `none_left` checks that no thread is left.
+    """20,000 rows of ranked lists are in many parts, which one or more threads read. The last row
+    has the query and the item of the first one. Whichever thread finds it, the message is the same,
+    in one line. The fixture `none_left` checks that no thread is left.
     """
     table = lists()
     first_row = table.loc[0, ["query", "item", "tier"]]
@@ -98,11 +103,17 @@ def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
     table.to_parquet("rows.parquet", row_group_size=900, index=False)
     message = r"^rows.parquet: query '.*' and item '.*' must appear once"
     with pytest.raises(InputError, match=message) as error:
-        of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
+        of.study_of(
+            "ranking", "rows.parquet", IN_SHARDS_OF_1500_ROWS, segments="tier", threads=threads
+        )
     assert "\n" not in str(error.value)
 
 
 def test_results_come_in_the_order_of_the_work():
+    """Every third item takes longer than the others, so that three threads finish them in another
+    order.
+    """
+
     def slow_first(i):
         time.sleep(0.02 * (i % 3 == 0))
         return i
@@ -111,6 +122,9 @@ def test_results_come_in_the_order_of_the_work():
 
 
 def test_little_is_taken_before_it_is_needed():
+    """Three threads take at most four items before the first result is used, so that little waits
+    in memory.
+    """
     taken = []
     results = ordered(abs, (taken.append(i) or i for i in range(20)), 3)
     next(results)
@@ -120,9 +134,9 @@ def test_little_is_taken_before_it_is_needed():
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_an_error_ends_the_work(none_left, threads):
-    """`ordered` calls a function on each of 1,000 items, by some threads. The third call fails.
-    Besides the three items up to it, the threads have then begun at most two further items each.
-    The fixture `none_left` checks that no thread is left.
+    """`ordered` calls a function on each of 1,000 items, by some threads. The third call fails. By
+    then, besides the three items up to it, each thread has been given one further item; the bound
+    allows two. The fixture `none_left` checks that no thread is left.
     """
     begun = []
 
@@ -139,6 +153,8 @@ def test_an_error_ends_the_work(none_left, threads):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_of_the_items_ends_the_work(threads):
+    """The items themselves fail after the first one."""
+
     def items():
         yield 1
         raise InputError("file.csv: broken")
@@ -148,6 +164,9 @@ def test_an_error_of_the_items_ends_the_work(threads):
 
 
 def test_threads_follow_the_settings_of_their_caller():
+    """The caller lets numpy divide by zero without a warning. So do its threads, where a warning
+    would be an error.
+    """
     with np.errstate(divide="ignore"):
         assert list(ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 

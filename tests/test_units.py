@@ -17,7 +17,12 @@ from command_runs import evalkit
 from frozen import cases
 from test_engines_agree import in_memory
 from test_validation_leaks import rows_of_repeated_folds
-from units_again import check, equal, written
+from units_again import (
+    assert_equal_or_both_undefined,
+    assert_metrics_follow_from_units,
+    write_and_read_units,
+    write_units,
+)
 from validation_tables import noise
 
 import evalkit as ek
@@ -76,34 +81,45 @@ each_study = pytest.mark.parametrize("name", STUDIES)
 
 @each_study
 def test_every_value_follows_from_the_file_alone(name, tmp_path):
+    """The units of a study are written to a file. Every metric of the study is computed again from
+    this file.
+    """
     study = STUDIES[name]()
-    check(study, written(tmp_path / "one.units.parquet", **{"": study}))
+    units_of_file = write_and_read_units(study, tmp_path / "one.units.parquet")
+    assert_metrics_follow_from_units(study, units_of_file)
 
 
 def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
     study = validation.read(CREDIT, metrics="roc_auc,brier,f1")
-    again = written(tmp_path / "folds.units.parquet", **{"": study})
+    units_of_file = write_and_read_units(study, tmp_path / "folds.units.parquet")
     for row in study.by_fold.to_dict("records"):
         for metric in ("roc_auc", "brier", "f1"):
-            equal(again.value(metric, row["system"], "", "fold", row["fold"]), row[metric])
+            again = units_of_file.value(metric, row["system"], segment="fold", label=row["fold"])
+            assert_equal_or_both_undefined(again, row[metric])
 
 
-IN_SHARDS = Limits(reading=Reading(lists=0, shard=20, row=10**6))  # no lists are held in memory
+# no lists are held in memory; a shard has at least 20 rows
+IN_SMALL_SHARDS = Limits(reading=Reading(lists=0, shard=20, row=10**6))
 
 
 def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
-    """But for the rows of items, which are kept only of lists that are held in memory."""
+    """Ranked lists are held in memory, or read in small shards of whole queries. The files of units
+    are the same except for the rows of items, which only lists in memory have. The metrics of the
+    report follow from each file alone.
+    """
     parameters = RankingParameters.from_raw(
         DIGITS_RETRIEVAL
         | {"metrics": "ndcg@10,map,mrr", "segments": "digit", "units": "yes"}
         | {"memory": "250MB", "threads": 2}
     )
     in_memory = ranking.study_of(parameters, Limits())
-    assert in_memory.runs.rankings
-    check(in_memory, written(tmp_path / "in memory", **{"": in_memory}))
-    in_shards = ranking.study_of(parameters, IN_SHARDS)
+    assert in_memory.runs.rankings  # the lists
+    units_of_file = write_and_read_units(in_memory, tmp_path / "in memory")
+    assert_metrics_follow_from_units(in_memory, units_of_file)
+    in_shards = ranking.study_of(parameters, IN_SMALL_SHARDS)
     assert not in_shards.runs.rankings
-    check(in_shards, written(tmp_path / "in shards", **{"": in_shards}))
+    units_of_file = write_and_read_units(in_shards, tmp_path / "in shards")
+    assert_metrics_follow_from_units(in_shards, units_of_file)
     rows_in_memory = pq.read_table(tmp_path / "in memory").to_pandas()
     rows_in_shards = pq.read_table(tmp_path / "in shards").to_pandas()
     without_items = rows_in_memory[rows_in_memory["items"].isna()].reset_index(drop=True)
@@ -112,20 +128,23 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
 
 
 def test_two_reports_are_paired_by_unit(tmp_path):
-    """The second report has the rows of the first in another order."""
+    """The second report has the rows of the first in another order. Joined by system, metric and
+    unit, each row of one file finds its row of the other, with the same values.
+    """
     frame = engine_samples.binary(400)  # with scores of two systems
     shuffled = frame.sample(frac=1, random_state=2)
-    first, second = (
-        written(tmp_path / name, **{"": classification.read(table, metrics="brier,roc_auc")}).rows
-        for name, table in (("first", frame), ("second", shuffled))
-    )
+    rows_by_name = {}
+    for name, table in (("first", frame), ("second", shuffled)):
+        study = classification.read(table, metrics="brier,roc_auc")
+        rows_by_name[name] = write_and_read_units(study, tmp_path / name).rows
+    first, second = rows_by_name["first"], rows_by_name["second"]
     paired = first.merge(
         second,
         on=["system", "metric", "unit"],
         suffixes=("_first", "_second"),
         validate="one_to_one",
     )
-    # By each of two systems 400 rows: the terms of the Brier score, and the scores for the AUC.
+    # for each of two systems 400 rows with terms of the Brier score and 400 with scores for the AUC
     assert len(paired) == len(first) == 2 * (400 + 400)
     for column in ("numerator", "score", "actual"):
         of_first, of_second = paired[f"{column}_first"], paired[f"{column}_second"]
@@ -141,26 +160,35 @@ def sha256_of(path):
 
 @each_study
 def test_the_same_input_has_the_same_bytes(name, tmp_path):
+    """A study is made twice of the same input. Its two files of units are the same, and do not name
+    the folder of the project.
+    """
     for path in ("first", "second"):
-        units.write(tmp_path / path, "made", {"": STUDIES[name]()})
+        write_units(STUDIES[name](), tmp_path / path)
     assert sha256_of(tmp_path / "first") == sha256_of(tmp_path / "second")
     assert str(ROOT).encode() not in (tmp_path / "first").read_bytes()
 
 
 def test_threads_change_no_byte(tmp_path):
-    """Of lists that are read in several shards, which threads might write in another order."""
+    """Ranked lists are read in several shards by one thread or two, which might finish the shards
+    in another order. The file of units is the same.
+    """
     for threads in (1, 2):
         parameters = RankingParameters.from_raw(
             DIGITS_RETRIEVAL | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads}
         )
-        study = ranking.study_of(parameters, IN_SHARDS)
-        units.write(tmp_path / f"by {threads}", "made", {"": study})
+        study = ranking.study_of(parameters, IN_SMALL_SHARDS)
+        write_units(study, tmp_path / f"by {threads}")
     assert sha256_of(tmp_path / "by 1") == sha256_of(tmp_path / "by 2")
 
 
 def test_the_types_are_those_that_the_docs_list(tmp_path):
+    """The columns of the file are those of `units.COLUMNS`, which docs/python.md lists, and one for
+    each of the segments country and age. Each has the Arrow type that its type in the docs stands
+    for.
+    """
     study = study_of_two_systems(metrics="brier,roc_auc")
-    units.write(tmp_path / "one", "made", {"": study})
+    write_units(study, tmp_path / "one")
     schema = pq.read_schema(tmp_path / "one")
     arrow_types = {
         "number": "double",
@@ -171,20 +199,22 @@ def test_the_types_are_those_that_the_docs_list(tmp_path):
     documented |= {f"segment_{name}": units.SEGMENTS.type for name in ("country", "age")}
     expected = [(name, arrow_types[type_in_docs]) for name, type_in_docs in documented.items()]
     assert [(field.name, str(field.type)) for field in schema] == expected
-    assert all(field.metadata[b"holds"] for field in schema)  # what it says of itself
+    assert all(field.metadata[b"holds"] for field in schema)  # each column is described
 
 
 def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
-    """Of 100 rows or a little more, as a unit is not cut, instead of 131,072."""
-    study = in_memory("several labels, plain")[0]
-    at_once = written(tmp_path / "at once", **{"": study}).rows
-    monkeypatch.setattr(units, "PIECE", 100)
-    monkeypatch.setattr(units.gathered, "__defaults__", (100,))
-    in_pieces = written(tmp_path / "in pieces", **{"": study}).rows
+    """A piece has 131,072 rows, here about 100. The file in pieces holds the same rows as the one
+    that is written at once.
+    """
+    study, _ = in_memory("several labels, plain")  # and the results of its report
+    at_once = write_and_read_units(study, tmp_path / "at once").rows
+    monkeypatch.setattr(units, "PIECE", 100)  # rows that are made at once
+    monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows that are written at once
+    in_pieces = write_and_read_units(study, tmp_path / "in pieces").rows
     file = pq.ParquetFile(tmp_path / "in pieces").metadata
     rows_of_pieces = [file.row_group(i).num_rows for i in range(file.num_row_groups)]
     assert len(rows_of_pieces) > 5
-    assert max(rows_of_pieces) < 300
+    assert max(rows_of_pieces) < 300  # more than 100, as the rows of a unit stay together
     order = ["system", "metric", "unit", "class"]
     pd.testing.assert_frame_equal(
         in_pieces.sort_values(order, kind="stable", ignore_index=True),
@@ -200,11 +230,14 @@ def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
 
 
 def test_no_file_where_it_is_not_wanted(tmp_path):
-    units.write(tmp_path / "none", "made", {"": study_of_two_systems(units="no")})
+    write_units(study_of_two_systems(units="no"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
+    """Units times systems are 800 for two systems and 400 for one. With a limit of 799, the file of
+    two systems is written only if `units` asks for it.
+    """
     monkeypatch.setattr(units, "MOST", 799)
     assert study_of_two_systems().units_wanted() is None
     assert study_of_two_systems(systems="good").units_wanted().size == 400
@@ -274,15 +307,18 @@ def test_the_docs_list_the_columns():
 
 
 def test_the_examples_of_the_docs_compute_the_metrics_again(sample_reports, monkeypatch):
+    """The examples of the section "Units" read the files of units of the sample reports, and leave
+    the MAE and the AUC of each system in variables. These are the values of the reports.
+    """
     monkeypatch.chdir(sample_reports.parent)
     variables = {"pd": pd, "ek": ek}
     section = DOCS.split("## Units\n")[1].split("\n## ")[0]
     for source in section.split("```python\n")[1:]:
         exec(source.split("```")[0], variables)
-    for name, metric, values in (
+    for report, metric, value_by_system in (
         ("rating", "mae", variables["mae"]),
         ("classification", "roc_auc", variables["auc"]),
     ):
-        estimates = json.loads((sample_reports / f"{name}.json").read_text("utf-8"))["estimates"]
-        wanted = {row["system"]: row["value"] for row in estimates if row["metric"] == metric}
-        assert dict(values) == pytest.approx(wanted, rel=1e-12)
+        estimates = json.loads((sample_reports / f"{report}.json").read_text("utf-8"))["estimates"]
+        expected = {row["system"]: row["value"] for row in estimates if row["metric"] == metric}
+        assert dict(value_by_system) == pytest.approx(expected, rel=1e-12)

@@ -21,17 +21,19 @@ ROOT = Path(__file__).parents[1]
 
 
 def response_of(values: Any, unit: Any = None, *, two_sided: bool = False) -> Response:
-    """The response of unweighted values."""
+    """The unweighted values of a metric per row, whose mean is compared between slices."""
     column = np.asarray(values, float)
     return Response.from_values(column, np.ones(len(column)), unit, two_sided=two_sided)
 
 
-def attribute(code: Any, labels: int) -> Attribute:
-    """An attribute with numbered labels."""
+def attribute_with_labels(code: Any, labels: int) -> Attribute:
+    """A column to slice by: its labels are 0, 1, …, and `code` has the label of each row."""
     return Attribute("a", [str(i) for i in range(labels)], np.asarray(code))
 
 
-def searched(responses: list[Response], attributes: list[Attribute], **options: Any) -> Any:
+def search_at_5_percent(
+    responses: list[Response], attributes: list[Attribute], **options: Any
+) -> Any:
     """The search for slices, conditions on one or two attributes, whose mean differs at 5 %."""
     rng = np.random.default_rng(1)
     return weak_slices.search(responses, attributes, level=0.95, rng=rng, **options)
@@ -79,15 +81,16 @@ def loans() -> pd.DataFrame:
 
 
 def test_the_weak_slices_of_the_loans_are_those_that_sliceline_ranks_first() -> None:
-    """Each of the three significant slices is among the first four of sliceline, with the same rows
-    and the same mean loss.
+    """Three slices of the loans are significantly weak. Each is among the four that the public
+    package sliceline ranks first, whose rows and mean losses are in SLICELINE, and has the same
+    rows and mean loss.
     """
     frame = loans()
     attributes = []
     for name in ("sex", "age_band", "housing", "foreign_worker", "amount"):
         code, labels = pd.factorize(frame[name], sort=True)
         attributes.append(Attribute(name, labels.tolist(), code))
-    search = searched([response_of(frame["loss"])], attributes, min_rows=50)
+    search = search_at_5_percent([response_of(frame["loss"])], attributes, min_rows=50)
     assert len(search.finds) == 3
     for find in search.finds:
         conditions = []
@@ -107,8 +110,9 @@ def planted_study() -> Any:
 
 
 def test_sums_of_a_slice_by_hand() -> None:
-    """The values are ±0.5 around their mean. Slice 1 has 3 of 4 above it, so it adds up to +1; each
-    of 8 rows adds (0.5 · 0.5)² to the variance, 0.5 in all.
+    """The values are ±0.5 around their mean. Cell 1, the slice, has three above it and one below,
+    so that its total is +1; cell 0 has −1. Each of 8 rows adds (0.5 · 0.5)² to the variance of a
+    total, its distance times the share of the other cell: 0.5 in all.
     """
     response = response_of([1, 0, 0, 1, 0, 1, 0, 1])
     sums = response.sums_by_cell(np.array([1, 1, 0, 0, 0, 1, 0, 1]), 2)
@@ -119,21 +123,24 @@ def test_sums_of_a_slice_by_hand() -> None:
 
 
 def test_a_slice_without_errors_has_the_variance_of_all_rows() -> None:
-    """All ten errors of 100 rows lie in the other slice, of 60. The variance of all rows is 0.09;
-    squares of the rows' own distances from the mean of 0.1 would give the slice a smaller one.
+    """Cell 1, the slice, has 40 of 100 rows and no error; all ten errors are in cell 0. The
+    variance of all rows is 0.1 · 0.9 = 0.09; squares of the rows' own distances from the mean of
+    0.1 would give the slice a smaller one, as its rows are all alike.
     """
     is_error = np.arange(100) < 10
     in_slice = np.arange(100) >= 60
     sums = response_of(is_error).sums_by_cell(in_slice.astype(int), 2)
-    variance = 0.09 * 100 * 0.4 * 0.6
+    variance = 0.09 * 100 * 0.4 * 0.6  # σ² · rows · share of the slice · share of the other
     by_own_squares = 40 * 0.1**2 * 0.6**2 + (10 * 0.9**2 + 50 * 0.1**2) * 0.4**2
     assert by_own_squares < variance
     assert sums.deviation[1] == pytest.approx(np.sqrt(variance))
 
 
 def test_sums_of_clusters_by_hand() -> None:
-    """The four units add up to 4, −4, 2 and −2; the first and the third are in the slice, and the
-    variance is at least the sum of the squares of halves.
+    """The four units add up to 4, −4, 2 and −2, and the first and the third are in the slice: 6 in
+    all. Half of the rows are in the slice, so that each unit adds the square of half its sum, (4 /
+    2)² or (2 / 2)², to the variance under random signs of the units. The deviation is at least its
+    root, and larger where a model of the rows within units says so.
     """
     unit = np.repeat(np.arange(4), 2)
     response = response_of([3, 1, -1, -3, 2, 0, 0, -2], unit)
@@ -143,7 +150,9 @@ def test_sums_of_clusters_by_hand() -> None:
 
 
 def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
-    """200 units of one row, then of three equal rows; each unit is in one of three slices."""
+    """Each of 200 units, in one of three slices, has one row, and then three equal rows, which tell
+    no more than one. The standardised total of each slice is the same.
+    """
     rng = np.random.default_rng(2)
     value = rng.normal(0, 1, 200)
     slice_number = rng.integers(0, 3, 200)
@@ -155,19 +164,25 @@ def test_repeating_each_row_within_its_unit_changes_no_evidence() -> None:
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_unit_of_the_metric_changes_no_find(scale: float) -> None:
+    """Values are higher in slice 2. Multiplied by a millionth or a million, they have the same
+    find.
+    """
     rng = np.random.default_rng(3)
     code = rng.integers(0, 4, 1000)
     values = scale * (rng.normal(0, 1, 1000) + 0.8 * (code == 2))
-    finds = searched([response_of(values)], [attribute(code, 4)]).finds
-    assert [find.conditions for find in finds] == [(Condition(0, 2),)]
+    finds = search_at_5_percent([response_of(values)], [attribute_with_labels(code, 4)]).finds
+    assert [find.conditions for find in finds] == [(Condition(attribute=0, label=2),)]
 
 
 def test_the_mean_of_all_rows_changes_no_find() -> None:
+    """Slices are compared with the mean of all rows. If 5 is added to each value, this mean moves
+    as far, so that the critical value and the adjusted p of each find stay the same.
+    """
     rng = np.random.default_rng(3)
     code = rng.integers(0, 4, 1000)
     values = rng.normal(0, 1, 1000) + 0.8 * (code == 2)
-    first = searched([response_of(values)], [attribute(code, 4)])
-    second = searched([response_of(values + 5)], [attribute(code, 4)])
+    first = search_at_5_percent([response_of(values)], [attribute_with_labels(code, 4)])
+    second = search_at_5_percent([response_of(values + 5)], [attribute_with_labels(code, 4)])
     assert first.critical == pytest.approx(second.critical)
     p_of_second = [find.adjusted_p for find in second.finds]
     assert [find.adjusted_p for find in first.finds] == pytest.approx(p_of_second)
@@ -177,24 +192,30 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
     "min_rows, candidates", [(30.25, []), (20, [(Condition(0, 0),), (Condition(0, 1),)])]
 )
 def test_candidates_are_large_enough_and_so_is_the_rest(min_rows, candidates) -> None:
-    """Labels 0, 1 and 2 have 3,000, 20 and 5 rows; beside label 0 there are 25 rows."""
+    """Labels 0, 1 and 2 have 3,000, 20 and 5 rows. If a slice and the rest need 20 rows each,
+    labels 0 (the rest has 25) and 1 are candidates; if they need 30.25, 1 % of the rows, none is.
+    """
     code = np.repeat([0, 1, 2], [3000, 20, 5])
-    (table,) = weak_slices.cross_tables([attribute(code, 3)], np.arange(3025), 2, min_rows)
+    (table,) = weak_slices.cross_tables(
+        [attribute_with_labels(code, 3)], np.arange(3025), 2, min_rows
+    )
     assert table.conditions == candidates
 
 
 def test_a_slice_of_few_units_is_no_candidate() -> None:
-    """The 500 rows with label 0 are of ten units."""
+    """The 500 rows with label 0 are of ten units, those with label 1 of 500 units. A slice needs 20
+    units, however many rows it has.
+    """
     code = np.repeat([0, 1], [500, 500])
     unit = np.r_[np.arange(500) % 10, np.arange(10, 510)]
-    (table,) = weak_slices.cross_tables([attribute(code, 2)], unit, 1, 10)
-    assert table.conditions == [(Condition(0, 1),)]
+    (table,) = weak_slices.cross_tables([attribute_with_labels(code, 2)], unit, 1, 10)
+    assert table.conditions == [(Condition(attribute=0, label=1),)]
 
 
 def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
-    """The slices of 100 units with 10 rows each do not differ, but the rows of a unit are alike.
-    Taken for 1,000 independent rows, they make slices look significant. By unit at 5 %, more than
-    6 of 40 searches find a slice with a probability of 0.3 % (binomial).
+    """The slices of 100 units with 10 rows each do not differ, but the rows of a unit are alike. If
+    they are taken for 1,000 independent rows, more than half of 40 searches find a slice. By unit
+    at 5 %, more than 6 of 40 searches find one with a probability of 0.3 % (binomial).
     """
     rng = np.random.default_rng(5)
     searches_with_finds = {"rows": 0, "units": 0}
@@ -203,7 +224,9 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
         code = rng.integers(0, 4, 100)[unit]
         values = rng.normal(0, 1, 100)[unit] + rng.normal(0, 0.3, 1000)
         for name, number in (("rows", None), ("units", unit)):
-            search = searched([response_of(values, number)], [attribute(code, 4)])
+            search = search_at_5_percent(
+                [response_of(values, number)], [attribute_with_labels(code, 4)]
+            )
             searches_with_finds[name] += bool(search.finds)
     assert searches_with_finds["rows"] > 20
     assert searches_with_finds["units"] <= 6
@@ -211,43 +234,52 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
 
 def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
     """The values of one system do not depend on the slice, those of the other are higher in slice
-    1. Searching both needs more evidence than searching the other alone.
+    1. A find needs more evidence (`critical`) if both are searched than if the other is searched
+    alone.
     """
     rng = np.random.default_rng(6)
     code = rng.integers(0, 5, 2000)
     unaffected = response_of(rng.normal(0, 1, 2000))
     affected = response_of(rng.normal(0, 1, 2000) + 0.6 * (code == 1))
-    attributes = [attribute(code, 5)]
-    search_of_one = searched([affected], attributes)
-    search_of_both = searched([unaffected, affected], attributes)
-    number_of_affected = 1
-    assert {find.response for find in search_of_both.finds} == {number_of_affected}
-    assert search_of_both.critical > search_of_one.critical
+    attributes = [attribute_with_labels(code, 5)]
+    search_of_one = search_at_5_percent([affected], attributes)
+    search_of_both = search_at_5_percent([unaffected, affected], attributes)
+    index_of_affected = 1  # in the list of both responses
+    assert {find.response for find in search_of_both.finds} == {index_of_affected}
+    assert search_of_both.critical > search_of_one.critical  # the evidence that a find needs
 
 
 def test_finds_that_one_explains_are_merged_into_it() -> None:
+    """Only rows with label 1 of the first attribute have higher values. The search also finds pairs
+    of this condition with conditions on the other attributes; `merge` leaves one find, which counts
+    the others as `merged`.
+    """
     rng = np.random.default_rng(7)
     n = 8000
-    attributes = [attribute(rng.integers(0, 3, n), 3) for _ in range(3)]
+    attributes = [attribute_with_labels(rng.integers(0, 3, n), 3) for _ in range(3)]
     values = rng.normal(0, 1, n) + 0.5 * (attributes[0].code == 1)
     response = response_of(values)
-    search = searched([response], attributes)
-    assert len(search.finds) > 3  # pairs of conditions within the slice too
+    search = search_at_5_percent([response], attributes)
+    assert len(search.finds) > 3
     (find,) = weak_slices.merge(search, [response], attributes)
-    assert find.conditions == (Condition(0, 1),)
+    assert find.conditions == (Condition(attribute=0, label=1),)
     assert find.merged == len(search.finds) - 1
 
 
 def test_two_effects_stay_two_finds() -> None:
-    """Of label 1 of the first attribute and of label 3 of the third one."""
+    """Values are higher for label 1 of the first attribute and for label 3 of the third. Neither
+    explains the other, so that `merge` leaves both and drops their combinations.
+    """
     rng = np.random.default_rng(8)
     n = 8000
-    attributes = [attribute(rng.integers(0, 4, n), 4) for _ in range(3)]
+    attributes = [attribute_with_labels(rng.integers(0, 4, n), 4) for _ in range(3)]
     values = rng.normal(0, 1, n)
     values += 0.5 * (attributes[0].code == 1) + 0.5 * (attributes[2].code == 3)
     response = response_of(values)
-    finds = weak_slices.merge(searched([response], attributes), [response], attributes)
-    assert {find.conditions for find in finds} == {(Condition(0, 1),), (Condition(2, 3),)}
+    finds = weak_slices.merge(search_at_5_percent([response], attributes), [response], attributes)
+    label_1_of_the_first = Condition(attribute=0, label=1)
+    label_3_of_the_third = Condition(attribute=2, label=3)
+    assert {find.conditions for find in finds} == {(label_1_of_the_first,), (label_3_of_the_third,)}
 
 
 TWO_CONDITIONS = (Condition(attribute=0, label=1), Condition(attribute=1, label=2))
@@ -260,7 +292,7 @@ def refined_find(weak_conditions: Any) -> Find:
     attributes. The values are higher where the weak conditions are met.
     """
     rng = np.random.default_rng(9)
-    attributes = [attribute(rng.integers(0, 3, 20000), 3) for _ in range(4)]
+    attributes = [attribute_with_labels(rng.integers(0, 3, 20000), 3) for _ in range(4)]
     is_weak = weak_slices.member(attributes, weak_conditions)
     response = response_of(rng.normal(0, 1, 20000) + is_weak)
     find = FIND_OF_TWO_CONDITIONS
@@ -277,7 +309,8 @@ def test_no_third_condition_narrows_a_find_all_of_whose_rows_are_weak() -> None:
 
 def test_detectable_effects_are_found_with_a_power_of_80_percent() -> None:
     """A slice of 200 of 4,000 rows is found if its evidence is above a critical value of 4. The
-    share of finds in 300 samples has a standard error of √(0.8 · 0.2 / 300) = 2.3 points.
+    share of finds in 300 samples has a standard error of √(0.8 · 0.2 / 300) = 2.3 points; the
+    tolerance of 8 points is 3.5 of these.
     """
     rng = np.random.default_rng(10)
     in_slice = np.arange(4000) < 200
@@ -295,7 +328,8 @@ def test_no_effect_on_twenty_rows_is_detectable() -> None:
 
 def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
     """The system new is wrong for 45 % of shop b in the north and for 20 % elsewhere, so that its
-    accuracy there is 0.25 lower; the system old is wrong for 20 % everywhere.
+    accuracy there is 0.25 lower; the system old is wrong for 20 % everywhere. The difference of the
+    slice from the rest is therefore −0.25 for new and for new − old, and each interval covers it.
     """
     slices = planted_study().weak_slices()
     assert slices[["slice", "system", "verdict"]].to_numpy().tolist() == [
@@ -307,8 +341,9 @@ def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
 
 
 def test_effects_are_estimated_on_the_rows_that_were_not_searched() -> None:
-    """Some of the rows are searched for slices, the others tell how weak a slice is: the same rows
-    would make it look weaker than it is.
+    """A part of the rows (`finding`) is searched for slices, and the other rows are used to
+    estimate how weak a slice is, as the searched rows would make it look weaker than it is. The
+    planted rows have one weak slice, shop b in the north, in the system new.
     """
     was_searched = searches.of_study(planted_study()).finding
     rows = planted_rows()[~was_searched]
@@ -341,7 +376,9 @@ def test_named_columns_are_searched_alone() -> None:
 
 
 def test_auto_leaves_out_columns_on_which_systems_do_not_agree() -> None:
-    """The shop of a row is the same for the models a and b, the seconds that they took are not."""
+    """The shop of a row is the same for the models a and b, the seconds that they took are not.
+    Scores are random, so that no shop is a weak slice.
+    """
     rng = np.random.default_rng(1)
     shared = pd.DataFrame({"id": range(200), "y_true": rng.integers(0, 2, 200)})
     shared["shop"] = rng.choice([*"xy"], 200)
@@ -420,6 +457,9 @@ def test_forecasts_of_a_series_with_units_are_searched() -> None:
 
 
 def test_losses_that_are_worse_if_high_are_weak_above_the_rest() -> None:
+    """Forecast errors in shop c are twice as large as elsewhere. A high MAE is bad, so that the
+    difference of the shop from the rest, above 0, is "worse".
+    """
     rng = np.random.default_rng(11)
     shop = rng.choice([*"abcd"], 3000)
     actual = rng.normal(0, 1, 3000)
@@ -432,8 +472,8 @@ def test_losses_that_are_worse_if_high_are_weak_above_the_rest() -> None:
 
 
 def test_queries_have_weak_slices_by_their_table() -> None:
-    """Each list has a good and a bad item; the good one is first in 80 % of queries, in 30 % of the
-    kind b.
+    """Each list has a good and a bad item; the good one is first in 80 % of queries, but in 30 % of
+    the kind b. The kind stands in a table of queries alone, and is searched too.
     """
     rng = np.random.default_rng(12)
     kind = rng.choice([*"abc"], 600)
@@ -466,7 +506,9 @@ def test_each_weak_slice_is_a_finding() -> None:
 
 
 def test_the_page_shows_all_weak_slices_of_a_system() -> None:
-    """10 % of the decisions are wrong, 30 points more in shop b, and 30 more in the north."""
+    """10 % of the decisions are wrong, 30 points more in shop b, and 30 more in the north. Both
+    slices are weak, and the page shows both of them, not the weaker one alone.
+    """
     frame = planted_rows(3000)[["shop", "region", "y_true"]]
     share_wrong = 0.1 + 0.3 * (frame["shop"] == "b") + 0.3 * (frame["region"] == "north")
     is_wrong = np.random.default_rng(3).random(len(frame)) < share_wrong
@@ -506,6 +548,10 @@ def test_a_rule_about_weak_slices_needs_a_search() -> None:
 
 
 def test_an_effect_that_the_metric_cannot_have_is_not_detectable() -> None:
+    """The accuracy is about 0.2. A country has a fifth of the 300 rows: without any right decision
+    it is 0.2 / (1 − 0.2) = 0.25 below the rest, which is the largest possible effect, and too small
+    to be detectable in so few rows.
+    """
     rng = np.random.default_rng(3)
     label = rng.integers(0, 2, 300)
     is_right = rng.random(300) < 0.2
@@ -515,9 +561,8 @@ def test_an_effect_that_the_metric_cannot_have_is_not_detectable() -> None:
         "country": rng.choice([*"abcde"], 300),
     }
     study = ek.classification(pd.DataFrame(decisions), metrics="accuracy", slices="country")
-    # a slice without any hit is 0.2 / (1 - 0.2) = 0.25 below the rest, too little on 300 rows
     searched_metric = searches.of_study(study).searched[0]
-    largest = is_right.mean() / (1 - 0.2)
+    largest = is_right.mean() / (1 - 0.2)  # all right decisions are in the rest, 80 % of the rows
     assert searched_metric.largest_effect(share=0.2) == pytest.approx(largest)
     assert np.isnan(study.detectable_slices()["effect"]).all()
 

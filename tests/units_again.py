@@ -14,8 +14,8 @@ from evalkit.studies import unit_files, units
 
 
 @dataclass(frozen=True)
-class Again:
-    """What a file holds. about: what it says of itself."""
+class UnitsOfFile:
+    """The units that a file holds. about: what it says of itself."""
 
     rows: pd.DataFrame
     about: dict
@@ -58,43 +58,54 @@ class Again:
         return lookup.find_metric(metric, "interleaving").sums(sides[arms.index(system)]).value
 
 
-def written(path, **studies):
-    """The file of one study, or of those of several tables, and what it holds."""
-    units.write(path, "made", studies)
-    return Again.of(path)
+def write_units(study, path):
+    """Write the file of the units of a study of one table."""
+    units.write(path, "made", {"": study})  # a report of several tables names each of them
 
 
-def equal(again, value):
+def write_and_read_units(study, path):
+    """Write the file of the units of a study of one table, and return what it holds."""
+    write_units(study, path)
+    return UnitsOfFile.of(path)
+
+
+def assert_equal_or_both_undefined(again, value):
     if value is None or np.isnan(value):
         assert np.isnan(again)
         return
     assert abs(again - value) <= 1e-12 * max(1.0, abs(value)), (again, value)
 
 
-def check(study, again, table=""):
-    """Every metric of every system, and the metric that decides in every slice."""
+def assert_metrics_follow_from_units(study, units_of_file):
+    """Compute from the units in a file every metric of every system, and the metric that decides in
+    every slice, and compare with the study.
+    """
     for chosen in study.settings.metrics:
         for system in study.systems:
-            equal(again.value(chosen.label, system, table), study.estimate(chosen, system).value)
+            again = units_of_file.value(chosen.label, system)
+            assert_equal_or_both_undefined(again, study.estimate(chosen, system).value)
     for part in study.slices:
         for system in study.systems:
+            again = units_of_file.value(
+                study.primary.label, system, segment=part.column, label=part.label
+            )
             value = study.measure(study.primary, system, part.member).value
-            equal(again.value(study.primary.label, system, table, part.column, part.label), value)
+            assert_equal_or_both_undefined(again, value)
 
 
-def follows(path, results, table=""):
-    """Every value of the JSON of a report, or of one of its tables, again from the file beside
-    it.
+def assert_results_follow_from_units(path, results, table=""):
+    """Compute from the units in a file every value of the JSON of a report, or of one of its
+    tables, and compare.
     """
-    again = Again.of(path)
+    units_of_file = UnitsOfFile.of(path)
     slices = [row | {"metric": results["primary"]} for row in results["segments"]]
     assert results["estimates"]
     for row in results["estimates"] + slices:
         if (
-            again.structure[table, row["metric"]] != "own"
+            units_of_file.structure[table, row["metric"]] != "own"
         ):  # which the catalogue cannot compute again
-            equal(
-                again.value(
+            assert_equal_or_both_undefined(
+                units_of_file.value(
                     row["metric"], row["system"], table, row.get("segment"), row.get("slice")
                 ),
                 row["value"],
