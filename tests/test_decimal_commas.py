@@ -60,14 +60,20 @@ def test_probabilities_are_read(tmp_path):
 
 
 def test_a_column_of_whole_numbers_may_have_commas_after_the_first_rows(tmp_path):
-    """The first 2,300 of 2,400 actual values are whole and written without a comma."""
+    """Columns are recognised by the cells of the first 2,000 rows. Of 2,400 actual values the first
+    2,300 are whole numbers, which are written without a comma ("50", not "50,0"). The column is
+    nevertheless read as one with decimal commas: the estimates are those of the same table as a
+    data frame.
+    """
     frame = forecasts_of_2400_rows()
-    first_rows = frame["id"] < 2_300
-    frame["actual"] = np.where(first_rows, frame["actual"].round(), frame["actual"])
+    is_among_first = np.arange(2_400) < 2_300
+    frame["actual"] = np.where(is_among_first, frame["actual"].round(), frame["actual"])
     text = frame.to_csv(sep=";", decimal=",", index=False)
     path = tmp_path / "t.csv"
     path.write_text(text.replace(",0;", ";"))
-    pd.testing.assert_frame_equal(ek.rating(path).estimates, ek.rating(frame).estimates)
+    of_file = ek.rating(path)
+    of_frame = ek.rating(frame)
+    pd.testing.assert_frame_equal(of_file.estimates, of_frame.estimates)
 
 
 @pytest.mark.parametrize("cell", ["1.234", "1.5"])

@@ -15,7 +15,6 @@ from scipy import stats
 from evalkit.arrays import InputError
 from evalkit.statistics import (
     interim,
-    intervals,
     max_t,
     multiplicity,
     multiplicity as mult,
@@ -55,9 +54,9 @@ def test_benjamini_hochberg_equals_scipy(p):
 
 
 def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_columns():
-    """60 units with four columns of differences. Units are sorted before signs are drawn, by the
-    last column, ties by the column before, and so on. All units tie in the last column here, and
-    half of them in the third.
+    """60 units have four columns of differences. Before signs are drawn, the units are sorted by
+    the last column, ties by the column before, and so on, so that their order in the input does not
+    change the p-values. Here all units tie in the last column, and 30 and 30 in the third.
     """
     normal = rng(1).normal(size=(60, 2))
     one_or_two = np.resize([1.0, 2.0], 60)
@@ -85,7 +84,7 @@ def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
     np.testing.assert_allclose(of_sums, mult.max_t(d, rng=np.random.default_rng(1)), atol=0.01)
 
 
-def extreme_counts(columns, observed, draws):
+def counts_of_extreme_draws(columns, observed, draws):
     """The result of `max_t.count_extreme` for columns of differences, with sums as statistics, not
     divided by their norm.
     """
@@ -95,22 +94,22 @@ def extreme_counts(columns, observed, draws):
 
 
 def test_columns_that_are_compared_some_at_a_time_have_the_counts_of_all_at_once():
-    """600 columns of differences, and 1,000 vectors of random signs. For each column it is counted
-    in how many draws its |Σ ± d|, or that of a later column, is at least its observed one
-    (step-down max-T). `COMPARED_AT_ONCE` sums are compared at a time, fewer than 600 · 1,000.
+    """For step-down max-T, the signs of 5,000 units are drawn 1,000 times. For each of 600 columns
+    of differences d it is counted in how many draws |Σ ± d| of this column or of a later one is at
+    least the observed |Σ d| of this column. `max_t` compares at most `COMPARED_AT_ONCE` of these
+    600 · 1,000 sums at a time. The counts are those of all sums at once, by the same seed.
     """
     columns = rng(3).normal(size=(5000, 600))
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]  # the most extreme first
-    found = extreme_counts(columns, observed, draws=1000)
-    sums_to_compare = columns.shape[1] * found.draws
-    assert sums_to_compare > max_t.COMPARED_AT_ONCE
+    counted = counts_of_extreme_draws(columns, observed, draws=1000)
+    assert 600 * counted.draws > max_t.COMPARED_AT_ONCE
     sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))  # (columns, draws)
-    largest_of_later_columns = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
-    expected = np.sum(largest_of_later_columns >= observed[:, None], axis=1)
-    assert found.extreme.tolist() == expected.tolist()
+    largest_of_this_and_later_columns = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
+    expected = np.sum(largest_of_this_and_later_columns >= observed[:, None], axis=1)
+    assert counted.extreme.tolist() == expected.tolist()
 
 
-def by_definition(columns, draws):
+def p_from_all_draws_of_all_columns(columns, draws):
     """The p of each column by Westfall and Young's step-down: from a matrix of every draw of every
     column.
     """
@@ -133,7 +132,8 @@ def by_definition(columns, draws):
     return p
 
 
-def pairs_of(table):
+def all_pairs_of_columns(table):
+    """The numbers of the first and of the second column of each pair."""
     return np.array(list(combinations(range(table.shape[1]), 2))).T
 
 
@@ -146,26 +146,29 @@ TABLES_OF_SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES_OF_SYSTEMS)
-def test_pairs_have_the_p_of_the_matrix_of_their_differences(name):
-    """A table has a row for each unit and a column for each system. `adjusted` flips the values of
-    the systems and takes differences of their sums; `max_t` flips the differences of the pairs.
-    `by_definition` computes Westfall and Young's p from a matrix of all draws.
+@pytest.mark.parametrize("table", TABLES_OF_SYSTEMS.values(), ids=TABLES_OF_SYSTEMS)
+def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
+    """A table has a row for each unit and a column for each system; all pairs of systems are
+    compared by sign flips. `adjusted` flips the signs of the systems' values and takes differences
+    of their sums. `max_t` flips the signs of the differences of the pairs. With the same seed both
+    have the same p-values, and so has Westfall and Young's definition, which is computed here from
+    all draws of all differences.
     """
-    table = TABLES_OF_SYSTEMS[name]
-    first, second = pairs_of(table)
+    first, second = all_pairs_of_columns(table)
     pairs = ColumnPairs.from_table(table, first, second)
     differences = table[:, first] - table[:, second]
     p = max_t.adjusted(pairs, rng=rng(7), draws=20_000)
     assert p.tolist() == max_t.max_t(differences, rng=rng(7), draws=20_000).tolist()
-    np.testing.assert_allclose(p, by_definition(differences, 20_000), rtol=1e-12)
+    expected = p_from_all_draws_of_all_columns(differences, draws=20_000)  # by the same seed
+    np.testing.assert_allclose(p, expected, rtol=1e-12)
 
 
 def test_close_and_equal_systems_have_the_p_of_their_differences():
-    """200 units. For speed `adjusted` flips the values of each system once, and takes the
-    differences of these sums. For some pairs rounding errors would be too large: systems that are
-    equal, that agree to nine digits, or that are far from 0. Their differences are then flipped, so
-    that p is that of `max_t`, which flips all differences.
+    """Eight systems have values on 200 units. For speed `adjusted` flips the signs of the values of
+    each system once, and takes the differences of the sums of two systems. For some pairs these
+    would have too large a rounding error: systems that are equal, that agree to nine digits, or
+    that are far from 0. For them it flips the signs of their differences, so that all p-values are
+    those of `max_t`, which flips the signs of all differences.
     """
     systems = rng(8).normal(size=(200, 4))
     first_system, second_system, third_system, fourth_system = systems.T
@@ -173,7 +176,7 @@ def test_close_and_equal_systems_have_the_p_of_their_differences():
     far_from_0 = third_system + 1e6
     near_0 = fourth_system * 1e-8
     table = np.column_stack([systems, first_system, almost_second, far_from_0, near_0])
-    pairs = ColumnPairs.from_table(table, *pairs_of(table))
+    pairs = ColumnPairs.from_table(table, *all_pairs_of_columns(table))
     differences = table[:, pairs.first] - table[:, pairs.second]
     expected = max_t.max_t(differences, rng=rng(1), draws=5_000)
     assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
@@ -187,19 +190,21 @@ def test_equal_systems_have_the_p_1():
 
 
 def test_pairs_of_two_metrics_and_of_units_with_several_rows_are_adjusted_together():
-    """60 units of four rows each, and six columns: the values of three systems by a first metric,
-    and by a second metric whose values are 100,000 times as large. Compared are the three pairs of
-    systems by each metric, after the rows of each unit are added up.
+    """A table has 60 units of four rows each, and six columns: the values of three systems by a
+    first metric, and by a second metric whose values are 100,000 times as large. The three pairs of
+    systems are compared by each metric, after the rows of each unit are added up. `adjusted` flips
+    the signs of the systems' values and takes differences of their sums. Its p-values are those of
+    `max_t`, which flips the signs of the differences of the six pairs.
     """
     unit = np.arange(240) // 4
     table = rng(10).normal(size=(240, 6)).round(2)
     table[:, 3:] *= 1e5
     metric_of_column = np.array([0, 0, 0, 1, 1, 1])
-    first = np.array([0, 0, 1, 3, 3, 4])
+    first = np.array([0, 0, 1, 3, 3, 4])  # the first and the second column of each of six pairs
     second = np.array([1, 2, 2, 4, 5, 5])
 
     def sums_of_units(columns):
-        return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
+        return pd.DataFrame(columns).groupby(unit).sum().to_numpy()
 
     pairs = ColumnPairs.from_table(
         table, first, second, metric=metric_of_column, add_up=sums_of_units
@@ -207,19 +212,22 @@ def test_pairs_of_two_metrics_and_of_units_with_several_rows_are_adjusted_togeth
     differences = sums_of_units(table[:, first] - table[:, second])
     expected = max_t.max_t(differences, rng=rng(1), draws=5_000)
     assert max_t.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
-    # no pair is so close that its differences had to be flipped in place of the systems' values
+    # `adjusted` flips the differences themselves of pairs of nearly equal systems: there are none
     norm_of_difference = np.sqrt((differences**2).sum(axis=0))
     norm_of_system = np.sqrt((pairs.values**2).sum(axis=0))
-    assert (norm_of_difference > max_t.CLOSE_SHARE * norm_of_system[first]).all()
+    norm_of_nearly_equal = max_t.CLOSE_SHARE * norm_of_system[first]
+    assert (norm_of_difference > norm_of_nearly_equal).all()
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
-    """20 systems have 190 pairs, each with 1,000 differences. At most 3,000 differences, those of
-    three pairs, may be in memory at once; a pair more is allowed here.
+    """20 systems have 190 pairs, each with the differences of 1,000 units. At most 3,000
+    differences, those of three pairs, are to be in memory at once. The pairs are taken three at a
+    time, the last ones four at a time, so that no pair is left alone. How many are asked for at
+    once is recorded, and changes no p-value.
     """
     monkeypatch.setattr(max_t, "DIFFERENCES_AT_ONCE", 3_000)
     table = rng(11).normal(size=(1_000, 20))
-    pairs = ColumnPairs.from_table(table, *pairs_of(table))
+    pairs = ColumnPairs.from_table(table, *all_pairs_of_columns(table))
     pairs_at_once = []
 
     def record_and_take_differences(numbers_of_pairs):
@@ -230,49 +238,53 @@ def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
     p = max_t.adjusted(recorded, rng=rng(1), draws=1_000)
     assert len(pairs) == 190
     assert max(pairs_at_once) <= 4
-    assert p.tolist() == max_t.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
+    p_without_recording = max_t.adjusted(pairs, rng=rng(1), draws=1_000)
+    assert p.tolist() == p_without_recording.tolist()
 
 
 def test_a_value_that_is_not_finite_is_refused():
     table = rng(1).normal(size=(30, 3))
     table[4, 1] = np.inf
     with pytest.raises(InputError, match="differences"):
-        max_t.adjusted(ColumnPairs.from_table(table, *pairs_of(table)), rng=rng())
+        max_t.adjusted(ColumnPairs.from_table(table, *all_pairs_of_columns(table)), rng=rng())
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
 def test_pairs_of_few_units_are_flipped_in_every_way(units):
-    """Of up to 20 units every vector of signs is used; a vector and its opposite have the same
-    |Σ ± d|, so that one of both is enough. Six systems with rounded values, which tie; the second
-    and the third are equal.
+    """All pairs of six systems are compared on so few units (at most 20) that every vector of signs
+    is used in place of random ones. The values are rounded, so that some statistics tie, and the
+    second and the third system are equal.
 
-    Expected is Westfall and Young's step-down p. The pairs are ordered by their statistic |Σ d| /
-    √Σ d². For a pair, counted are the sign vectors in which the statistic of the pair or of a later
-    one is at least the pair's. p is the largest share so far in this order. `enumerated` has the
-    sums of a pair by all sign vectors, first that of the data.
+    Expected are the step-down p-values of Westfall and Young. The statistic of a pair with the
+    differences d is |Σ ± d| / √Σ d², and the pairs are ordered by it, the most extreme first. For
+    each pair the share of sign vectors is taken in which the largest statistic of this and of the
+    later pairs is at least the pair's own. The p-value is the largest of these shares so far.
     """
     table = values_of_six_systems(units)
     first, second = np.triu_indices(6, 1)
     p = max_t.adjusted(ColumnPairs.from_table(table, first, second), rng=np.random.default_rng(1))
     differences = table[:, first] - table[:, second]
     norm = np.sqrt((differences**2).sum(axis=0))
-    scaled = differences / np.where(norm > 0, norm, 1)
-    statistics = np.abs([signflip.enumerated(column) for column in scaled.T])  # (pairs, vectors)
-    observed = statistics[:, 0]
+    scaled = differences / np.where(norm > 0, norm, 1)  # the norm of equal systems is 0
+    # the statistics by all sign vectors but their opposites, which give the same: (pairs, vectors)
+    statistics = np.abs([signflip.enumerated(column) for column in scaled.T])
+    observed = statistics[:, 0]  # the first sign vector is that of the data, all +
     most_extreme_first = np.argsort(-observed, kind="stable")
     shares = []
     for place, pair in enumerate(most_extreme_first):
         this_and_later_pairs = most_extreme_first[place:]
         largest = statistics[this_and_later_pairs].max(axis=0)
-        shares.append(np.mean(largest >= observed[pair] - 1e-9))
+        shares.append(np.mean(largest >= observed[pair] - 1e-9))  # at least, but for rounding
     expected = np.maximum.accumulate(shares)
     np.testing.assert_allclose(p[most_extreme_first], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
 def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
-    """Of n units 2^(n − 1) sign vectors are visited; 2^12 = 4,096 are those of 13 units. The first
-    vector, that of the data, is not among those that are done.
+    """Of few units all 2^(n − 1) sign vectors are visited, which are those of n units without their
+    opposites, in blocks of 4,096 = 2^12. Before each block progress is shown: the number of vectors
+    done and the number of all. That of the data, the first one, is not counted as done, so that the
+    numbers are 0, 4,095, 8,191 and so on.
     """
     shown = []
 
@@ -284,8 +296,8 @@ def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
     pairs = ColumnPairs.from_table(values_of_six_systems(units), *np.triu_indices(6, 1))
     max_t.adjusted(pairs, rng=np.random.default_rng(1))
     vectors = 2 ** (units - 1)
-    done = [max(start - 1, 0) for start in range(0, vectors, 4096)]
-    assert shown == [(number, vectors) for number in done]
+    done_before_each_block = [max(start - 1, 0) for start in range(0, vectors, 4096)]
+    assert shown == [(done, vectors) for done in done_before_each_block]
 
 
 def values_of_six_systems(units):
@@ -329,7 +341,7 @@ def test_a_tier_holds_no_significant_pair():
 
 
 @pytest.fixture(scope="module")
-def ranking_study():
+def study_of_four_systems():
     """40 queries with six items each, of the grades 0, 1 and 2. The scores of four systems are the
     grade with more or less noise, so that some systems rank the items clearly better than others.
     """
@@ -348,27 +360,28 @@ def ranking_study():
     return ranking.read(table, metrics="ndcg@3")
 
 
-def test_clearly_different_systems_of_a_ranking_study_are_in_different_tiers(ranking_study):
+def test_clearly_different_systems_of_a_ranking_study_are_in_different_tiers(study_of_four_systems):
     """The study compares four systems by their ranked lists; some are clearly better than others.
 
-    `rank_tiers` gives an interval of ranks and a tier to each system, tier 1 to the best. Systems
-    of one tier do not differ significantly. If a system is significantly better than another one,
-    its tier is therefore lower.
+    `rank_tiers` gives each system an interval of ranks and a tier, 1 for the best. Systems of one
+    tier do not differ significantly. So a system that is clearly better than another one, with an
+    adjusted p-value below 0.001, is in a better tier, one with a smaller number. The tiers come
+    from a random test of their own, so that pairs with p-values just below 0.05 are not compared.
     """
-    tiers = rank_tiers(ranking_study).set_index("system")
+    tiers = rank_tiers(study_of_four_systems).set_index("system")
     assert (tiers["rank_low"] <= tiers["rank_high"]).all()
-    comparisons = ranking_study.comparisons
+    comparisons = study_of_four_systems.comparisons
     is_clear = (comparisons["verdict"] == "better") & (comparisons["adjusted"] < 1e-3)
     clearly_better = comparisons[is_clear]
-    assert len(clearly_better)
+    assert len(clearly_better) > 0
     tier_of_better = tiers.loc[clearly_better["first"], "tier"].to_numpy()
     tier_of_worse = tiers.loc[clearly_better["second"], "tier"].to_numpy()
     assert (tier_of_better < tier_of_worse).all()
 
 
-def test_the_table_of_tiers_of_a_ranking_study_names_the_best_system(ranking_study):
-    best_system = ranking_study.order[0]
-    assert best_system in ranking_study.tables.tiers.to_markdown()
+def test_the_table_of_tiers_of_a_ranking_study_names_the_best_system(study_of_four_systems):
+    best_system = study_of_four_systems.order[0]
+    assert best_system in study_of_four_systems.tables.tiers.to_markdown()
 
 
 def test_looks_planned_in_advance_keep_the_level_and_looks_so_far_do_not():
