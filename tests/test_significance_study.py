@@ -5,6 +5,7 @@ any size.
 import json
 import re
 import tracemalloc
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,41 +31,54 @@ def study_of_sample():
 
 
 def test_all_pairs_of_all_metrics_are_one_family(study_of_sample):
+    """The bundled sample has five systems, and so 10 pairs, and three metrics."""
     family = "30 comparisons: 3 metrics × 10 pairs; Holm"
     assert study_of_sample.family == family
     assert f"Family: {family}." in first_screen.verdict(study_of_sample).text
 
 
 def test_a_family_against_a_baseline_has_a_pair_for_each_candidate():
+    """The bundled sample has three metrics and five systems: lda_cosine and 4 others."""
     study = significance.read(baseline="lda_cosine")
     assert study.family == "12 comparisons: 3 metrics × 4 candidates; Holm"
 
 
 def test_p_values_are_adjusted_over_the_whole_family(study_of_sample):
+    """The bundled sample has 10 pairs of systems and 3 metrics, and so 30 p-values. `adjusted` is p
+    after Holm's correction for all 30, `max_t` p after the correction by joint sign flips.
+    """
     rows = study_of_sample.comparisons
     assert len(rows) == 30
     assert rows["adjusted"].to_numpy() == pytest.approx(multiplicity.holm(rows["p"]))
     assert (rows["max_t"] >= rows["p"]).all()
 
 
-def detectable(study):
-    """The difference that each pair would show."""
+def detectable_differences(study):
+    """The true difference that the test of each pair would find with the usual power."""
     return study.comparisons.set_index(["metric", "first", "second"])["detectable"]
 
 
 def test_what_a_pair_would_show_is_that_of_the_ranking_report_of_the_same_lists():
-    of_lists = detectable(ranking.read(metrics="ndcg@10"))
-    of_values = detectable(significance.read(metrics="ndcg@10"))[of_lists.index]
+    """The bundled samples of the ranking and the significance report are the same ranked lists and
+    their values per query, so that the detectable differences by nDCG are the same.
+    """
+    of_lists = detectable_differences(ranking.read(metrics="ndcg@10"))
+    of_values = detectable_differences(significance.read(metrics="ndcg@10"))[of_lists.index]
     assert of_values.to_numpy() == pytest.approx(of_lists.to_numpy(), rel=1e-12)
 
 
 def test_what_a_pair_would_show_is_larger_beside_other_metrics(study_of_sample):
-    """The verdict is adjusted over all of them."""
-    alone = detectable(significance.read(metrics="ndcg@10"))
-    assert (detectable(study_of_sample)[alone.index] > alone).all()
+    """A verdict is adjusted for all pairs and metrics. The more metrics are tested, the larger a
+    true difference must therefore be to be detected: it is smaller by nDCG alone.
+    """
+    alone = detectable_differences(significance.read(metrics="ndcg@10"))
+    assert (detectable_differences(study_of_sample)[alone.index] > alone).all()
 
 
 def test_every_way_to_test_is_named():
+    """The p-values of pairs are found in two ways, as some pairs differ on few queries and others
+    on many: the table and the first screen name both ways.
+    """
     study = significance.read(metrics="mrr", baseline="pixel_cosine")
     how = "sign flip, exact enumeration; or sign flip, importance sampling with 8,192 draws"
     assert f"p by {how}; adjusted" in page.comparisons(study).html
@@ -74,29 +88,45 @@ def test_every_way_to_test_is_named():
 # Looks, margins, and what a p is
 
 
+class PlannedAnalyses(NamedTuple):
+    """The comparison of a and b on the same data, as the only analysis that is planned and as one
+    of five analyses of growing data.
+    """
+
+    only_one: pd.Series
+    one_of_five: pd.Series
+
+
 @pytest.fixture(scope="module", params=range(8))
-def planned(request):
-    """A comparison by one analysis, and the same if it is one of five that are planned."""
-    d = rng(request.param).normal(0.25, 1, 60)
-    table = pd.DataFrame({"query": [f"q{i}" for i in range(60)], "a": d, "b": 0.0})
-    return {
-        looks: significance.read(table, looks=looks, baseline="b").comparisons.iloc[0]
-        for looks in (1, 5)
-    }
+def comparison_of_a_and_b(request):
+    """a lies about 0.25 above b on 60 queries; for eight seeds."""
+    differences = rng(request.param).normal(0.25, 1, 60)
+    table = pd.DataFrame({"query": [f"q{i}" for i in range(60)], "a": differences, "b": 0.0})
+    only_one = significance.read(table, looks=1, baseline="b").comparisons.iloc[0]
+    one_of_five = significance.read(table, looks=5, baseline="b").comparisons.iloc[0]
+    return PlannedAnalyses(only_one, one_of_five)
 
 
-def test_p_over_five_analyses_lies_between_p_and_five_times_p(planned):
+def test_p_over_five_analyses_lies_between_p_and_five_times_p(comparison_of_a_and_b):
+    """The p-value of one of five planned analyses allows for the others. So it is at least that of
+    the same data as the only analysis, and at most five times as large (Bonferroni).
+    """
+    p = comparison_of_a_and_b.only_one["p"]
+    p_of_one_of_five = comparison_of_a_and_b.one_of_five["p"]
     rounding = 1e-12
-    assert planned[1]["p"] <= planned[5]["p"] <= 5 * planned[1]["p"] + rounding
+    assert p <= p_of_one_of_five <= 5 * p + rounding
 
 
-def test_intervals_over_five_analyses_are_wider(planned):
-    assert planned[5]["low"] <= planned[1]["low"]
+def test_intervals_over_five_analyses_are_wider(comparison_of_a_and_b):
+    assert comparison_of_a_and_b.one_of_five["low"] <= comparison_of_a_and_b.only_one["low"]
 
 
-def test_an_interval_over_five_analyses_excludes_0_exactly_where_p_is_below_5_percent(planned):
-    row = planned[5]
-    assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
+def test_an_interval_over_five_analyses_excludes_0_exactly_where_p_is_below_5_percent(
+    comparison_of_a_and_b,
+):
+    comparison = comparison_of_a_and_b.one_of_five
+    excludes_0 = not comparison["low"] <= 0 <= comparison["high"]
+    assert (comparison["p"] < 0.05) == excludes_0
 
 
 def test_each_of_five_analyses_is_tested_at_pococks_level():
@@ -115,27 +145,39 @@ def test_each_of_five_analyses_is_tested_at_pococks_level():
 
 @pytest.mark.parametrize("level, verdict", [(0.9375, "cannot tell"), (0.9374, "higher")])
 def test_a_p_of_exactly_one_less_the_level_rejects_nothing(level, verdict):
-    """Five units that all favour a: p = 2 / 2⁵ = 0.0625."""
+    """On all of five queries a is higher than b. Two of the 2⁵ ways to flip their signs are as
+    extreme as the data, so that p = 2/32 = 0.0625. The difference is significant only if p is below
+    1 − level, not if it is equal: 1 − 0.9375 = 0.0625.
+    """
     table = pd.DataFrame({"query": range(5), "a": [1.0, 2, 3, 4, 5], "b": 0.0})
     assert significance.read(table, level=level).headline["verdict"].tolist() == [verdict]
 
 
 @pytest.mark.parametrize("looks", [1, 3])
 def test_a_p_that_is_undefined_stays_so_over_looks(looks):
-    """Equal differences of five folds have no variance."""
+    """The differences of a and b are equal on all five folds, so that their variance is 0 and the
+    corrected t test has no p-value; neither has it as one of three planned analyses (looks).
+    """
     table = pd.DataFrame({"fold": range(5), "a": 0.2, "b": 0.1})
     study = significance.read(table, test_to_train=0.25, looks=looks)
     assert study.comparisons[["p", "adjusted"]].isna().all(axis=None)
 
 
-@pytest.mark.parametrize("draw", [significance_page.null_distribution, significance_page.duality])
-def test_captions_say_that_p_is_corrected_for_analyses(draw):
+@pytest.mark.parametrize(
+    "make_figure", [significance_page.null_distribution, significance_page.duality]
+)
+def test_captions_say_that_p_is_corrected_for_analyses(make_figure):
+    """Five analyses of growing data are planned (looks)."""
     study = significance.read(values_of_a_and_b(gain=0.1), looks=5)
-    assert draw(study).caption.endswith("p 0.10, corrected for 5 analyses.")
+    assert make_figure(study).caption.endswith("p 0.10, corrected for 5 analyses.")
 
 
 def test_equivalence_and_non_inferiority_by_the_margin(study_of_sample):
-    """The interval of the first pair ends above the margin of 0.05, at 0.054."""
+    """The table of the page has a line for each pair, which ends with whether the systems are
+    equivalent and whether the first is not inferior. The interval of pixel_cosine − lda_cosine ends
+    at 0.054, above the margin of 0.05, so that equivalence is not established; it begins above
+    −0.05, so that non-inferiority is ("yes").
+    """
     lines = significance_page.equivalence(study_of_sample).text.splitlines()
     (line,) = [line for line in lines if line.startswith("pixel_cosine − lda_cosine")]
     assert re.search(r"not established +yes *$", line)
@@ -191,12 +233,16 @@ ARMS = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 
 
 
 @pytest.mark.parametrize(
-    "table, given",
+    "table, parameters",
     [(FOLDS, {"test_to_train": 0.2}), (ARMS, {}), (values_of_a_and_b(), {})],
     ids=["folds", "arms", "two systems"],
 )
-def test_what_is_not_ranked_has_no_section_of_ranks(table, given):
-    assert significance_page.ranks(significance.read(table, **given)).html == ""
+def test_what_is_not_ranked_has_no_section_of_ranks(table, parameters):
+    """The values of systems on folds, whose training sets overlap, the successes of arms, and the
+    values of only two systems have no mean ranks.
+    """
+    study = significance.read(table, **parameters)
+    assert significance_page.ranks(study).html == ""
 
 
 def test_a_figure_of_many_systems_holds_the_30_highest_mean_ranks():
@@ -214,14 +260,17 @@ def test_a_figure_of_many_systems_holds_the_30_highest_mean_ranks():
     assert [name for name in names if f"{name} " in figure.alt] == names[10:]
 
 
-def axes(draw, *data, **options):
+def axes_drawn_by(draw, *data, **options):
     """The axes on which a drawing function drew."""
     return draw(*data, Figure().subplots(), **options)
 
 
 def test_the_picture_of_power_has_a_line_for_each_number_of_units(study_of_sample):
+    """The bundled sample has 100 queries. The figure has a curve of the power by the true
+    difference for n = 100, for a quarter and for four times as many.
+    """
     curve = paired.power_curve(study_of_sample)
-    ax = axes(plots.power, curve, observed=0.0086, margin=0.05, xlabel="true difference")
+    ax = axes_drawn_by(plots.power, curve, observed=0.0086, margin=0.05, xlabel="true difference")
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert {"n = 25", "n = 100", "n = 400"} <= set(lines)
     assert lines["n = 100"].tolist() == curve[curve["units"] == 100]["power"].tolist()
@@ -235,7 +284,7 @@ def test_the_coloured_bars_of_the_null_distribution_are_p(study_of_sample):
     only within 0.03.
     """
     headline = study_of_sample.headline.iloc[0]
-    ax = axes(
+    ax = axes_drawn_by(
         plots.null_distribution,
         study_of_sample.null_draws(),
         observed=headline["difference"],
@@ -251,19 +300,22 @@ def test_the_coloured_bars_of_the_null_distribution_are_p(study_of_sample):
 
 
 def test_the_histogram_of_differences_has_every_query(study_of_sample):
+    """The bundled sample has 100 queries, each with a difference of the first pair of systems."""
     differences = Distribution.from_values(study_of_sample.differences().to_numpy())
-    ax = axes(plots.histogram, differences, xlabel="x", ylabel="y")
+    ax = axes_drawn_by(plots.histogram, differences, xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
 
 
-@pytest.mark.parametrize(("direction", "units"), [(1, 1), (-1, 3), (0, 0)])
-def test_differences_that_are_better_are_green(direction, units):
-    """One rises and three fall; 0 where no direction is better."""
+@pytest.mark.parametrize(("direction", "number_of_green"), [(1, 1), (-1, 3), (0, 0)])
+def test_differences_that_are_better_are_green(direction, number_of_green):
+    """Of four differences one is positive and three are negative. The direction is 1 if higher
+    values are better, −1 if lower ones are, and 0 if neither is known to be better.
+    """
     differences = Distribution.from_values(np.array([-0.4, -0.3, -0.2, 0.1]))
-    ax = axes(plots.histogram, differences, xlabel="x", ylabel="y", direction=direction)
+    ax = axes_drawn_by(plots.histogram, differences, xlabel="x", ylabel="y", direction=direction)
     bars = [bar for container in ax.containers for bar in container]
     green = [bar for bar in bars if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()]
-    assert sum(bar.get_height() for bar in green) == units
+    assert sum(bar.get_height() for bar in green) == number_of_green
 
 
 # The report
@@ -314,51 +366,65 @@ def test_systems_of_an_earlier_report_have_the_values_that_it_stored(
 
 
 def test_equal_means_over_rows_and_units_are_not_told_apart(study_of_stored_results):
+    """In this earlier report each query is one row, so that no finding says that the mean of the
+    stored differences, one per query, is another one than the mean over rows.
+    """
     assert "The mean of these differences" not in findings_text(study_of_stored_results)
 
 
-def stored(folder, results):
-    """The path of the JSON of a page."""
+def write_earlier_report(folder, results):
+    """Write the results of a report as JSON and return the path."""
     path = folder / "earlier.json"
     path.write_text(json.dumps(results._repr_mimebundle_()["application/vnd.evalkit+json"]))
     return str(path)
 
 
 def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp_path):
+    """The ranking report of the bundled sample has 100 queries, of 10 digits, which are the units.
+    It stores a difference per query, not per digit.
+    """
     study = ranking.read(unit="digit", systems="pixel_cosine,lda_cosine")
     message = r"a report on 10 units \(digit\) must hold one .*, got 100; use"
     with pytest.raises(InputError, match=message):
-        significance.read(stored(tmp_path, ranking_page.results(study)))
+        significance.read(write_earlier_report(tmp_path, ranking_page.results(study)))
 
 
 @pytest.fixture(scope="module")
-def earlier_of_users(tmp_path_factory):
+def earlier_report_on_users(tmp_path_factory):
     """The JSON of a report on twenty users of 1 to 29 rows each."""
     user = np.repeat(np.arange(20), rng(1).integers(1, 30, 20))
     a = rng(2).normal(0.3, 1, user.size)
     b = rng(3).normal(size=user.size)
     table = pd.DataFrame({"user": user.astype(str), "a": a, "b": b})
     study = significance.read(table, unit="user")
-    return stored(tmp_path_factory.mktemp("users"), significance_page.results(study))
+    return write_earlier_report(tmp_path_factory.mktemp("users"), significance_page.results(study))
 
 
-def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(earlier_of_users):
-    again = significance.read(earlier_of_users)
+def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(earlier_report_on_users):
+    """The earlier report is on the mean over the rows of twenty users of 1 to 29 rows, and stores
+    one difference per user. The mean of these is another one, of which a finding tells.
+    """
+    again = significance.read(earlier_report_on_users)
     assert again.comparisons["n"].tolist() == [20]
     assert "The mean of these differences is" in findings_text(again)
 
 
 @pytest.mark.parametrize(
-    "given", [{"unit": "user"}, {"systems": "a"}, {"columns": "unit=user"}, {"metrics": "loss"}]
+    "parameter", [{"unit": "user"}, {"systems": "a"}, {"columns": "unit=user"}, {"metrics": "loss"}]
 )
-def test_parameters_about_columns_are_refused_beside_an_earlier_report(earlier_of_users, given):
-    (name,) = given
+def test_parameters_about_columns_are_refused_beside_an_earlier_report(
+    earlier_report_on_users, parameter
+):
+    """The stored results of an earlier report have no columns to choose."""
+    (name,) = parameter
     with pytest.raises(ParameterError, match=f"{name}: "):
-        significance.read(earlier_of_users, **given)
+        significance.read(earlier_report_on_users, **parameter)
 
 
 def test_the_simulations_claim_no_more_than_two_standard_errors():
-    """At most √(¼ / runs), of a rate of a half."""
+    """The page simulates rates in a number of runs. The standard error of a rate is at most that
+    of one half, √(¼ / runs); the page claims an accuracy of two of them, in percentage points.
+    """
     points = 100 * 2 * np.sqrt(0.25 / lessons.RUNS)
     html = significance_page.teaching(significance.read(values_of_a_and_b())).html
     says = f"300 runs (Wilcoxon 30): rates are accurate to about {points:.0f} percentage points."
@@ -366,18 +432,18 @@ def test_the_simulations_claim_no_more_than_two_standard_errors():
 
 
 @pytest.fixture(scope="module")
-def recorded():
-    """What the results hold of the lessons."""
+def results_of_lessons():
+    """What the results of a report hold of the lessons, simulations that teach what p means."""
     return significance_page.results(significance.read(values_of_a_and_b())).results["lessons"]
 
 
-def test_the_results_have_the_distribution_of_the_coin_and_the_numbers_of_looks(recorded):
-    assert sum(recorded["coin"]["chance"]) == pytest.approx(1)
-    assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]
+def test_the_results_have_the_distribution_of_the_coin_and_the_numbers_of_looks(results_of_lessons):
+    assert sum(results_of_lessons["coin"]["chance"]) == pytest.approx(1)
+    assert results_of_lessons["looks"]["looks"] == [1, 2, 5, 10, 20]
 
 
-def test_the_results_have_the_intervals_that_miss_by_the_caption(recorded):
-    intervals = pd.DataFrame(recorded["hundred"])
+def test_the_results_have_the_intervals_that_miss_by_the_caption(results_of_lessons):
+    intervals = pd.DataFrame(results_of_lessons["hundred"])
     missed = (~intervals["covers"]).groupby(intervals["method"]).sum()
     says = f"the {missed['t']} (t) and {missed['z with s']} (z with s) that miss"
     assert says in lessons_page.hundred().caption
@@ -443,7 +509,7 @@ def test_effect_sizes_are_of_users(study_of_10_users_of_2_and_10_of_40_rows):
     assert sizes["difference"] == pytest.approx(mean_over_rows)
 
 
-def predictions(users=30, each=8) -> pd.DataFrame:
+def probabilities_of_a_and_b(users=30, each=8) -> pd.DataFrame:
     """Probabilities by system a, which are equally good or bad on all 8 rows of each of 30 users,
     and by system b, which are 0.5.
     """
@@ -458,7 +524,7 @@ def predictions(users=30, each=8) -> pd.DataFrame:
 
 def comparison_of_a_and_b_by_brier_score(**parameters):
     """The comparison of systems a and b by the Brier score."""
-    study = significance.read(predictions(), metrics="brier", **parameters)
+    study = significance.read(probabilities_of_a_and_b(), metrics="brier", **parameters)
     (comparison,) = study.comparisons.to_dict("records")
     return comparison
 
@@ -479,16 +545,23 @@ def test_losses_of_one_user_are_flipped_together():
 
 
 def test_the_unit_of_losses_is_said():
-    study = significance.read(predictions(), unit="user")
+    """A finding names the columns of the score and of the unit that were read."""
+    study = significance.read(probabilities_of_a_and_b(), unit="user")
     assert "score = score, unit = user." in findings_text(study)
 
 
 def test_ids_as_units_are_rows():
-    assert significance.read(predictions(), metrics="brier", unit="id").unit_name == "row"
+    """Each row of a system has an id of its own, so that the unit "id" is the row."""
+    assert (
+        significance.read(probabilities_of_a_and_b(), metrics="brier", unit="id").unit_name == "row"
+    )
 
 
 def test_rows_that_another_system_lacks_are_told():
-    study = significance.read(predictions().iloc[:-7])
+    """Systems a and b have 240 rows each, of which the last 7 of b are removed: the comparisons by
+    two metrics are on the 233 ids that both have.
+    """
+    study = significance.read(probabilities_of_a_and_b().iloc[:-7])
     assert study.comparisons["n"].tolist() == [233, 233]
     assert "7 rows left out: another system lacks their id." in findings_text(study)
 
@@ -508,19 +581,15 @@ def test_queries_that_a_run_lacks_are_told(tmp_path):
     assert "Queries without judgements are left out: b 1." in findings_text(study)
 
 
-MEAN_OF_VALUES = "the mean of the values in the input"
-
-
 def test_metrics_of_probabilities_are_defined_as_the_catalogue_has_them():
-    text = significance_page.definitions(significance.read(predictions())).text
+    text = significance_page.definitions(significance.read(probabilities_of_a_and_b())).text
     assert "brier: mean (probability − label)²" in text
-    assert MEAN_OF_VALUES not in text
+    assert "the mean of the values in the input" not in text
 
 
 def test_metrics_of_values_are_defined_as_their_mean():
-    assert (
-        MEAN_OF_VALUES in significance_page.definitions(significance.read(values_of_a_and_b())).text
-    )
+    text = significance_page.definitions(significance.read(values_of_a_and_b())).text
+    assert "the mean of the values in the input" in text
 
 
 OF_DATA = [piece for piece in significance_page.PIECES if piece is not significance_page.teaching]
@@ -534,13 +603,19 @@ def arms_a_and_b(trials, more_successes):
     return pd.DataFrame({"arm": list("AB"), "successes": successes, "trials": [trials, trials]})
 
 
+class MadePieces(NamedTuple):
+    """The HTML of the pieces of a page, and the most bytes of memory that making them took."""
+
+    html: list[str]
+    peak: int
+
+
 def made_pieces(study):
-    """The most bytes that making the page's pieces held, and the pieces."""
     tracemalloc.start()
     try:
         html = [piece(study).html for piece in OF_DATA]
         _, peak = tracemalloc.get_traced_memory()
-        return peak, html
+        return MadePieces(html, peak)
     finally:
         tracemalloc.stop()
 
@@ -549,17 +624,23 @@ GREATER = {"null": 0.5, "alternative": "greater"}
 
 
 @pytest.mark.parametrize(
-    "trials, given", [(10**8, {}), (10**15, {}), (10**15, {"null": 0.5}), (10**15, GREATER)]
+    "trials, parameters", [(10**8, {}), (10**15, {}), (10**15, {"null": 0.5}), (10**15, GREATER)]
 )
-def test_a_page_of_very_many_trials_is_bounded(trials, given):
-    six_standard_errors = 3 * int(trials**0.5)  # of a share of a half
-    peak, html = made_pieces(significance.read(arms_a_and_b(trials, six_standard_errors), **given))
-    assert peak < 200e6
-    assert sum(map(len, html)) < 3e6
+def test_a_page_of_very_many_trials_is_bounded(trials, parameters):
+    """Two arms have so many trials each, and A succeeds more often by six standard errors of a
+    share of a half, 6 · √(trials / 4). The page neither holds a number per trial, so that 200 MB of
+    memory are enough, nor writes one, so that it has fewer than 3 million characters.
+    """
+    six_standard_errors = 3 * int(trials**0.5)
+    study = significance.read(arms_a_and_b(trials, six_standard_errors), **parameters)
+    pieces = made_pieces(study)
+    assert pieces.peak < 200e6
+    assert sum(len(html) for html in pieces.html) < 3e6
 
 
 @pytest.mark.parametrize("trials, replaced", [(10**8, False), (10**9, True)])
 def test_the_page_says_that_the_score_test_replaces_fishers_above_a_billion(trials, replaced):
+    """Two arms have so many trials each; B succeeds in a half of them, and A 40,000 times more."""
     note = "Above 1,000,000,000 trials the score test replaces Fisher's test"
     findings = significance_page.findings(significance.read(arms_a_and_b(trials, 40_000)))
     assert (note in findings.text) == replaced
@@ -579,13 +660,22 @@ def test_the_page_says_that_the_score_test_replaces_the_exact_binomial_test():
     assert note in findings.text
 
 
-@pytest.mark.parametrize("trials, a_more, some", [(10**8, 12_000, True), (1000, 20, False)])
-def test_the_picture_of_a_null_says_if_it_draws_some_of_the_outcomes(trials, a_more, some):
-    study = significance.read(arms_a_and_b(trials, a_more), null=0.5)
-    assert ("One outcome in " in significance_page.null_distribution(study).caption) == some
+@pytest.mark.parametrize(
+    "trials, more_successes, some_are_drawn", [(10**8, 12_000, True), (1000, 20, False)]
+)
+def test_the_picture_of_a_null_says_if_it_draws_some_of_the_outcomes(
+    trials, more_successes, some_are_drawn
+):
+    """The figure shows the distribution of the successes of an arm if its true share is 0.5. Of
+    1,000 trials every number of successes is drawn, of 10⁸ one in so many.
+    """
+    study = significance.read(arms_a_and_b(trials, more_successes), null=0.5)
+    caption = significance_page.null_distribution(study).caption
+    assert ("One outcome in " in caption) == some_are_drawn
 
 
 def test_counts_that_doubles_cannot_hold_are_refused():
+    """Double precision holds every whole number only up to 2⁵³."""
     table = pd.DataFrame({"successes": [1e20], "trials": [1e20]})
     with pytest.raises(InputError, match=r"must be whole .*1 ≤ trials < 2⁵³, got 1e.20 of 1e.20"):
         significance.read(table, null=0.5)
@@ -593,7 +683,10 @@ def test_counts_that_doubles_cannot_hold_are_refused():
 
 @pytest.mark.parametrize(("units", "is_finite"), [(5, False), (6, True)])
 def test_no_difference_is_detectable_where_sign_flips_have_no_p_below_the_level(units, is_finite):
-    """The least p of n units is 2 / 2ⁿ: 0.0625 of five, 0.031 of six."""
+    """Two of the 2ⁿ ways to flip the signs of n units are as extreme as the data, so that p is at
+    least 2 / 2ⁿ: 0.0625 for five units, 0.031 for six. At the level 0.05 five units can never show
+    a difference, however large it is.
+    """
     values = np.arange(units) / 100
     table = pd.DataFrame({"unit": [*"abcdef"[:units]], "a": values, "b": values**2})
     assert np.isfinite(significance.read(table).comparisons["detectable"]).all() == is_finite
