@@ -80,7 +80,10 @@ def test_a_row_with_most_of_the_weight_leaves_no_interval_and_no_test(
 
 @pytest.mark.parametrize("parameters", [{}, {"unit": "user"}], ids=["rows", "users"])
 def test_values_that_differ_by_rounding_are_equal(parameters):
-    """Each value of a is the next larger floating-point number to that of b."""
+    """Each value of system a is the next larger floating-point number to that of b, on 30 rows or
+    on two rows of each of 15 users. Such rounding errors are no difference, so that the verdict
+    does not prefer a.
+    """
     b = np.random.default_rng(3).random(30).round(1)
     table = pd.DataFrame({"a": np.nextafter(b, 2), "b": b})
     if parameters:
@@ -104,7 +107,9 @@ def test_forecasts_that_differ_by_rounding_are_equal():
 
 
 def test_errors_that_differ_by_rounding_have_no_interval():
-    """Each error is 0.3 but for rounding, so that nothing varies."""
+    """Each of 30 forecasts is 0.3 above the actual value, but for rounding. So the errors do not
+    vary, and an interval of their mean would have no width: there is none.
+    """
     actual = np.arange(30) * 0.1
     table = pd.DataFrame({"actual": actual, "forecast": actual + 0.3})
     study = rating.read(table, metrics="mae,rmse,bias")

@@ -22,7 +22,9 @@ from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import classification, rating
 
 LABELS, ROWS = 12, 60
-BLOCKS = Limits(reading=Reading(rows=20, shard=20, largest=20))  # 20 rows at a time
+LIMITS_OF_READING_IN_BLOCKS = Limits(
+    reading=Reading(rows=20, shard=20, largest=20)
+)  # 20 rows at a time
 
 
 def options_at_level(level):
@@ -90,10 +92,14 @@ def forecasts_of_users(count, seed=3):
 
 
 def test_the_error_of_a_mean_over_rare_labels_is_that_of_leaving_out_each_row():
+    """Each of 12 labels is true for about a tenth of 60 rows. Macro F1 over so many labels with so
+    few positives is `scarce`: its standard error is that of the jackknife, from the values without
+    one row each, here by scikit-learn.
+    """
     rows = rows_of_rare_labels(seed=1)
     error = jackknife_error_of(macro_f1_without_each_row(rows))
     statistic = metric_on_rows("macro_f1", "labels", rows)
-    assert statistic.scarce  # so that its error is that of leaving out each row
+    assert statistic.scarce
     assert statistic.leave_one_out().spread.error == pytest.approx(error, rel=1e-12)
 
 
@@ -116,7 +122,7 @@ def test_the_interval_of_a_mean_over_rare_labels_lies_around_the_value_without_i
     assert [estimate.low, estimate.high] == pytest.approx(expected, rel=1e-12)
 
 
-def two_systems_on_rare_labels():
+def rows_of_two_systems_on_rare_labels():
     """The second system's scores are the first one's to the power of 1.5, so that some fall below
     the threshold.
     """
@@ -125,22 +131,33 @@ def two_systems_on_rare_labels():
 
 
 def test_a_difference_on_rare_labels_has_the_error_of_leaving_out_each_row():
-    first, second = two_systems_on_rare_labels()
-    differences = macro_f1_without_each_row(first) - macro_f1_without_each_row(second)
-    a, b = (metric_on_rows("macro_f1", "labels", rows).leave_one_out() for rows in (first, second))
-    error = a.null_difference_spread(b).error
+    """The standard error of the difference of two systems by macro F1, on rows with rare labels, is
+    that of the jackknife, from the differences without one row each.
+    """
+    first_rows, second_rows = rows_of_two_systems_on_rare_labels()
+    first = metric_on_rows("macro_f1", "labels", first_rows).leave_one_out()
+    second = metric_on_rows("macro_f1", "labels", second_rows).leave_one_out()
+    error = first.null_difference_spread(second).error
+    differences = macro_f1_without_each_row(first_rows) - macro_f1_without_each_row(second_rows)
     assert error == pytest.approx(jackknife_error_of(differences), rel=1e-12)
 
 
 def test_a_difference_on_rare_labels_has_p_below_5_percent_where_its_interval_excludes_0():
-    a, b = (metric_on_rows("macro_f1", "labels", rows) for rows in two_systems_on_rare_labels())
-    comparison = inference.compare(a, b, options_at_level(0.95))
+    """Two systems are compared by macro F1 on rows with rare labels. The test and the 95% interval
+    use the same standard error and so do not contradict each other.
+    """
+    first_rows, second_rows = rows_of_two_systems_on_rare_labels()
+    first = metric_on_rows("macro_f1", "labels", first_rows)
+    second = metric_on_rows("macro_f1", "labels", second_rows)
+    comparison = inference.compare(first, second, options_at_level(0.95))
     excludes_0 = comparison.difference.low > 0 or comparison.difference.high < 0
     assert (comparison.p_value < 0.05) == excludes_0
 
 
 def test_labels_with_enough_positives_keep_mover():
-    """Each label is true for about 54 of 60 rows."""
+    """Each of 12 labels is true for about 54 of 60 rows. With so many positives the interval of the
+    mean over labels is combined from the intervals of the labels by MOVER, the usual method.
+    """
     statistic = metric_on_rows("macro_f1", "labels", rows_of_rare_labels(seed=1, share=0.9))
     assert not statistic.scarce
     assert inference.estimate(statistic, options_at_level(0.95)).method == "MOVER"
@@ -182,6 +199,9 @@ def test_few_rare_positives_have_limits_no_closer_than_boyds():
     "positives, share", [(15, 0.3), (60, 0.01)], ids=["few but frequent", "rare but many"]
 )
 def test_frequent_or_many_positives_keep_t_on_the_logit_scale(positives, share):
+    """The interval of average precision is widened to Boyd's only if positives are few and rare. 15
+    positives that are 30 % of the rows, or 60 that are 1 %, keep the usual method.
+    """
     rows = scored_rows(positives, share)
     estimate = inference.estimate(
         metric_on_rows("average_precision", "counts", rows), options_at_level(0.95)
@@ -197,10 +217,12 @@ def average_precision_of_two_samples():
 
 
 def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_limits():
-    samples = average_precision_of_two_samples()
-    comparison = inference.compare_independent_orders(*samples, options_at_level(0.95))
+    """The interval of the difference is combined by MOVER from the intervals of both values."""
+    first, second = average_precision_of_two_samples()
+    comparison = inference.compare_independent_orders(first, second, options_at_level(0.95))
     expected = intervals.mover(
-        *(inference.estimate(sample, options_at_level(0.95)) for sample in samples)
+        inference.estimate(first, options_at_level(0.95)),
+        inference.estimate(second, options_at_level(0.95)),
     )
     limits = [comparison.difference.low, comparison.difference.high]
     assert limits == pytest.approx([expected.low, expected.high])
@@ -306,16 +328,23 @@ def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
     "count, method", [(8, "jackknife t, with a bootstrap-t"), (25, "jackknife t")]
 )
 def test_r2_of_few_units_allows_for_a_bootstrap_t(count, method):
+    """Each of 8 or 25 users has five forecasts. The interval of R² is by the jackknife and t; with
+    as few as 8 users a limit by the bootstrap-t is used in addition.
+    """
     study = ek.rating(forecasts_of_users(count), unit="user", metrics="r2")
-    assert study.estimates["method"].tolist()[0] == method
+    assert study.estimates["method"].iloc[0] == method
 
 
 @pytest.mark.parametrize("metric", ["r2", "r2_correlation"])
 def test_few_units_have_by_blocks_the_limits_of_memory(metric):
+    """Forecasts of eight users are read in memory and in blocks of 20 rows. The bootstrap of users
+    has the same limits.
+    """
     parameters = reports.RatingParameters.from_raw(
         {"preds": forecasts_of_users(8), "unit": "user", "metrics": metric}
     )
-    in_memory, by_blocks = (rating.study_of(parameters, limits) for limits in (Limits(), BLOCKS))
+    in_memory = rating.study_of(parameters, Limits())
+    by_blocks = rating.study_of(parameters, LIMITS_OF_READING_IN_BLOCKS)
     assert_same_estimates_and_comparisons(in_memory, by_blocks)
 
 
@@ -331,21 +360,25 @@ def rare_labels_in_memory_and_by_blocks(metric):
     parameters = reports.ClassificationParameters.from_raw(
         {"preds": pd.concat(tables), "metrics": metric}
     )
-    return [classification.study_of(parameters, limits) for limits in (Limits(), BLOCKS)]
+    return [
+        classification.study_of(parameters, limits)
+        for limits in (Limits(), LIMITS_OF_READING_IN_BLOCKS)
+    ]
 
 
 @pytest.mark.parametrize("metric", ["macro_f1", "weighted_f1", "roc_auc_macro"])
 def test_rare_labels_have_by_blocks_the_limits_of_memory(metric):
+    """Two systems on 60 rows with 12 rare labels are read in memory and in blocks of 20 rows."""
     in_memory, by_blocks = rare_labels_in_memory_and_by_blocks(metric)
     assert_same_estimates_and_comparisons(in_memory, by_blocks)
 
 
 def test_the_f1_of_rare_labels_at_each_threshold_has_by_blocks_the_limits_of_memory():
-    curves = [
-        study.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
-        for study in rare_labels_in_memory_and_by_blocks("macro_f1")
-    ]
-    np.testing.assert_allclose(*curves, rtol=1e-9)
+    """The curve of macro F1 has a value y with limits for each threshold (`sweep`)."""
+    in_memory, by_blocks = rare_labels_in_memory_and_by_blocks("macro_f1")
+    curve_in_memory = in_memory.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
+    curve_by_blocks = by_blocks.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
+    np.testing.assert_allclose(curve_by_blocks, curve_in_memory, rtol=1e-9)
 
 
 def assert_same_estimates_and_comparisons(first, second):
@@ -359,6 +392,9 @@ def assert_same_estimates_and_comparisons(first, second):
 
 
 def test_rmse_of_unlike_weights_says_how_often_it_holds():
+    """The weights of 125 rows of 25 users are very different (lognormal). How often the interval of
+    RMSE holds the true value was measured for such data, of which a finding tells.
+    """
     table = forecasts_of_users(25).assign(weight=np.random.default_rng(1).lognormal(0, 1, 125))
     study = ek.rating(table, unit="user", metrics="rmse")
     findings = [str(finding) for finding in rating_page.every_finding(study)]
@@ -366,6 +402,7 @@ def test_rmse_of_unlike_weights_says_how_often_it_holds():
 
 
 def test_rows_without_units_and_weights_have_no_effective_number_of_units():
+    """Rows are the units if none are named, although the table has a column of users."""
     assert ek.rating(forecasts_of_users(25), metrics="rmse").equal_units is None
 
 

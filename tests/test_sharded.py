@@ -122,22 +122,35 @@ def test_a_file_of_a_long_table_of_many_shards(limits_of_small_shards, tmp_path,
 
 
 def test_a_frame_and_a_choice_of_systems(limits_of_small_shards):
+    """A data frame has ranked lists of two systems, of which one is asked for. All values are equal
+    by shards of about 1,000 rows and in memory.
+    """
     assert_same_by_shards_and_in_memory(
         limits_of_small_shards, ranked_lists(20_000), systems=["b's"]
     )
 
 
 def test_trec_runs_with_judgements_and_a_table_of_queries(limits_of_small_shards):
-    here = DATA / "digits_retrieval"
-    options = {"queries": here / "queries.csv", "segments": ["digit"]}
+    """A folder of runs in the format of TREC, a file of judgements and a table of queries, which
+    has the segments, are read by shards and in memory. All values are equal.
+    """
+    folder = DATA / "digits_retrieval"
     assert_same_by_shards_and_in_memory(
-        limits_of_small_shards, here / "runs", here / "qrels.txt", **options
+        limits_of_small_shards,
+        folder / "runs",
+        folder / "qrels.txt",
+        queries=folder / "queries.csv",
+        segments=["digit"],
     )
 
 
 def test_a_wide_table_with_a_column_of_scores_for_each_system(limits_of_small_shards):
-    frame = ranked_lists(30_000)
-    wide = frame[frame["system"] == "été"].rename(columns={"score": "score_a"})
+    """A table has the columns score_a and score_b. The scores of b are the negative ones of a, so
+    that b ranks items in opposite order. All values are equal by shards and in memory.
+    """
+    lists_of_two_systems = ranked_lists(30_000)
+    is_first_system = lists_of_two_systems["system"] == "été"
+    wide = lists_of_two_systems[is_first_system].rename(columns={"score": "score_a"})
     wide["score_b"] = -wide["score_a"]
     wide = wide.drop(columns=["system", "language"])
     assert_same_by_shards_and_in_memory(limits_of_small_shards, wide)
