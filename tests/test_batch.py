@@ -111,6 +111,10 @@ def test_a_batch_writes_the_report_of_each_file_and_a_table_of_all(batch_of_five
 
 
 def test_a_batch_ends_with_the_status_of_a_failure_and_says_why(batch_of_five_reports):
+    """Of five reports one failed, one was refused and one did not fulfil its gate. The command
+    exits with 1, the status of a failure, and prints why reports were refused and which gate
+    failed.
+    """
     assert batch_of_five_reports.ended.status == 1
     assert (
         "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in batch_of_five_reports.ended.err
@@ -192,7 +196,7 @@ def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(
     ids=["all done", "a gate failed", "and an input refused", "and a run failed"],
 )
 def test_a_batch_has_the_worst_status_of_its_reports(statuses, status_of_batch):
-    """The worst is 1 (failed), then 2 (refused), 3 (gate failed), 0 (done)."""
+    """The statuses from the worst on are 1 (failed), 2 (refused), 3 (gate failed) and 0 (done)."""
     assert batch.status([Outcome(status) for status in statuses]) == status_of_batch
 
 
@@ -224,12 +228,16 @@ ROW_OF_HEADLINE = {
     ids=["a comparison", "one without an interval", "a verdict in words", "an estimate"],
 )
 def test_the_last_column_of_the_printed_table_has_the_result(results, words):
+    """The table of a batch has a row for each report. Its last column says in words what the
+    results of this report are, a comparison, a verdict or an estimate.
+    """
     table = batch.table([batch.Planned("one", None)], [Outcome(0, results=results)])
     _, row = table.splitlines()
     assert re.split(r"\s{2,}", row.rstrip())[-1] == words
 
 
 def test_a_long_message_is_cut_in_the_printed_table():
+    """A report failed with a message of more than 100 characters."""
     outcome = Outcome(1, messages=("run failed: " + "x" * 99,))
     table = batch.table([batch.Planned("one", None)], [outcome])
     assert table.rstrip().endswith("x…")
@@ -260,6 +268,9 @@ def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict(
 
 
 def test_a_record_of_an_estimate_has_its_value_unrounded():
+    """A report on one system has no comparison as its headline, and one estimate. The record of the
+    report for each.csv and each.json has the columns of the estimate, with all digits.
+    """
     estimate = {"system": "a", "metric": "mae", "value": 1.23456}
     outcome = Outcome(0, results={"headline": [], "estimates": [estimate]})
     (record,) = batch.records([batch.Planned("one", None)], [outcome])
@@ -280,6 +291,7 @@ def test_a_report_without_a_comparison_has_one_row_of_its_first_estimate():
 
 @pytest.mark.parametrize("value, said", [(0.0, "a: bias 0"), (None, "")])
 def test_a_first_number_of_zero_is_said_and_none_is_not(value, said):
+    """A report without a comparison is summed up by its first estimate, if that has a value."""
     results = {"headline": [], "estimates": [{"system": "a", "metric": "bias", "value": value}]}
     assert batch.verdict(results) == said
 
@@ -369,6 +381,9 @@ def own_report(tmp_path_factory):
 
 
 def test_a_page_names_the_files_of_settings_and_metrics_with_their_hashes(own_report):
+    """A report was made with the settings of june.toml and with a metric of one's own from
+    my_metrics.py.
+    """
     hash_of_settings = hashlib.sha256(own_report.settings.read_bytes()).hexdigest()
     hash_of_metric = hashlib.sha256(own_report.metric.read_bytes()).hexdigest()
     assert f"june.toml, SHA-256 {hash_of_settings}" in own_report.page
@@ -377,19 +392,24 @@ def test_a_page_names_the_files_of_settings_and_metrics_with_their_hashes(own_re
 
 
 def test_a_page_has_the_definition_of_an_own_metric(own_report):
+    """The definition is the docstring of the function `overshoot`, a metric of one's own."""
     assert "How far forecasts are too high" in own_report.page
 
 
 def test_a_section_of_ones_own_has_parameters_from_a_file_of_settings(own_report):
-    """`worst` is the name on each of the `most` = 3 rows."""
+    """A section that was added to the notebook has the parameters `most` and `worst`: a number of
+    rows and a name on each. The settings set them to 3 and "somebody".
+    """
     assert own_report.page.count("somebody") >= 3
 
 
 def test_a_parameter_of_the_command_line_comes_before_the_file_of_settings(own_report):
+    """The settings have the level 0.8, the command line has the level 0.9."""
     assert {row["level"] for row in own_report.results["estimates"]} == {0.9}
 
 
 def test_settings_are_numbers_dates_tables_and_lists(tmp_path):
+    """The values of a TOML file keep their types, but a date becomes a text."""
     path = tmp_path / "p.toml"
     path.write_text(
         'level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n'
@@ -403,6 +423,7 @@ def test_settings_are_numbers_dates_tables_and_lists(tmp_path):
 
 
 def test_outside_of_a_report_there_is_no_file_of_settings_to_name():
+    """`cells.settings` names the file of settings on the page of a report."""
     assert cells.settings() == ""
 
 
@@ -419,6 +440,9 @@ def test_outside_of_a_report_there_is_no_file_of_settings_to_name():
     ],
 )
 def test_settings_that_are_refused(tmp_path, source, message):
+    """The file p.toml has settings with unknown parameters, too deep nesting or too many
+    characters, for a notebook whose only parameter is the level.
+    """
     (tmp_path / "p.toml").write_text(source)
     with pytest.raises(command.Refused, match=message):
         requests.parameters([], requests.settings(tmp_path / "p.toml"), {"level": None})
@@ -513,6 +537,9 @@ def test_a_metric_of_scores_on_predicted_classes_is_refused_and_says_how_to_name
     "arguments", ["classification -p preds a.csv b.csv", "-p preds a.csv b.csv classification"]
 )
 def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch, arguments):
+    """Without quotes a shell replaces the pattern *.csv by the names of the files, and the second
+    file is no value of -p preds.
+    """
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         Path(f"{name}.csv").write_text(SCORED)
@@ -521,23 +548,33 @@ def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch,
 
 
 def test_doctor_finds_python_and_its_kernel(capsys):
+    """`evalkit doctor` checks the installation and prints a line for each part, with ok or missing
+    before it.
+    """
     assert command.main(["doctor"]) == 0
     heads = {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
     assert {"ok       kernel python3", "ok       Python"} <= heads
 
 
 def test_doctor_says_that_the_distribution_is_not_installed(capsys, monkeypatch):
+    """The distribution is sought under a name that nobody has installed."""
     monkeypatch.setattr(checks, "DISTRIBUTION", "evalkit-of-nobody")
     assert command.main(["doctor"]) == 1
     assert "missing  evalkit-of-nobody: not installed" in capsys.readouterr().out
 
 
 def test_doctor_has_a_purpose_for_each_extra():
+    """Extras are optional sets of packages of the distribution, such as evalkit-reports[excel];
+    `checks.EXTRAS` says what each is for.
+    """
     extras = metadata(checks.DISTRIBUTION).get_all("Provides-Extra")
     assert sorted(checks.EXTRAS) == sorted(extras)
 
 
 def test_doctor_says_how_to_install_the_package_of_an_extra(capsys, monkeypatch):
+    """The extra excel requires a package that nobody has. An optional package that is missing is no
+    failure.
+    """
     monkeypatch.setattr(checks, "requires", lambda name: ["nobody-has-it>=2; extra == 'excel'"])
     assert command.main(["doctor"]) == 0
     printed = capsys.readouterr().out
@@ -558,6 +595,9 @@ def folder_of_two_distributions(tmp_path):
 
 
 def test_a_folder_shared_with_the_other_evalkit_is_refused(folder_of_two_distributions):
+    """Our distribution evalkit-reports and the unrelated distribution evalkit both have a package
+    evalkit. Here both are in one folder, with the subpackage geal of the other one.
+    """
     ended = subprocess.run(
         [sys.executable, "-c", "import evalkit"],
         cwd=folder_of_two_distributions,
@@ -659,6 +699,7 @@ def test_without_its_notebooks_the_path_of_one_is_asked_for(tmp_path):
 
 
 def test_parameters_command(tmp_path, capsys):
+    """`evalkit parameters` prints the parameters of a notebook with their values and comments."""
     assert command.main(["parameters", str(write_notebook(tmp_path / "n.ipynb"))]) == 0
     assert (
         capsys.readouterr().out
@@ -686,6 +727,7 @@ def test_version_and_wrong_arguments_import_nothing_slow():
 
 
 def test_notebook_prints_a_copy_without_outputs(capsys):
+    """`evalkit notebook ranking` prints the notebook of the ranking report."""
     assert command.main(["notebook", "ranking"]) == 0
     copied = nbformat.reads(capsys.readouterr().out, as_version=4)
     own = report.read(ROOT / "notebooks" / "ranking.ipynb")

@@ -28,28 +28,43 @@ PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictio
 
 
 @pytest.fixture(scope="module")
-def rare():
+def study_at_base_rate_of_1_percent():
     """A study of the forest's scores where 1 % would be positive, of which 30 % are."""
     return classification.read(prevalence=0.01, systems="forest")
 
 
-def test_average_precision_is_lower_at_a_lower_base_rate(rare):
-    here, elsewhere = rare.elsewhere.query("metric == 'average_precision'").to_dict("records")
-    assert (here["base_rate"], elsewhere["base_rate"]) == pytest.approx((0.3, 0.01))
-    assert elsewhere["value"] < here["value"]
-    assert here["low"] <= here["value"] <= here["high"]
+def test_average_precision_is_lower_at_a_lower_base_rate(study_at_base_rate_of_1_percent):
+    """The bundled sample has 30 % positives; its metrics are also estimated for a population with 1
+    % (`elsewhere`). Fewer positives are then among the highest scores, so that average precision is
+    lower.
+    """
+    of_sample, at_1_percent = study_at_base_rate_of_1_percent.elsewhere.query(
+        "metric == 'average_precision'"
+    ).to_dict("records")
+    assert of_sample["base_rate"] == pytest.approx(0.3)
+    assert at_1_percent["base_rate"] == pytest.approx(0.01)
+    assert at_1_percent["value"] < of_sample["value"]
+    assert of_sample["low"] <= of_sample["value"] <= of_sample["high"]
 
 
-def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(rare):
-    """The 700 negatives come with few positives there."""
-    row = rare.elsewhere.query("metric == 'average_precision' and base_rate == 0.01")
+def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(
+    study_at_base_rate_of_1_percent,
+):
+    """For a population with 1 % positives each of the 700 negatives of the sample stands for many.
+    How much average precision varies then depends on the few with the highest scores, so that no
+    interval is given.
+    """
+    row = study_at_base_rate_of_1_percent.elsewhere.query(
+        "metric == 'average_precision' and base_rate == 0.01"
+    )
     assert row["low"].isna().tolist() == [True]
     sentence = "at this rate it depends on the few highest-scoring negatives"
-    assert sentence in classification_page.base_rate(rare).html
+    assert sentence in classification_page.base_rate(study_at_base_rate_of_1_percent).html
 
 
-def test_other_metrics_at_another_base_rate_lie_in_their_intervals(rare):
-    rows = rare.elsewhere.query("metric != 'average_precision'")
+def test_other_metrics_at_another_base_rate_lie_in_their_intervals(study_at_base_rate_of_1_percent):
+    """The metrics of the bundled sample are also estimated for a population with 1 % positives."""
+    rows = study_at_base_rate_of_1_percent.elsewhere.query("metric != 'average_precision'")
     assert rows["value"].between(rows["low"], rows["high"]).all()
 
 
@@ -79,6 +94,9 @@ def test_coverage_at_a_precision_target(options, coverage):
     ],
 )
 def test_each_system_has_a_threshold_by_the_rule(threshold, holds):
+    """Two systems have probabilities. `threshold` is a number or a rule by which each system's
+    threshold is chosen, and `holds` says what is true of the decisions at this threshold.
+    """
     study = classification.read(scores(), threshold=threshold)
     for system, chosen in study.thresholds.items():
         assert holds(counts.at(study.table(system), chosen)), system
@@ -86,6 +104,7 @@ def test_each_system_has_a_threshold_by_the_rule(threshold, holds):
 
 @pytest.mark.parametrize("rule", ["precision>=0.7", "recall>=0.9", "best_f1", "cost:fp=1,fn=5"])
 def test_a_threshold_chosen_on_the_same_rows_is_said_to_be_optimistic(rule):
+    """The rows on which a rule chooses the best threshold are those on which it is evaluated."""
     assert "optimistic" in findings_text(classification.read(scores(), threshold=rule))
 
 
@@ -136,7 +155,10 @@ def width_by_metric(study):
 
 
 def test_the_choice_of_the_threshold_widens_intervals_of_decisions_alone(best_f1_and_same_number):
-    """The AUC does not depend on a threshold."""
+    """The same rows are studied with the threshold of the best F1, which each bootstrap sample
+    chooses again, and with this threshold as a fixed number. The choice adds to how much the
+    precision varies; the AUC does not depend on a threshold.
+    """
     if_chosen = width_by_metric(best_f1_and_same_number.chosen)
     if_fixed = width_by_metric(best_f1_and_same_number.fixed)
     assert if_chosen["precision"] > 1.2 * if_fixed["precision"]
@@ -144,10 +166,16 @@ def test_the_choice_of_the_threshold_widens_intervals_of_decisions_alone(best_f1
 
 
 def test_systems_that_order_rows_alike_do_not_differ_at_chosen_thresholds(best_f1_and_same_number):
+    """The scores of b are twice those of a, so that in each bootstrap sample their thresholds of
+    the best F1 decide alike: all differences are 0.
+    """
     assert (best_f1_and_same_number.chosen.comparisons["p"] == 1).all()
 
 
 def test_only_a_chosen_threshold_is_said_to_be_chosen_again(best_f1_and_same_number):
+    """The same rows are studied with the threshold of the best F1, which each bootstrap sample
+    chooses again, and with this threshold as a fixed number.
+    """
     assert "chosen again" in best_f1_and_same_number.chosen.intervals_are
     assert "chosen again" not in best_f1_and_same_number.fixed.tests_are
     findings = findings_text(best_f1_and_same_number.chosen)
@@ -235,6 +263,9 @@ def test_the_p_value_of_recall_is_much_larger_at_thresholds_that_samples_choose_
 
 @pytest.mark.parametrize("options", [{}, {"unit": "user"}], ids=["plain", "units"])
 def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(options):
+    """A table is read in blocks of 130 to 160 and of 300 to 400 rows. The bootstrap samples, from
+    which the intervals come, are the same.
+    """
     smaller_blocks = Limits(reading=Reading(rows=100, shard=130, largest=160))
     small = study_of_precision_and_recall(smaller_blocks, **options)
     large = study_of_precision_and_recall(LIMITS_OF_READING_IN_BLOCKS, **options)
@@ -242,6 +273,7 @@ def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(options):
 
 
 def test_the_page_of_blocks_says_that_the_threshold_is_chosen_again():
+    """The threshold is that of the best F1, of a table that is read in blocks."""
     study = study_of_precision_and_recall(LIMITS_OF_READING_IN_BLOCKS)
     assert "chosen again" in study.intervals_are
     assert "made again on each bootstrap sample" in findings_text(study)
@@ -291,6 +323,10 @@ def test_the_interval_of_log_loss_allows_for_wrong_probabilities_of_exactly_0_or
 
 
 def test_the_interval_of_log_loss_over_users_does_not_allow_for_them_and_says_so():
+    """The probabilities of b are rounded, so that some are exactly 0 or 1, and all of these are
+    right. By user, the interval has no room for wrong ones among further rows, of which a finding
+    tells.
+    """
     study = classification.read(
         exact_probabilities_a_and_rounded_ones_b(), metrics="log_loss", unit="user"
     )
@@ -298,6 +334,10 @@ def test_the_interval_of_log_loss_over_users_does_not_allow_for_them_and_says_so
 
 
 def test_no_threshold_in_use_costs_less_than_that_of_least_cost():
+    """The study compares for each system the threshold in use with the ones that other rules
+    choose, among them that of the least cost, here with 1 per false positive and 4 per false
+    negative.
+    """
     study = classification.read(scores(), costs="fp=1,fn=4")
     least = study.choices.query("rule == 'least cost'").set_index("system")["cost"]
     used = study.choices[study.choices["rule"].str.startswith("used")].set_index("system")["cost"]
@@ -308,35 +348,46 @@ def test_no_threshold_in_use_costs_less_than_that_of_least_cost():
 
 
 def test_scores_outside_0_to_1_have_no_log_loss_and_a_threshold_of_their_own():
+    """The scores are ten times probabilities, and so none: log loss is not defined for them, and
+    the threshold is that of the best F1.
+    """
     study = classification.read(scores(score=lambda f: 10 * f["score"]))
     assert "log_loss" not in [chosen.label for chosen in study.settings.metrics]
     assert study.rule.text == "best F1"
 
 
 def test_equal_scores_separate_nothing():
+    """All scores of two systems are 0.5. A tie of a positive and a negative counts one half in AUC."""
     study = classification.read(scores(score=0.5))
     assert study.estimates.query("metric == 'roc_auc'")["value"].tolist() == [0.5, 0.5]
 
 
 def test_rows_of_users_count_their_users():
+    """200 rows are of 50 users, who are the units."""
     study = classification.read(scores(user=lambda f: f["id"] // 4), unit="user")
     assert (study.estimates.query("metric == 'roc_auc'")["n"] == 50).all()
 
 
 @pytest.fixture(scope="module")
-def decided():
+def study_of_predicted_classes():
     """Six rows of three classes, of which four are right, without scores."""
     table = {"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")}
     return classification.read(pd.DataFrame(table))
 
 
 @pytest.mark.parametrize("piece", ["curve_plot", "top", "calibration"])
-def test_predicted_classes_without_scores_have_no_curves(decided, piece):
-    assert getattr(classification_page, piece)(decided).html == ""
+def test_predicted_classes_without_scores_have_no_curves(study_of_predicted_classes, piece):
+    """The study is of six rows with an actual and a predicted class; the pieces of its page that
+    need scores are empty.
+    """
+    assert getattr(classification_page, piece)(study_of_predicted_classes).html == ""
 
 
-def test_predicted_classes_without_scores_have_an_accuracy(decided):
-    assert decided.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
+def test_predicted_classes_without_scores_have_an_accuracy(study_of_predicted_classes):
+    """Four of six predicted classes are the actual ones."""
+    assert study_of_predicted_classes.estimates.set_index("metric")["value"][
+        "accuracy"
+    ] == pytest.approx(4 / 6)
 
 
 def test_few_distinct_scores_are_a_note_on_ties():
@@ -355,7 +406,7 @@ def test_few_distinct_scores_are_a_note_on_ties():
 
 
 @pytest.fixture(scope="module")
-def costly():
+def study_and_least_cost():
     """4,000 rows with a score each, a missed positive of which costs 3; the study, and the least
     cost per row over all thresholds.
     """
@@ -369,21 +420,26 @@ def costly():
     return study, min(costs) / 4000
 
 
-def test_the_least_cost_is_that_over_all_thresholds(costly):
-    study, least = costly
-    of_choices = study.choices.set_index("rule").loc["least cost", "cost"]
-    assert of_choices == pytest.approx(least, abs=1e-15)
+def test_the_least_cost_is_that_over_all_thresholds(study_and_least_cost):
+    """`least` is the least cost per row over all thresholds, by a plain loop."""
+    study, least = study_and_least_cost
+    least_of_study = study.choices.set_index("rule").loc["least cost", "cost"]
+    assert least_of_study == pytest.approx(least, abs=1e-15)
 
 
-def test_the_cost_curve_has_the_least_cost_of_the_table(costly):
-    study, _ = costly
+def test_the_cost_curve_has_the_least_cost_of_the_table(study_and_least_cost):
+    """`choices` is the table of thresholds by several rules; `sweep` has the cost and F1 at all
+    thresholds that are drawn.
+    """
+    study, _ = study_and_least_cost
     choices = study.choices.set_index("rule")
     assert study.sweep["cost"].min() == choices.loc["least cost", "cost"]
     assert study.sweep["f1"].max() == choices.loc["best F1", "f1"]
 
 
-def test_the_caption_of_the_cost_curve_has_the_least_cost_and_its_threshold(costly):
-    study, least = costly
+def test_the_caption_of_the_cost_curve_has_the_least_cost_and_its_threshold(study_and_least_cost):
+    """`least` is the least cost per row over all thresholds, by a plain loop."""
+    study, least = study_and_least_cost
     threshold = study.choices.set_index("rule").loc["least cost", "threshold"]
     caption = threshold_page.cost_plot(study).caption
     assert f"Lowest: score {least:.3f} at threshold {threshold:.3f}." in caption
@@ -405,10 +461,16 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
 @pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])
 @pytest.mark.parametrize("columns", [{}, {"weight": 0.5}], ids=["plain", "weighted"])
 def test_repeated_rows_share_their_label_and_every_score(systems, columns):
+    """The scores of 400 rows are rounded to two decimals. A row is repeated if another row before
+    it has the same label and the same scores of all systems that are read. A constant weight
+    changes nothing.
+    """
     data = scores(400, **columns).assign(score=lambda rows: rows["score"].round(2))
     study = classification.read(data, systems=systems)
     wide = data.pivot(index=["id", "label"], columns="system", values="score")[systems]
-    assert study.repeated == wide.reset_index("label").duplicated().sum() > 0
+    repeated = wide.reset_index("label").duplicated().sum()
+    assert repeated > 0
+    assert study.repeated == repeated
 
 
 NAMES = [*"ab" * 29, "a", "n" * 3000]  # the last is too long
@@ -424,7 +486,9 @@ LABEL = np.arange(60) % 2
     ids=["slice", "class"],
 )
 def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data, segments):
-    """Names of systems, arms and units are refused by `bad_inputs`."""
+    """The last of 60 rows has a name of 3,000 bytes, of a slice or of a class. The refusal begins
+    with the name but does not repeat it as a whole.
+    """
     message = r"must have at most 1,000 bytes, got 3,000, beginning with 'nnn.*\(row 60\)"
     with pytest.raises(InputError, match=message) as error:
         classification.read(preds=pd.DataFrame(data), segments=segments)
@@ -432,6 +496,7 @@ def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data, segments):
 
 
 def test_a_column_with_a_long_name_is_refused():
+    """The column is called score_ and 2,000 letters: 2,006 bytes."""
     with pytest.raises(
         InputError, match="a column's name must have at most 1,000 bytes, got 2,006"
     ):
@@ -439,12 +504,18 @@ def test_a_column_with_a_long_name_is_refused():
 
 
 def test_long_texts_that_are_features_are_read():
+    """A feature has texts of 2,000 letters. The limit of 1,000 bytes is for names that a page has
+    to repeat, such as those of systems, not for features.
+    """
     remark = np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)
     features = pd.DataFrame({"label": LABEL, "remark": remark})
     assert validation.read(features=features, k=5, seconds=0.1).systems
 
 
 def test_long_texts_that_are_ids_of_queries_are_read():
+    """The ids of ten queries have more than 1,500 letters. The limit of 1,000 bytes is for names
+    that a page has to repeat, such as those of systems, not for ids of queries.
+    """
     rows = np.arange(60)
     query = np.char.add("q" * 1500, (rows // 6).astype(str))
     lists = pd.DataFrame({"query": query, "item": rows % 6, "score": rows / 60, "grade": LABEL})
@@ -489,23 +560,31 @@ def histogram(study_of_a_and_b):
 
 
 def test_the_bars_of_a_histogram_add_up_to_all_rows_of_each_class(histogram):
+    """The histogram has for each system and bin of scores the share of the positives and of the
+    negatives that are in it.
+    """
     shares = histogram.groupby("system")[["positive", "negative"]].sum()
     assert shares.to_numpy() == pytest.approx(1)
 
 
 def test_histograms_of_systems_have_the_same_bins(histogram):
+    """`low` is the lower edge of each bin."""
     low = histogram.groupby("system")["low"].apply(list)
     assert low["a"] == low["b"]
 
 
 def test_a_bar_is_the_share_of_rows_from_its_low_edge_to_below_its_high_one(histogram):
+    """The eleventh bar of system a stands for any."""
     positives = SCORES["a"][TRUTH == 1]
-    bar = histogram.query("system == 'a'").iloc[10]  # any
+    bar = histogram.query("system == 'a'").iloc[10]
     assert bar["positive"] == np.mean((positives >= bar["low"]) & (positives < bar["high"]))
 
 
 @pytest.mark.parametrize("name", SCORES)
 def test_the_drawn_distributions_are_those_of_the_rows(study_of_a_and_b, name):
+    """The figure draws the distribution function of the scores of each class: here the share of
+    negatives with a score of at most x.
+    """
     drawn = score_curves.distribution(name, study_of_a_and_b.table(name))
     share = [np.mean(SCORES[name][TRUTH == 0] <= x) for x in drawn["x"]]
     np.testing.assert_allclose(drawn["negative"], share, atol=1e-12)
@@ -513,6 +592,9 @@ def test_the_drawn_distributions_are_those_of_the_rows(study_of_a_and_b, name):
 
 @pytest.mark.parametrize("picture", ["score", "ks"])
 def test_the_pictures_of_scores_say_the_distance(study_of_a_and_b, picture):
+    """The alternative text of a figure of scores names the largest distance between the
+    distributions of the two classes (Kolmogorov–Smirnov) with three decimals.
+    """
     distances = score_curves.distances(study_of_a_and_b.counts_by_system).set_index("system")
     assert (
         f"a {distances['value']['a']:.3f} just below" in getattr(study_of_a_and_b.plot, picture).alt
@@ -520,10 +602,13 @@ def test_the_pictures_of_scores_say_the_distance(study_of_a_and_b, picture):
 
 
 def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study_of_a_and_b):
+    """The alternative text of the figure has the counts of system a, and the cell of the true
+    positives their share of all positives.
+    """
     decided = study_of_a_and_b.decisions.set_index("system").loc["a"]
     picture = study_of_a_and_b.plot.confusion
-    says = f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives"
-    assert says in picture.alt
+    counts_in_words = f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives"
+    assert counts_in_words in picture.alt
     assert f">{decided['tp'] / TRUTH.sum():.0%}</t" in picture.svg
 
 
@@ -557,7 +642,9 @@ def test_the_legends_of_the_curves_have_the_areas_with_their_intervals(metric, s
 
 
 def test_without_areas_the_legends_have_the_names_alone():
-    """Of the sample data, of which forest is a system."""
+    """Only log loss is asked for, so that the curves of the bundled sample have no areas; forest is
+    one of its systems.
+    """
     study = classification.read(metrics="log_loss")
     assert ">forest<" in binary_page.curve_plot(study).svg
 
@@ -574,6 +661,9 @@ def log_loss_of(table):
 
 
 def test_log_loss_of_single_precision_is_that_of_its_numbers_as_doubles():
+    """Four probabilities in single precision have the log loss of the same numbers in double
+    precision, as scikit-learn computes it.
+    """
     table = pd.DataFrame({"label": LABELS_OF_FOUR_ROWS, "score": PROBABILITIES_IN_SINGLE_PRECISION})
     doubles = PROBABILITIES_IN_SINGLE_PRECISION.astype(np.float64)
     assert log_loss_of(table) == pytest.approx(
@@ -600,6 +690,9 @@ def test_scikit_learn_clips_single_precision_at_its_own_eps():
 
 
 def test_log_loss_of_classes_in_single_precision_is_that_of_doubles():
+    """Three rows have probabilities of the classes x, y and z in single precision. The first row,
+    of class y, has the probability 0 of it.
+    """
     score = np.array([[1, 0, 0], [0, 1, 0], [0.25, 0.25, 0.5]], np.float32)
     table = pd.DataFrame(score, columns=["p_x", "p_y", "p_z"]).assign(label=list("yyz"))
     expected = metrics.log_loss(list("yyz"), score.astype(np.float64), labels=list("xyz"))

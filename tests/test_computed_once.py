@@ -58,6 +58,9 @@ def study_of_sample(report, studies_by_report):
 def test_a_summary_that_is_printed_again_computes_nothing_again(
     report, studies_by_report, number_of_calls_of_slow_functions
 ):
+    """Functions that take long on many rows, such as those of intervals, count their calls. After a
+    first summary of the study of a bundled sample, a second one calls none of them.
+    """
     study = study_of_sample(report, studies_by_report)
     study.summary()
     number_of_calls_of_slow_functions.clear()

@@ -102,18 +102,25 @@ def test_text_from_the_data_is_escaped_everywhere():
 
 
 def test_a_table_reads_as_text_in_a_terminal():
+    """The text of a table is its caption, its head and its rows, with columns of one width."""
     piece = tables.table("caption", ["system", "n"], [["a", "12"], ["long name", "3"]])
     assert piece.text.splitlines() == ["caption", "system     n ", "a          12", "long name  3 "]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bm25", "scroll"), ("x" * 40, "scroll wide")])
 def test_a_table_too_wide_to_stand_beside_a_figure_is_marked(name, kind):
+    """A table with the name of a pair and its difference fits beside a figure if the name is short,
+    not if it has 40 letters.
+    """
     difference = Cell("+0.013", "[−0.060, +0.086]", kind="one")
     table = tables.table("caption", ["pair", "difference"], [[f"{name} − b", difference]])
     assert table.html.startswith(f'<div class="{kind}"')
 
 
 def test_plain_has_no_nan_and_no_numpy():
+    """`plain` makes values that JSON has: NaN and infinity become None, numpy's numbers and
+    booleans Python's, and keys texts.
+    """
     found = plain(
         {
             "a": np.float64("nan"),

@@ -387,12 +387,16 @@ def test_what_needs_all_rows_or_more_than_is_held_is_refused(
 
 
 def test_just_as_many_values_as_are_kept_are_read():
-    assert (
-        len(of.study_of("significance", of.draws(), block_limits(max_values=4_500)).data) == 1_500
-    )
+    """A table has three values of each of 1,500 units; at most 4,500 values are kept."""
+    limits = block_limits(max_values=4_500)
+    study = of.study_of("significance", of.draws(), limits)
+    assert len(study.data) == 1_500
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
+    """The metric gauc ranks the rows of each user and keeps a value for each. The table has 300
+    users, and at most 200 values are kept here.
+    """
     monkeypatch.setattr(two_classes, "UNITS", 200)
     with pytest.raises(
         ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"
@@ -433,7 +437,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
 
 
 def test_a_spill_that_is_no_folder_is_refused(tmp_path):
-    """`spill` is the folder of temporary files."""
+    """`spill` is the folder of temporary files, here one that does not exist."""
     with pytest.raises(ParameterError, match="spill must be a folder"):
         study_of_classification(
             labels_and_scores(), LIMITS_OF_READING_IN_BLOCKS, spill=str(tmp_path / "nowhere")
@@ -480,6 +484,9 @@ def test_an_empty_cell_in_the_middle_of_a_parquet_file_is_refused(tmp_path, colu
 
 
 def test_an_input_whose_readings_differ_is_refused(monkeypatch):
+    """A table that is read in blocks is read several times. Here the reading of its blocks reports
+    2,999 rows in place of 3,000, as if a row had been removed.
+    """
     blocks_of = blocks.blocks_of
     monkeypatch.setattr(blocks, "blocks_of", lambda *a, **k: replace(blocks_of(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
@@ -487,6 +494,9 @@ def test_an_input_whose_readings_differ_is_refused(monkeypatch):
 
 
 def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
+    """Counting the rows of a block ends with an error. The folder of temporary files, `spill`, is
+    then empty.
+    """
     monkeypatch.setattr(grid, "with_labels", lambda *columns, **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study_of_classification(

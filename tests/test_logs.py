@@ -89,6 +89,10 @@ def study_of_each_format(tmp_path, request):
 
 
 def test_every_format_gives_the_numbers_of_the_plain_table(study_of_each_format):
+    """The same answers were written as logs of one of several tools. The study of the logs has the
+    numbers of the study of a plain table of these answers; only the names of systems in the claims
+    may differ.
+    """
     plain = study_of_table(ANSWERS)
     assert_same_estimates(study_of_each_format, plain)
     assert_same_comparisons(study_of_each_format, plain)
@@ -97,6 +101,10 @@ def test_every_format_gives_the_numbers_of_the_plain_table(study_of_each_format)
 
 
 def test_every_format_names_the_task_of_each_question(study_of_each_format):
+    """The questions of the logs are of two tasks, which are the segments of the study. The
+    difference of the systems is given for each of them, the largest first, and the verdict says
+    that it is about further questions of these tasks.
+    """
     assert len({*study_of_each_format.data.tasks}) == 2
     assert study_of_each_format.by_segment["difference"].is_monotonic_decreasing
     verdict = significance_page.verdict(study_of_each_format).text
@@ -104,7 +112,10 @@ def test_every_format_names_the_task_of_each_question(study_of_each_format):
 
 
 def test_the_means_that_logs_of_every_format_state_are_those_of_their_rows(study_of_each_format):
-    """`why` says why a stated number differs from the one that is computed, and is empty."""
+    """The same answers were written as logs of one of several tools. `logged` has the means and
+    standard errors that the logs state; `why` is the reason why such a number differs from the one
+    that is computed from the rows, and is empty here.
+    """
     assert (significance.logged(study_of_each_format)["why"] == "").all()
     message = findings_by_code(study_of_each_format)[NUMBERS_THAT_LOGS_STATE]
     assert "equal those computed from their rows" in message
@@ -116,6 +127,9 @@ def test_the_means_that_logs_of_every_format_state_are_those_of_their_rows(study
     ids=["zstd", "stored", "a file of each sample in place of summaries"],
 )
 def test_archives_of_every_method_are_read(tmp_path, inspect_logs, written):
+    """A log of Inspect is a zip archive. With another method of compression, or with a file for
+    each sample in place of a file of summaries, the comparisons are the same.
+    """
     write_inspect_logs(tmp_path / "other", ANSWERS, **written)
     pd.testing.assert_frame_equal(
         study_of(tmp_path / "other").comparisons, study_of(inspect_logs).comparisons
@@ -157,6 +171,9 @@ def test_epochs_of_a_log_are_draws_of_a_question(tmp_path):
 
 
 def test_metadata_can_name_the_clusters(inspect_logs):
+    """The metadata of each sample name its subject: law, maths or art. With this unit the three
+    subjects are the clusters; a claim about such tasks has the tasks as clusters.
+    """
     study = study_of(inspect_logs, unit="subject")
     assert (study.unit_name, study.unit_count) == ("subject", 3)  # law, maths and art
     assert study_of(inspect_logs, claim="such tasks").unit_name == "task"
@@ -180,6 +197,9 @@ def test_a_field_with_a_value_for_each_question_names_no_clusters(inspect_logs):
 
 
 def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
+    """The model new has logs of the same tasks in two folders. Each folder is one system, named
+    after the model and the folder, of which a finding tells.
+    """
     for folder in ("plain", "thinking"):
         write_inspect_logs(tmp_path / folder, ANSWERS[ANSWERS["model"] == "new"])
     study = study_of([tmp_path / "plain", tmp_path / "thinking"])
@@ -190,8 +210,8 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
 def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_compared_with_others_alone(inspect_logs):
     shutil.copy(inspect_logs / "2026_one_new.eval", inspect_logs / "2027_one_new.eval")
     study = study_of(inspect_logs)
-    # four systems: "new" of task two, "new" of either log of task one, and "old". Of the six pairs,
-    # "new" of task two has no question in common with either of task one.
+    # the systems are "new" of task two, "new" of either log of task one, and "old"; of their six
+    # pairs "new" of task two has no question in common with either of task one
     assert len(study.uncompared) == 2
     assert len(study.comparisons) == 4
     assert len(study_of(inspect_logs, baseline="old").comparisons) == 3
@@ -236,6 +256,9 @@ def test_two_files_with_one_stem_are_two_systems(inspect_logs):
 
 
 def test_documents_of_inspect_are_found_in_folders_below(tmp_path):
+    """Logs of the model new lie in two folders below the one that is read, later with logs of the
+    model old beside these folders. The systems of the folders are named after them.
+    """
     for folder in ("first", "second"):
         write_inspect_json_logs(tmp_path / folder, ANSWERS[ANSWERS["model"] == "new"])
     assert study_of(tmp_path).systems == ("new (first)", "new (second)")
@@ -414,6 +437,9 @@ def test_samples_to_run_are_those_of_all_epochs(tmp_path):
 
 
 def test_the_test_split_is_read_wherever_it_stands(tmp_path):
+    """The files of HELM have instances of several splits. If their order is reversed, the estimates
+    are the same: those of the split test.
+    """
     write_helm_logs(tmp_path, ANSWERS)
     first = study_of(tmp_path).estimates
     for path in tmp_path.rglob("per_instance_stats.json"):
@@ -441,6 +467,9 @@ def lm_eval_results_by_path(folder):
 
 
 def test_a_metric_of_which_less_is_better_is_said_by_the_log(tmp_path):
+    """The results of lm-evaluation-harness say for each task whether higher values of a metric are
+    better. Here they are not for the metric steps.
+    """
     write_lm_eval_logs(tmp_path, ANSWERS, metric="steps")
     for path, results in lm_eval_results_by_path(tmp_path).items():
         results["higher_is_better"] = {task: {"steps": False} for task in ("one", "two")}
@@ -481,6 +510,9 @@ def test_a_run_of_a_part_of_the_questions_of_a_task_is_complete(tmp_path):
 
 
 def test_other_splits_and_perturbed_instances_are_left_out(tmp_path):
+    """Beside the instances of the split test, each file of HELM has a perturbed one and one of
+    another split. A finding says that 1 of either kind is left out.
+    """
     write_helm_logs(tmp_path, ANSWERS)
     left = findings_by_code(study_of(tmp_path))[LEFT_OUT_OF_LOGS]
     assert re.search("perturbed instances in .*per_instance_stats.json: 1", left)
@@ -554,6 +586,7 @@ def score_a_sample_in_words(path):
     ],
 )
 def test_a_bad_log_is_refused_in_one_line_that_names_it(inspect_logs, spoil, says):
+    """`spoil` damages one of four logs of Inspect, that of the model new on task one."""
     spoil(inspect_logs / "2026_one_new.eval")
     with pytest.raises(InputError, match=f"2026_one_new.eval: {says}") as error:
         study_of(inspect_logs)
@@ -576,7 +609,9 @@ def test_a_log_without_scores_is_left_out_beside_others_and_refused_alone(inspec
 
 
 def test_samples_that_a_stopped_run_of_inspect_has_not_reached_are_reported(inspect_logs):
-    """The results state 25 samples, the log holds 20."""
+    """The log of a run that ended with an error holds 20 samples; its results state that there
+    should be 25.
+    """
 
     def stop(files):
         files["header.json"] |= {"status": "error", "results": {"scores": [], "total_samples": 25}}
@@ -601,6 +636,8 @@ def test_samples_of_the_dataset_that_were_not_run_are_reported(inspect_logs):
 
 
 def test_a_sample_of_inspect_with_an_empty_score_is_reported(inspect_logs):
+    """The fourth sample of the log of the model new on task one has a scorer, but no value."""
+
     def empty_a_score(files):
         files["summaries.json"][3]["scores"]["match"]["value"] = None
 
@@ -654,12 +691,18 @@ def test_a_json_log_of_inspect_that_was_cut_is_refused(tmp_path):
 
 
 def test_logs_of_other_questions_are_not_compared(tmp_path):
+    """The model new has answers to task one alone, the model old to task two alone. They have no
+    question in common.
+    """
     table = ANSWERS[(ANSWERS["model"] == "new") == (ANSWERS["task"] == "one")]
     write_inspect_logs(tmp_path, table)
     assert study_of(tmp_path).uncompared == [("new", "old")]
 
 
 def test_ids_of_any_script_stay_what_they_are(tmp_path):
+    """The questions have ids with an umlaut, Chinese characters and an emoji. The id of a question
+    in the study is its task and its id in the log.
+    """
     names = {f"q{i}": f"Ä{i} 问题 🙂" for i in range(20)}
     write_inspect_logs(tmp_path, ANSWERS.assign(question=ANSWERS["question"].map(names)))
     assert "one Ä3 问题 🙂" in study_of(tmp_path).data.ids.to_pylist()
@@ -737,7 +780,10 @@ def test_the_macro_mean_of_the_same_tasks_is_stratified_by_task(questions_of_eac
 
 
 def test_degrees_of_freedom_of_a_stratified_mean_are_those_of_welch_and_satterthwaite():
-    """In the form with n + 1 in place of n − 1 for each task, and 2 taken off."""
+    """The macro mean of the same seven tasks has the variance Σ s² / n / 7². Its degrees of freedom
+    are by the form of Welch and Satterthwaite with n + 1 in place of n − 1 for the n questions of a
+    task, less 2.
+    """
     task, values = task_and_value_of_each_question()
     variances = variance_of_each_task_mean(task, values)
     questions = np.array(SEVEN_TASKS)
@@ -746,15 +792,23 @@ def test_degrees_of_freedom_of_a_stratified_mean_are_those_of_welch_and_satterth
 
 
 def test_a_task_with_one_question_takes_the_mean_variance_of_the_others():
+    """Four tasks have 4, 3, 1 and 1 questions. The macro mean of the same tasks has the error √(Σ
+    s² / n) / 4. A task with a single question has no variance s² of its own, and takes the mean s²
+    of the first two tasks.
+    """
     task, values = task_and_value_of_each_question((4, 3, 1, 1))
-    of_two_tasks = slice(0, 7)  # 4 + 3 questions
-    variances = variance_of_each_task_mean(task[of_two_tasks], values[of_two_tasks]) * [4, 3]  # s²
-    # Σ s² / n: the other two tasks have n = 1 and the mean s² of the first two
-    error = (variances @ [1 / 4, 1 / 3] + 2 * variances.mean()) ** 0.5 / 4
+    variance_of_first = values[task == 0].var(ddof=1)
+    variance_of_second = values[task == 1].var(ddof=1)
+    variance_of_others = (variance_of_first + variance_of_second) / 2
+    variance_of_sum = variance_of_first / 4 + variance_of_second / 3 + 2 * variance_of_others
+    error = variance_of_sum**0.5 / 4
     assert significance.mean_by(values, tasks=task).error == pytest.approx(error, rel=1e-12)
 
 
 def test_tasks_with_one_question_each_have_no_error():
+    """No task has a variance s² of its questions, so that the mean of three tasks has no standard
+    error, no p-value and no interval.
+    """
     task, values = task_and_value_of_each_question((1, 1, 1))
     mean = significance.mean_by(values, tasks=task)
     assert np.isnan([mean.error, mean.uncorrected, mean.p_value, mean.interval(0.95).low]).all()
@@ -813,23 +867,29 @@ def four_tasks(questions=2):
 
 
 def test_the_page_says_what_stands_for_tasks_with_one_question():
+    """Three tasks have two questions and one has one: its variance is taken from the others."""
     table = four_tasks(questions=2).iloc[1:]  # the first task has one question left
     html = significance_page.claims(significance.read(table)).html
     assert "1 task with a single question" in html
 
 
 def test_the_page_says_that_tasks_with_one_question_each_have_no_error():
+    """Each of four tasks has one question, so that no task has a variance."""
     html = significance_page.claims(significance.read(four_tasks(1))).html
     assert "macro means of these same tasks have no standard error" in html
 
 
 @pytest.mark.parametrize(("systems", "what"), [("new", "value"), ("new,old", "verdict")])
 def test_a_claim_is_about_a_verdict_only_where_systems_are_compared(systems, what):
+    """For two systems the page says what its verdict is about; for one, what its value is about."""
     study = significance.read(four_tasks(9), systems=systems)
     assert f"The {what} is about such questions" in significance_page.verdict(study).text
 
 
 def test_the_claim_of_the_page_says_whose_limits_stand_beside_it():
+    """A table has the limits of a value for each claim, by t. The row of the claim that the page
+    makes by default, about such questions, says so.
+    """
     text = significance_page.claims(significance.read(four_tasks(9), systems="new")).text
     assert "such questions (the claim of this page; limits here by t)" in text
 
@@ -876,11 +936,13 @@ def test_the_page_of_a_claim_about_these_questions_marks_it_as_made(tmp_path):
     ],
 )
 def test_claims_that_cannot_be_made(inspect_logs, given, says):
+    """A claim is refused if the logs, or the other parameters, do not allow for it."""
     with pytest.raises(ParameterError, match=says):
         study_of(inspect_logs, **given)
 
 
 def test_claims_need_a_column_tasks_and_values():
+    """The table of answers has no column of tasks, which a claim about such tasks needs."""
     with pytest.raises(ParameterError, match="needs a column task; unit=NAME takes another one"):
         significance.read(ANSWERS.drop(columns=["task", "subject"]), claim="such tasks")
 
@@ -931,20 +993,25 @@ def write_promptfoo_results(folder, results, name="results.json"):
 
 @pytest.mark.parametrize("name", ["results.json", "results.jsonl"])
 def test_prompts_of_promptfoo_are_systems(tmp_path, name):
+    """A file of results of promptfoo has 8 tests of prompt 0, which passes 5, and of prompt 1,
+    which passes 6. Each prompt is a system, and its value the share of tests that it passes.
+    """
     study = study_of(write_promptfoo_results(tmp_path, RESULTS_OF_8_TESTS, name))
     values = study.estimates.set_index("system")["value"]
     assert dict(values) == {"prompt 0": 5 / 8, "prompt 1": 6 / 8}
 
 
 def test_repetitions_of_promptfoo_are_draws(tmp_path):
-    # promptfoo numbers the tests on, and repeats their variables: 8 questions with 2 draws each
+    """Eight tests are run twice. promptfoo numbers the repeated tests on and repeats their
+    variables: these are 8 questions with 2 draws each, not 16 questions.
+    """
     again = [{**result, "testIdx": result["testIdx"] + 8} for result in RESULTS_OF_8_TESTS]
-    assert set(
-        study_of(write_promptfoo_results(tmp_path, RESULTS_OF_8_TESTS + again)).estimates["n"]
-    ) == {8}
+    study = study_of(write_promptfoo_results(tmp_path, RESULTS_OF_8_TESTS + again))
+    assert set(study.estimates["n"]) == {8}
 
 
 def test_results_of_promptfoo_with_an_error_are_left_out(tmp_path):
+    """Prompts 0 and 1 have nine tests each, of which prompt 1 ends with an error in the ninth."""
     study = study_of(write_promptfoo_results(tmp_path, RESULTS_OF_8_TESTS + RESULTS_OF_NINTH_TEST))
     assert dict(study.estimates.set_index("system")["n"]) == {"prompt 0": 9, "prompt 1": 8}
     assert any("results with an error" in text for text in study.findings["message"])
@@ -990,15 +1057,18 @@ def test_samples_of_inspect_with_an_error_count_as_wrong_where_the_user_says_so(
 
 
 @pytest.mark.parametrize(
-    ("write", "message"),
+    ("write_input", "message"),
     [
         (write_lm_eval_logs, "does not tell which answers had an error"),
         (write_helm_logs, "does not tell which answers had an error"),
         (lambda folder, table: table.to_csv(folder), "only for evaluation logs"),
     ],
 )
-def test_errors_count_as_wrong_only_where_logs_tell_them(tmp_path, write, message):
-    write(tmp_path / "logs", ANSWERS)
+def test_errors_count_as_wrong_only_where_logs_tell_them(tmp_path, write_input, message):
+    """The parameter errored is refused for logs of tools that do not record errors, and for a
+    table.
+    """
+    write_input(tmp_path / "logs", ANSWERS)
     with pytest.raises(ParameterError, match=f"errored: .*{message}"):
         study_of(tmp_path / "logs", errored="wrong")
 

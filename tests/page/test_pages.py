@@ -49,6 +49,7 @@ def test_sentences_name_few_of_many_systems():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_less_than_300_kilobytes(name):
+    """A page is one file, which holds its figures and styles."""
     assert len(page(name).encode()) < 300_000
 
 
