@@ -357,7 +357,9 @@ def test_scores_outside_0_to_1_have_no_log_loss_and_a_threshold_of_their_own():
 
 
 def test_equal_scores_separate_nothing():
-    """All scores of two systems are 0.5. A tie of a positive and a negative counts one half in AUC."""
+    """All scores are 0.5. A pair of a positive and a negative with tied scores counts one half in
+    the AUC of both systems.
+    """
     study = classification.read(scores(score=0.5))
     assert study.estimates.query("metric == 'roc_auc'")["value"].tolist() == [0.5, 0.5]
 

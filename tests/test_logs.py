@@ -371,8 +371,8 @@ def test_a_question_with_the_text_of_another_one_is_reported(inspect_logs):
 
 
 def test_a_sample_that_comes_again_is_reported(inspect_logs):
-    """The log of the model new on task one has its third sample twice. The second one is ignored,
-    so that the model keeps its 40 questions, 20 of either task.
+    """The log of the model new on task one has its third sample twice. The model still has 40
+    questions, 20 of either task.
     """
 
     def repeat_a_sample(files):
@@ -673,18 +673,24 @@ def test_samples_take_the_name_of_the_model_from_results_of_their_date_only(tmp_
 
 
 def test_samples_of_lm_eval_that_end_within_a_line_are_refused(tmp_path):
+    """A file of samples of lm-evaluation-harness has a JSON object per line. Here the file ends
+    within the last of its 20 lines.
+    """
     write_lm_eval_logs(tmp_path, ANSWERS)
     path = path_of_lm_eval_samples(tmp_path, task="one", model="new")
-    path.write_text(path.read_text()[:-40])  # the file ends within the last of its 20 lines
+    path.write_text(path.read_text()[:-40])
     message = r"samples_one_.*: line 20 is no whole JSON object; the file may have been cut"
     with pytest.raises(InputError, match=message):
         study_of(tmp_path)
 
 
 def test_a_json_log_of_inspect_that_was_cut_is_refused(tmp_path):
+    """A log of Inspect as one JSON document, of the model new on task one, lacks its last 40
+    characters.
+    """
     write_inspect_json_logs(tmp_path, ANSWERS)
     path = tmp_path / "2026_one_new.json"
-    path.write_text(path.read_text()[:-40])  # without the end of the JSON document
+    path.write_text(path.read_text()[:-40])
     message = r"2026_one_new.json: this log of Inspect cannot be read, it may have been cut"
     with pytest.raises(InputError, match=message):
         study_of(tmp_path)

@@ -310,6 +310,7 @@ def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
     expected = 9 - np.exp(np.log(9 - mean) - quantiles * error / (9 - mean))
 
     def value_and_gradient(means):
+        """The function of the means whose limits are taken: the only mean itself."""
         (mean,) = means
         return mean, np.ones_like(means)
 

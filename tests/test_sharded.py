@@ -216,6 +216,7 @@ def test_rankings_are_held_in_memory_up_to_a_number_of_rows(most_rows_held, are_
     limits = engine.budget(memory=200 * 10**6, reading=Reading(lists=most_rows_held))
     read = sharded.read(RankingInput.from_data(ranked_items), [average_precision], limits)
     assert bool(read.rankings) == are_held
+    # the only system is called score, after its column
     assert read.measure("score", average_precision).per_unit.tolist() == [1.0, 1.0]
 
 
