@@ -230,7 +230,7 @@ def test_a_table_read_in_blocks_is_refused_in_the_words_of_one_in_memory(
 ):
     """A good table is made bad, or read with options that do not fit it. It is written into two
     files, and these are read in memory and, with small limits, in blocks of rows. Both readings
-    raise the same error, even if the block that is read has none of the rows that are named.
+    raise an error of the same type in the same words.
     """
     good = INPUT_BY_NAME[name_of_input]
     table = make_bad(good.make_table())
@@ -374,12 +374,12 @@ def test_what_needs_all_rows_or_more_than_is_held_is_refused(
     all rows in memory, or after a change of the table, it cannot be read in blocks: it is refused,
     by some reports only when their estimates are computed.
     """
-    good = INPUT_BY_NAME[name_of_input]
-    table = change_table(good.make_table())
-    options = good.options | further_options
+    usual = INPUT_BY_NAME[name_of_input]
+    table = change_table(usual.make_table())
+    options = usual.options | further_options
 
     def read_and_estimate():
-        study = of.study_of(good.report, table, limits, good.parameter, **options)
+        study = of.study_of(usual.report, table, limits, usual.parameter, **options)
         return study.estimates
 
     with pytest.raises((InputError, ParameterError), match=message):

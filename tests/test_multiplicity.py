@@ -295,10 +295,9 @@ def test_pairs_of_few_units_are_flipped_in_every_way(units):
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
 def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
-    """Of few units all 2^(n − 1) sign vectors are visited, which are those of n units without their
-    opposites, in blocks of 4,096 = 2^12. Before each block progress is shown: the number of vectors
-    done and the number of all. That of the data, the first one, is not counted as done, so that the
-    numbers are 0, 4,095, 8,191 and so on.
+    """Of each two opposite sign vectors of n units one is visited, 2^(n − 1) in all, in blocks of
+    4,096. Before each block the number of vectors done and the number of all are shown. The first
+    vector, that of the data, is not counted as done: the numbers are 0, 4,095, 8,191 and so on.
     """
     shown = []
 
