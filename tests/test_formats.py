@@ -3,6 +3,7 @@ written.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -42,42 +43,55 @@ def opened(path, header):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty working folder, in which files .feather are read as Arrow files."""
+def folder_where_feather_is_a_format(tmp_path, monkeypatch):
+    """An empty working folder; files .feather, no format of evalkit, are read as Arrow files."""
     monkeypatch.setitem(FORMATS, ".feather", opened)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_a_format_of_its_own_is_read_like_any_other(folder):
+def test_a_format_of_its_own_is_read_like_any_other(folder_where_feather_is_a_format):
+    """Feather is no format of evalkit, but was added to its formats for this test. A file and a
+    folder are read. The folder has the file out/lang=de/b.feather with three rows: the name of the
+    folder lang=de gives the attribute lang, which is "de" in each row.
+    """
     FORECASTS_OF_ABC.to_feather("a.feather")
-    (folder / "out/lang=de").mkdir(parents=True)
+    Path("out/lang=de").mkdir(parents=True)
     FORECASTS_OF_ABC.to_feather("out/lang=de/b.feather")
-    assert read_forecasts("a.feather").score["forecast"].tolist() == [1.5, 2.5, 3.0]
-    in_folders = read_forecasts("out", attributes=["lang"])
-    language = in_folders.rows.shared_values["attribute lang"].texts
-    assert language.tolist() == ["de", "de", "de"]  # of the folder lang=de, for each of three rows
+    of_file = read_forecasts("a.feather")
+    assert of_file.score["forecast"].tolist() == FORECASTS_OF_ABC["forecast"].tolist()
+    of_folder = read_forecasts("out", attributes=["lang"])
+    language_of_each_row = of_folder.rows.shared_values["attribute lang"].texts
+    assert language_of_each_row.tolist() == ["de", "de", "de"]
 
 
-def test_a_format_of_its_own_is_refused_like_any_other(folder):
-    FORECASTS_OF_ABC.to_feather("a.feather")
-    FORECASTS_OF_ABC.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
-    with pytest.raises(
-        InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"
-    ):
+def test_a_format_of_its_own_is_refused_like_any_other(folder_where_feather_is_a_format):
+    """Feather is no format of evalkit, but was added to its formats for this test. A file with a
+    text among its forecasts and one without columns of values are refused, with the usual messages.
+    """
+    good = FORECASTS_OF_ABC
+    with_a_text = good.assign(id=["d", "e", "f"], forecast=["1", "2", "high"])
+    with_ids_alone = good[["id"]]
+    good.to_feather("a.feather")
+    with_a_text.to_feather("b.feather")
+    with_ids_alone.to_feather("c.feather")
+    no_number = r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"
+    with pytest.raises(InputError, match=no_number):
         read_forecasts(["a.feather", "b.feather"])
-    FORECASTS_OF_ABC[["id"]].to_feather("c.feather")
-    with pytest.raises(
-        InputError, match=r"^c.feather: no column for the actual .* and for the forecast "
-    ):
+    no_columns = r"^c.feather: no column for the actual .* and for the forecast "
+    with pytest.raises(InputError, match=no_columns):
         read_forecasts("c.feather")
 
 
 def test_text_from_the_data_is_escaped_everywhere():
+    """Every piece of a page is made with a text that is a script: its name, its words and its cells
+    alike. No piece has the script in its HTML as it was given.
+    """
     bad = "<script>alert(1)</script>"
+    kind_of_finding = FindingKind("EK1", bad, bad, bad, {"": "{fact}"})
     pieces = [
         heading(bad, bad),
-        findings([FindingKind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
+        findings([kind_of_finding.warning(fact=bad)]),
         paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         definitions([(bad, bad)]),
@@ -88,18 +102,25 @@ def test_text_from_the_data_is_escaped_everywhere():
 
 
 def test_a_table_reads_as_text_in_a_terminal():
+    """The text of a table is its caption, its head and its rows, with columns of one width."""
     piece = tables.table("caption", ["system", "n"], [["a", "12"], ["long name", "3"]])
     assert piece.text.splitlines() == ["caption", "system     n ", "a          12", "long name  3 "]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bm25", "scroll"), ("x" * 40, "scroll wide")])
 def test_a_table_too_wide_to_stand_beside_a_figure_is_marked(name, kind):
+    """A table with the name of a pair and its difference fits beside a figure if the name is short,
+    not if it has 40 letters.
+    """
     difference = Cell("+0.013", "[−0.060, +0.086]", kind="one")
     table = tables.table("caption", ["pair", "difference"], [[f"{name} − b", difference]])
     assert table.html.startswith(f'<div class="{kind}"')
 
 
 def test_plain_has_no_nan_and_no_numpy():
+    """`plain` makes values that JSON has: NaN and infinity become None, numpy's numbers and
+    booleans Python's, and keys texts.
+    """
     found = plain(
         {
             "a": np.float64("nan"),
@@ -133,11 +154,10 @@ def test_numbers_whose_intervals_do_not_overlap_print_differently(
 
 @given(low=st.floats(-1e3, 1e3), width=st.floats(1e-6, 1e3))
 def test_an_interval_shows_two_digits_of_its_width(low, width):
-    """Unless a limit is so near 0 that it would look like 0: it gets decimals of its own."""
+    """A number and the limits of its interval are written with so many decimals that the width of
+    the interval has at least two digits: it is 10 or more in units of the last digit.
+    """
     high = low + width
-    places = decimals([low], [low], [high])
-    nearest_to_0 = min(abs(limit) for limit in (low, high) if limit)
-    is_a_limit_shown_as_0 = nearest_to_0 < 0.5 * 10.0**-places
-    if not is_a_limit_shown_as_0 or places == 0:
-        width_in_units_of_the_last_digit = width * 10**places
-        assert width_in_units_of_the_last_digit >= 9.99  # 10, two digits, but for rounding
+    places = decimals(values=[low], low=[low], high=[high])
+    width_in_units_of_the_last_digit = width * 10**places
+    assert width_in_units_of_the_last_digit >= 9.99  # 10, but for rounding

@@ -5,13 +5,20 @@ parameter give.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import engine_samples as of
 import numpy as np
 import pandas as pd
 import pytest
-from engine_samples import SMALL, binary, classified, put
+from engine_samples import (
+    SMALL as LIMITS_OF_READING_IN_BLOCKS,
+    binary as labels_and_scores,
+    classified as study_of_classification,
+    put,
+)
 from own_metric_samples import saved
 
 import evalkit as ek
@@ -21,23 +28,40 @@ from evalkit.metrics import grid
 from evalkit.reading.reductions import blocks
 from evalkit.studies import binary as two_classes
 
-TABLES = {  # report, parameter, table, what is given with it
-    "binary": ("classification", "preds", lambda: binary(400), {}),
-    "long": ("classification", "preds", lambda: of.long(binary(400)).reset_index(drop=True), {}),
-    "classes": ("classification", "preds", lambda: of.classes(500), {}),
-    "labels": ("classification", "preds", lambda: of.labels(500), {}),
-    "rating": (
+
+class InputOfReport(NamedTuple):
+    """The report that reads a table, the name of its parameter that has the table, a function that
+    makes the table, and further parameters of the report.
+    """
+
+    report: str
+    parameter: str
+    make_table: Callable[[], pd.DataFrame]
+    options: dict
+
+
+INPUT_BY_NAME = {
+    "binary": InputOfReport("classification", "preds", lambda: labels_and_scores(400), {}),
+    "long": InputOfReport(
+        "classification",
+        "preds",
+        lambda: of.long(labels_and_scores(400)).reset_index(drop=True),
+        {},
+    ),
+    "classes": InputOfReport("classification", "preds", lambda: of.classes(500), {}),
+    "labels": InputOfReport("classification", "preds", lambda: of.labels(500), {}),
+    "rating": InputOfReport(
         "rating",
         "preds",
         lambda: of.long(of.forecasts(500), "forecast").reset_index(drop=True),
         {},
     ),
-    "values": ("significance", "preds", of.values, {}),
-    "draws": ("significance", "preds", of.draws, {}),
-    "long values": ("significance", "preds", of.long_values, {}),
-    "losses": ("significance", "preds", of.losses, {}),
-    "users": ("interleaving", "users", of.users, of.OF_USERS),
-    "log": ("interleaving", "log", of.log, of.OF_LOG),
+    "values": InputOfReport("significance", "preds", of.values, {}),
+    "draws": InputOfReport("significance", "preds", of.draws, {}),
+    "long values": InputOfReport("significance", "preds", of.long_values, {}),
+    "losses": InputOfReport("significance", "preds", of.losses, {}),
+    "users": InputOfReport("interleaving", "users", of.users, of.OF_USERS),
+    "log": InputOfReport("interleaving", "log", of.log, of.OF_LOG),
 }
 
 
@@ -196,34 +220,35 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_table_read_in_blocks_is_refused_in_the_words_of_one_in_memory(case, tmp_path):
-    """A case is named "table: what is wrong with it", such as "users: baseline". `TABLES` has the
-    report that reads the table, the parameter it is given as, and a function that makes it. The
-    case has the function that spoils it, and further parameters of the report.
-
-    The spoilt table is written into two files, so that a block of rows may lack what the error
-    names. It is read in memory, and with small limits, by which it is read in blocks.
+@pytest.mark.parametrize(
+    ("name_of_input", "make_bad", "further_options"),
+    [(case.partition(":")[0], *REFUSED[case]) for case in REFUSED],
+    ids=REFUSED,
+)
+def test_a_table_read_in_blocks_is_refused_in_the_words_of_one_in_memory(
+    name_of_input, make_bad, further_options, tmp_path
+):
+    """A good table is made bad, or read with options that do not fit it. It is written into two
+    files, and these are read in memory and, with small limits, in blocks of rows. Both readings
+    raise an error of the same type in the same words.
     """
-    name_of_table, _, _ = case.partition(":")
-    report, parameter, make_table, options = TABLES[name_of_table]
-    spoil, further_options = REFUSED[case]
-    table = spoil(make_table())
+    good = INPUT_BY_NAME[name_of_input]
+    table = make_bad(good.make_table())
+    third = len(table) // 3
     first_file = tmp_path / "first.csv"
     second_file = tmp_path / "second.csv"
-    third = len(table) // 3
     table[:third].to_csv(first_file, index=False)
     table[third:].to_csv(second_file, index=False)
 
     def refusal(limits):
         files = [str(first_file), str(second_file)]
+        options = good.options | further_options
         with pytest.raises((InputError, ParameterError)) as error:
-            of.study_of(report, files, limits, parameter, **options | further_options)
+            of.study_of(good.report, files, limits, good.parameter, **options)
         return type(error.value), str(error.value)
 
-    in_memory = Limits()
-    in_blocks = SMALL
-    assert refusal(in_blocks) == refusal(in_memory)
+    limits_of_reading_in_memory = Limits()
+    assert refusal(LIMITS_OF_READING_IN_BLOCKS) == refusal(limits_of_reading_in_memory)
 
 
 # What only tables that are read by blocks are refused for -----------------------------------------
@@ -263,42 +288,54 @@ NEEDS, MANY = (
     "units with {} values each are more than the {} values that are",
 )
 ROWS = "one row of each, and there are more"
-BY_BLOCKS = (
+REFUSED_IN_BLOCKS = (
     (
         "classes",
         unchanged,
         {"metrics": "roc_auc_hand_till"},
-        SMALL,
+        LIMITS_OF_READING_IN_BLOCKS,
         f"metrics: roc_auc_hand_till {NEEDS}",
     ),
     (
         "classes",
         unchanged,
         {"metrics": "roc_auc_ovr_weighted"},
-        SMALL,
+        LIMITS_OF_READING_IN_BLOCKS,
         (f"metrics: roc_auc_ovr_weighted {NEEDS}"),
     ),
     (
         "classes",
         unchanged,
         {"metrics": "roc_auc_ovo_weighted"},
-        SMALL,
+        LIMITS_OF_READING_IN_BLOCKS,
         (f"metrics: roc_auc_ovo_weighted {NEEDS}"),
     ),
-    ("classes", unchanged, {"metrics": [some]}, SMALL, "some leaves rows out"),
+    (
+        "classes",
+        unchanged,
+        {"metrics": [some]},
+        LIMITS_OF_READING_IN_BLOCKS,
+        "some leaves rows out",
+    ),
     (
         "classes",
         lambda t: table_of_sixty_classes(),
         {"unit": "user"},
-        SMALL,
+        LIMITS_OF_READING_IN_BLOCKS,
         "unit: .* 60 classes have 3,600 cells",
     ),
-    ("labels", unchanged, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
+    (
+        "labels",
+        unchanged,
+        {"metrics": [dear]},
+        LIMITS_OF_READING_IN_BLOCKS,
+        f"metrics: dear {NEEDS}",
+    ),
     (
         "rating",
         lambda t: unlike(of.forecasts(500)),
         {"metrics": "poisson_deviance"},
-        SMALL,
+        LIMITS_OF_READING_IN_BLOCKS,
         "poisson_deviance leaves rows out that differ by system",
     ),
     (
@@ -327,41 +364,54 @@ BY_BLOCKS = (
 )
 
 
-@pytest.mark.parametrize("name, change, given, limits, message", BY_BLOCKS)
-def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given, limits, message):
-    """`TABLES` has the report that reads the table of this name, the parameter it is given as, a
-    function that makes it, and the usual parameters of the report. The case changes the table, adds
-    the parameters `given`, and sets limits by which the table is read in blocks. Some studies
-    refuse only when their estimates are computed.
+@pytest.mark.parametrize(
+    ("name_of_input", "change_table", "further_options", "limits", "message"), REFUSED_IN_BLOCKS
+)
+def test_what_needs_all_rows_or_more_than_is_held_is_refused(
+    name_of_input, change_table, further_options, limits, message
+):
+    """By these limits a table is read in blocks. With further options, such as a metric that needs
+    all rows in memory, or after a change of the table, it cannot be read in blocks: it is refused,
+    by some reports only when their estimates are computed.
     """
-    report, parameter, make_table, usual = TABLES[name]
-    table = change(make_table())
+    usual = INPUT_BY_NAME[name_of_input]
+    table = change_table(usual.make_table())
+    options = usual.options | further_options
 
     def read_and_estimate():
-        return of.study_of(report, table, limits, parameter, **usual | given).estimates
+        study = of.study_of(usual.report, table, limits, usual.parameter, **options)
+        return study.estimates
 
     with pytest.raises((InputError, ParameterError), match=message):
         read_and_estimate()
 
 
 def test_just_as_many_values_as_are_kept_are_read():
-    assert (
-        len(of.study_of("significance", of.draws(), block_limits(max_values=4_500)).data) == 1_500
-    )
+    """A table has three values of each of 1,500 units; at most 4,500 values are kept."""
+    limits = block_limits(max_values=4_500)
+    study = of.study_of("significance", of.draws(), limits)
+    assert len(study.data) == 1_500
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
+    """The metric gauc ranks the rows of each user and keeps a value for each. The table has 300
+    users, and at most 200 values are kept here.
+    """
     monkeypatch.setattr(two_classes, "UNITS", 200)
     with pytest.raises(
         ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"
     ):
-        classified(binary(), SMALL, metrics="gauc", unit="user_id")
+        study_of_classification(
+            labels_and_scores(), LIMITS_OF_READING_IN_BLOCKS, metrics="gauc", unit="user_id"
+        )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_a_missing_score_in_a_file_of_any_kind_is_refused_by_its_row(tmp_path, kind):
-    """The tenth of 300 rows has no score. With these limits the file is read in blocks."""
-    table = binary(300).copy()  # it is shared by tests
+    """A file of the kind csv, parquet or jsonl has 300 rows, of which the tenth has no score of the
+    system good. It is read in blocks; the error names the column and row 10.
+    """
+    table = labels_and_scores(300).copy()  # as other tests use the same table
     table["score_good"] = table["score_good"].astype(float)
     table.loc[9, "score_good"] = np.nan
     path = tmp_path / f"bad.{kind}"
@@ -373,39 +423,43 @@ def test_a_missing_score_in_a_file_of_any_kind_is_refused_by_its_row(tmp_path, k
         table.to_json(path, orient="records", lines=True)
     message = re.escape("score_good must be a finite number, got nothing (row 10)")
     with pytest.raises(InputError, match=message):
-        classified(str(path), SMALL)
+        study_of_classification(str(path), LIMITS_OF_READING_IN_BLOCKS)
 
 
 def test_a_truncated_parquet_file_is_refused(tmp_path):
+    """The last 300 bytes of the file are cut off, where Parquet says what the file holds."""
     path = tmp_path / "cut.parquet"
-    binary(2000).to_parquet(path)
+    labels_and_scores(2000).to_parquet(path)
     content = path.read_bytes()
     path.write_bytes(content[:-300])
     with pytest.raises(InputError, match="must be a complete Parquet file"):
-        classified(str(path), SMALL)
+        study_of_classification(str(path), LIMITS_OF_READING_IN_BLOCKS)
 
 
 def test_a_spill_that_is_no_folder_is_refused(tmp_path):
-    """`spill` is the folder of temporary files."""
+    """`spill` is the folder of temporary files, here one that does not exist."""
     with pytest.raises(ParameterError, match="spill must be a folder"):
-        classified(binary(), SMALL, spill=str(tmp_path / "nowhere"))
+        study_of_classification(
+            labels_and_scores(), LIMITS_OF_READING_IN_BLOCKS, spill=str(tmp_path / "nowhere")
+        )
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    """The file is read in blocks. When a block is counted, by `grid.with_labels` first of all, the
-    file gets a new time of change.
+    """The file is read in blocks. `grid.with_labels` counts the rows of a block; it is replaced by
+    a function that first touches the file, which sets its time of change as if another process had
+    written to it.
     """
     path = tmp_path / "live.csv"
-    binary(2000).to_csv(path, index=False)
-    with_labels = grid.with_labels
+    labels_and_scores(2000).to_csv(path, index=False)
+    count_block = grid.with_labels
 
-    def touch_file_and_count(*columns, **options):
+    def touch_file_and_count_block(*columns, **options):
         path.touch()
-        return with_labels(*columns, **options)
+        return count_block(*columns, **options)
 
-    monkeypatch.setattr(grid, "with_labels", touch_file_and_count)
+    monkeypatch.setattr(grid, "with_labels", touch_file_and_count_block)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
-        classified(str(path), SMALL)
+        study_of_classification(str(path), LIMITS_OF_READING_IN_BLOCKS)
 
 
 @pytest.mark.parametrize(
@@ -416,27 +470,36 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_an_empty_cell_in_the_middle_of_a_parquet_file_is_refused(tmp_path, column, message):
-    """Row 1,501 of 3,000 is empty: what the columns mean is told from rows at both ends of the
-    file, which do not show it.
+    """Of 3,000 rows, row 1,501 has no value in one column, that of the label or of a score. What
+    columns hold is recognised from rows at both ends of the file, which have values. So the empty
+    cell is found only when the blocks of rows are read, and is refused with its column and row.
     """
-    table = binary(3000).copy()  # it is shared by tests
-    table[column] = table[column].astype("Float64")
-    table.loc[1500, column] = pd.NA
+    table = labels_and_scores(3000).copy()  # as other tests use the same table
+    table[column] = table[column].astype("Float64")  # a type that can be empty
+    table.loc[1500, column] = pd.NA  # row 1,501, as rows are counted from 1
     path = tmp_path / "ends.parquet"
     table.to_parquet(path)
     with pytest.raises(InputError, match=message):
-        classified(str(path), SMALL)
+        study_of_classification(str(path), LIMITS_OF_READING_IN_BLOCKS)
 
 
 def test_an_input_whose_readings_differ_is_refused(monkeypatch):
+    """A table that is read in blocks is read several times. Here the reading of its blocks reports
+    2,999 rows in place of 3,000, as if a row had been removed.
+    """
     blocks_of = blocks.blocks_of
     monkeypatch.setattr(blocks, "blocks_of", lambda *a, **k: replace(blocks_of(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
-        classified(binary(3000), SMALL)
+        study_of_classification(labels_and_scores(3000), LIMITS_OF_READING_IN_BLOCKS)
 
 
 def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
+    """Counting the rows of a block ends with an error. The folder of temporary files, `spill`, is
+    then empty.
+    """
     monkeypatch.setattr(grid, "with_labels", lambda *columns, **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        classified(binary(), SMALL, spill=str(tmp_path))
+        study_of_classification(
+            labels_and_scores(), LIMITS_OF_READING_IN_BLOCKS, spill=str(tmp_path)
+        )
     assert not list(tmp_path.iterdir())

@@ -28,6 +28,9 @@ def read_as_rating(frame: pd.DataFrame, limits: Limits = USUAL):
 
 @pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["memory", "blocks"])
 def test_probabilities_of_0_and_1_are_refused_with_the_call_that_reads_them(limits):
+    """The actual values are 0 and 1, and the forecasts lie between: they are probabilities, which
+    the classification report reads. So the rating report refuses them, in memory and in blocks.
+    """
     call = r"evalkit.classification\(data, columns='label=actual,score=forecast'\)"
     with pytest.raises(InputError, match=f"must hold numbers to forecast, .*: {call}"):
         read_as_rating(probabilities_of_events(), limits)
@@ -49,6 +52,9 @@ def test_the_command_that_the_refusal_names_works(tmp_path, capsys):
 
 
 def test_columns_of_several_systems_are_called_scores():
+    """The forecasts of two systems are probabilities of 0 and 1. The refusal names the columns that
+    the classification report reads.
+    """
     frame = probabilities_of_events().rename(columns={"forecast": "forecast_a"})
     with pytest.raises(InputError, match="with columns called 'score_a', 'score_b'"):
         read_as_rating(frame.assign(forecast_b=frame["forecast_a"] / 2))
@@ -65,4 +71,7 @@ def test_columns_of_several_systems_are_called_scores():
     ids=["numbers", "no event", "counts", "decisions"],
 )
 def test_forecasts_that_are_not_probabilities_of_0_and_1_are_read(change):
+    """120 probabilities of 0 and 1 would be refused. A change of the actual values or of the
+    forecasts makes numbers of them that are no such probabilities; then all rows are read.
+    """
     assert len(read_as_rating(probabilities_of_events().assign(**change)).account) == 120

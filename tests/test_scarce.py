@@ -22,14 +22,17 @@ from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import classification, rating
 
 LABELS, ROWS = 12, 60
-BLOCKS = Limits(reading=Reading(rows=20, shard=20, largest=20))  # 20 rows at a time
+LIMITS_OF_READING_IN_BLOCKS = Limits(
+    reading=Reading(rows=20, shard=20, largest=20)
+)  # 20 rows at a time
 
 
-def options(level=0.95):
+def options_at_level(level):
+    """Options of an interval or a test: its level, and a generator of random numbers."""
     return Options(level, np.random.default_rng(1))
 
 
-def rare_labels(seed, share=0.1):
+def rows_of_rare_labels(seed, share=0.1):
     """Scores and truth of 12 labels for 60 rows; each label is true for a share of the rows, and
     predicted at a score of at least 0.5.
     """
@@ -51,13 +54,13 @@ def macro_f1_without_each_row(rows):
     return np.array([macro_f1(rows, np.arange(ROWS) != i) for i in range(ROWS)])
 
 
-def jackknife_error(values):
+def jackknife_error_of(values):
     """The standard error by the jackknife, from the values without one row each."""
     n = len(values)
     return np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2))
 
 
-def limits_on_logit_scale(centre, error, freedom):
+def t_limits_on_logit_scale(centre, error, freedom):
     """The 95% interval by t on the logit scale, where the error is error / (centre (1 − centre)) by
     the delta method.
     """
@@ -72,7 +75,7 @@ def scored_rows(positives, share, seed=1):
     return Rows(label, expit(2 * label + rng.normal(size=label.size)))
 
 
-def statistic_of(name, structure, rows):
+def metric_on_rows(name, structure, rows):
     """The metric of this name of the rows, with what its interval needs."""
     return RowStatistic(find_metric(name, structure), rows)
 
@@ -89,78 +92,106 @@ def forecasts_of_users(count, seed=3):
 
 
 def test_the_error_of_a_mean_over_rare_labels_is_that_of_leaving_out_each_row():
-    rows = rare_labels(1)
-    error = jackknife_error(macro_f1_without_each_row(rows))
-    statistic = statistic_of("macro_f1", "labels", rows)
-    assert statistic.scarce  # so that its error is that of leaving out each row
+    """Each of 12 labels is true for about a tenth of 60 rows. Macro F1 over so many labels with so
+    few positives is `scarce`: its standard error is that of the jackknife, from the values without
+    one row each, here by scikit-learn.
+    """
+    rows = rows_of_rare_labels(seed=1)
+    error = jackknife_error_of(macro_f1_without_each_row(rows))
+    statistic = metric_on_rows("macro_f1", "labels", rows)
+    assert statistic.scarce
     assert statistic.leave_one_out().spread.error == pytest.approx(error, rel=1e-12)
 
 
 def test_the_interval_of_a_mean_over_rare_labels_lies_around_the_value_without_its_bias():
-    """Macro F1 of few positives is biased. The jackknife takes the bias, n − 1 times what the mean
-    without one row lies above the value, off the value.
+    """The macro F1 over 12 labels, each true for about a tenth of 60 rows, is biased. The jackknife
+    estimates this bias from the 60 values of the macro F1 without one row each: it is n − 1 times
+    their mean less the value of all n rows. The interval is by t, with n − 1 degrees of freedom, on
+    the logit scale, around the value less the bias.
     """
-    rows = rare_labels(1)
-    without_row = macro_f1_without_each_row(rows)
+    rows = rows_of_rare_labels(seed=1)
     value = macro_f1(rows)
-    unbiased = value - (ROWS - 1) * (without_row.mean() - value)
-    expected = limits_on_logit_scale(unbiased, jackknife_error(without_row), ROWS - 1)
-    estimate = inference.estimate(statistic_of("macro_f1", "labels", rows), options())
+    without_each_row = macro_f1_without_each_row(rows)
+    n = len(without_each_row)
+    bias = (n - 1) * (without_each_row.mean() - value)
+    error = jackknife_error_of(without_each_row)
+    expected = t_limits_on_logit_scale(value - bias, error, freedom=n - 1)
+    estimate = inference.estimate(
+        metric_on_rows("macro_f1", "labels", rows), options_at_level(0.95)
+    )
     assert [estimate.low, estimate.high] == pytest.approx(expected, rel=1e-12)
 
 
-def two_systems_on_rare_labels():
+def rows_of_two_systems_on_rare_labels():
     """The second system's scores are the first one's to the power of 1.5, so that some fall below
     the threshold.
     """
-    first = rare_labels(1)
+    first = rows_of_rare_labels(seed=1)
     return first, Rows(first.actual, first.scores**1.5, np.full(LABELS, 0.5))
 
 
 def test_a_difference_on_rare_labels_has_the_error_of_leaving_out_each_row():
-    first, second = two_systems_on_rare_labels()
-    differences = macro_f1_without_each_row(first) - macro_f1_without_each_row(second)
-    a, b = (statistic_of("macro_f1", "labels", rows).leave_one_out() for rows in (first, second))
-    error = a.null_difference_spread(b).error
-    assert error == pytest.approx(jackknife_error(differences), rel=1e-12)
+    """The standard error of the difference of two systems by macro F1, on rows with rare labels, is
+    that of the jackknife, from the differences without one row each.
+    """
+    first_rows, second_rows = rows_of_two_systems_on_rare_labels()
+    first = metric_on_rows("macro_f1", "labels", first_rows).leave_one_out()
+    second = metric_on_rows("macro_f1", "labels", second_rows).leave_one_out()
+    error = first.null_difference_spread(second).error
+    differences = macro_f1_without_each_row(first_rows) - macro_f1_without_each_row(second_rows)
+    assert error == pytest.approx(jackknife_error_of(differences), rel=1e-12)
 
 
 def test_a_difference_on_rare_labels_has_p_below_5_percent_where_its_interval_excludes_0():
-    a, b = (statistic_of("macro_f1", "labels", rows) for rows in two_systems_on_rare_labels())
-    comparison = inference.compare(a, b, options())
+    """Two systems are compared by macro F1 on rows with rare labels. The test and the 95% interval
+    use the same standard error and so do not contradict each other.
+    """
+    first_rows, second_rows = rows_of_two_systems_on_rare_labels()
+    first = metric_on_rows("macro_f1", "labels", first_rows)
+    second = metric_on_rows("macro_f1", "labels", second_rows)
+    comparison = inference.compare(first, second, options_at_level(0.95))
     excludes_0 = comparison.difference.low > 0 or comparison.difference.high < 0
     assert (comparison.p_value < 0.05) == excludes_0
 
 
 def test_labels_with_enough_positives_keep_mover():
-    """Each label is true for about 54 of 60 rows."""
-    statistic = statistic_of("macro_f1", "labels", rare_labels(1, share=0.9))
+    """Each of 12 labels is true for about 54 of 60 rows. With so many positives the interval of the
+    mean over labels is combined from the intervals of the labels by MOVER, the usual method.
+    """
+    statistic = metric_on_rows("macro_f1", "labels", rows_of_rare_labels(seed=1, share=0.9))
     assert not statistic.scarce
-    assert inference.estimate(statistic, options()).method == "MOVER"
+    assert inference.estimate(statistic, options_at_level(0.95)).method == "MOVER"
 
 
 def test_the_mean_auc_of_many_small_classes_has_an_interval_by_t_on_the_logit_scale():
-    """Of 20 classes with 10 rows each; one class against the others."""
+    """Each of 20 classes has 10 of 200 rows; the metric is the mean of 20 AUCs, of each class
+    against all others. With so few rows per class the interval is not combined from the intervals
+    of the 20 AUCs, but is by t with n − 1 degrees of freedom around their mean.
+    """
     rng = np.random.default_rng(1)
     label = np.arange(200) % 20
-    odds = np.exp(1.5 * np.eye(20)[label] + rng.normal(size=(200, 20)))
-    statistic = statistic_of("roc_auc_ovr", "classes", Rows(label, odds, classes=20))
-    expected = limits_on_logit_scale(statistic.value, statistic.spread.error, 200 - 1)
-    estimate = inference.estimate(statistic, options())
+    is_own_class = np.eye(20)[label]  # (rows, classes), 1 in the column of the row's class
+    odds = np.exp(1.5 * is_own_class + rng.normal(size=(200, 20)))
+    statistic = metric_on_rows("roc_auc_ovr", "classes", Rows(label, odds, classes=20))
+    mean = statistic.value
+    expected = t_limits_on_logit_scale(mean, statistic.spread.error, freedom=200 - 1)
+    estimate = inference.estimate(statistic, options_at_level(0.95))
     assert [estimate.low, estimate.high] == pytest.approx(expected, rel=1e-12)
 
 
 def test_few_rare_positives_have_limits_no_closer_than_boyds():
-    """Boyd, Eng and Page (2013) take average precision for a binomial share of the positives, with
-    the error √(AP (1 − AP) / 15) for 15 positives; here with t and less the bias.
+    """15 of 1,500 rows are positive. With so few positives the usual error of average precision is
+    often too small. The interval is therefore at least as wide as the binomial one of Boyd, Eng and
+    Page (2013), which takes average precision (here less its bias) for a share of the 15 positives,
+    with the error √(AP (1 − AP) / 15), by t on the logit scale.
     """
     rows = scored_rows(positives=15, share=0.01)
-    statistic = statistic_of("average_precision", "counts", rows)
+    statistic = metric_on_rows("average_precision", "counts", rows)
     unbiased = statistic.value - influence.average_precision_bias(rows.counts)
     error = np.sqrt(unbiased * (1 - unbiased) / 15)
-    low_of_boyd, high_of_boyd = limits_on_logit_scale(unbiased, error, 15 - 1)
-    estimate = inference.estimate(statistic, options())
-    assert estimate.low <= low_of_boyd + 1e-12
+    low_of_boyd, high_of_boyd = t_limits_on_logit_scale(unbiased, error, freedom=15 - 1)
+    estimate = inference.estimate(statistic, options_at_level(0.95))
+    assert estimate.low <= low_of_boyd + 1e-12  # but for rounding
     assert estimate.high >= high_of_boyd - 1e-12
 
 
@@ -168,52 +199,71 @@ def test_few_rare_positives_have_limits_no_closer_than_boyds():
     "positives, share", [(15, 0.3), (60, 0.01)], ids=["few but frequent", "rare but many"]
 )
 def test_frequent_or_many_positives_keep_t_on_the_logit_scale(positives, share):
+    """The interval of average precision is widened to Boyd's only if positives are few and rare. 15
+    positives that are 30 % of the rows, or 60 that are 1 %, keep the usual method.
+    """
     rows = scored_rows(positives, share)
-    estimate = inference.estimate(statistic_of("average_precision", "counts", rows), options())
+    estimate = inference.estimate(
+        metric_on_rows("average_precision", "counts", rows), options_at_level(0.95)
+    )
     assert estimate.method == "t on the logit scale"
 
 
 def average_precision_of_two_samples():
     """The average precision of two independent samples of 300 rows, 30 of them positive."""
     return [
-        statistic_of("average_precision", "counts", scored_rows(30, 0.1, seed)) for seed in (1, 2)
+        metric_on_rows("average_precision", "counts", scored_rows(30, 0.1, seed)) for seed in (1, 2)
     ]
 
 
 def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_limits():
-    samples = average_precision_of_two_samples()
-    comparison = inference.compare_independent_orders(*samples, options())
-    expected = intervals.mover(*(inference.estimate(sample, options()) for sample in samples))
+    """The interval of the difference is combined by MOVER from the intervals of both values."""
+    first, second = average_precision_of_two_samples()
+    comparison = inference.compare_independent_orders(first, second, options_at_level(0.95))
+    expected = intervals.mover(
+        inference.estimate(first, options_at_level(0.95)),
+        inference.estimate(second, options_at_level(0.95)),
+    )
     limits = [comparison.difference.low, comparison.difference.high]
     assert limits == pytest.approx([expected.low, expected.high])
 
 
 def test_the_p_of_mover_is_where_a_limit_of_the_interval_reaches_0():
-    """The interval at level 1 − p just touches the null difference."""
-    samples = average_precision_of_two_samples()
-    p = inference.compare_independent_orders(*samples, options()).p_value
+    """The average precision of two independent samples is compared. Their difference has an
+    interval by MOVER, which combines the intervals of both values. p is the level of significance
+    at which this interval begins to exclude 0: at the confidence level 1 − p one limit is 0.
+    """
+    first, second = average_precision_of_two_samples()
+    p = inference.compare_independent_orders(first, second, options_at_level(0.95)).p_value
     limits = intervals.mover(
-        *(inference.estimate(sample, options(level=1 - p)) for sample in samples)
+        inference.estimate(first, options_at_level(1 - p)),
+        inference.estimate(second, options_at_level(1 - p)),
     )
     assert min(abs(limits.low), abs(limits.high)) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_single_positive_has_no_limits_and_is_not_told_apart_from_another_sample():
-    """One of 60 rows is positive, in the other sample 20."""
-    samples = [
-        statistic_of(
-            "average_precision", "counts", Rows(np.arange(60) < positives, np.linspace(0, 1, 60))
-        )
-        for positives in (1, 20)
-    ]
-    comparison = inference.compare_independent_orders(*samples, options())
+    """Two samples have 60 rows each, of which one is positive in the first sample, 20 in the
+    second. How much average precision varies cannot be estimated from a single positive. So the
+    difference has no interval and no p-value, and its verdict is "cannot tell".
+    """
+    score = np.linspace(0, 1, 60)
+    row = np.arange(60)
+    with_1_positive = metric_on_rows("average_precision", "counts", Rows(row < 1, score))
+    with_20_positives = metric_on_rows("average_precision", "counts", Rows(row < 20, score))
+    comparison = inference.compare_independent_orders(
+        with_1_positive, with_20_positives, options_at_level(0.95)
+    )
     difference = comparison.difference
     assert np.isnan([difference.low, difference.high, comparison.p_value]).all()
     assert significance.verdict(comparison) == "cannot tell"
 
 
 def test_a_diff_without_common_units_compares_average_precision_by_mover(tmp_path):
-    """The ids of the rows are old0, old1, … and new0, new1, …"""
+    """`ek.diff` compares two files of results, of an old and of a new day. The rows have the ids
+    old0, old1, … and new0, new1, …, so that none is in both files and rows cannot be paired: the
+    samples are independent. Average precision of independent samples is compared by MOVER.
+    """
     rng = np.random.default_rng(1)
     paths = []
     for day in ("old", "new"):
@@ -228,15 +278,20 @@ def test_a_diff_without_common_units_compares_average_precision_by_mover(tmp_pat
 
 
 def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
-    """The limits of a weighted mean that is at most 9, by the bootstrap-t (Efron and Tibshirani
-    1993, 12.5) on the scale log(9 − mean), where an error is divided by 9 − mean by the delta
-    method.
+    """`bootstrap.t_limits` has the 95% limits of a function of weighted means by the bootstrap-t
+    (Efron and Tibshirani 1993, 12.5). The function is here the mean itself, which is at most 9.
+    Limits are taken on the scale log(9 − mean), on which they cannot pass 9; there the standard
+    error is that of the mean divided by 9 − mean (delta method).
+
+    Expected are the same limits by a loop over bootstrap samples. They are drawn with the same
+    seed, so that the limits are equal but for rounding.
     """
-    weights = np.array([1.0, 2, 1, 3, 1, 2])
+    weights = np.array([1.0, 2, 1, 3, 1, 2])  # of six units
     sums = np.array([2.0, 3, 1, 9, 4, 2])
     units = np.arange(6)
 
     def mean_and_error(sample):
+        """The weighted mean of the units in a sample, and its standard error by linearisation."""
         weight = weights[sample]
         mean = sums[sample].sum() / weight.sum()
         influence_of_units = (sums[sample] - mean * weight) / weight.sum()
@@ -245,22 +300,24 @@ def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
 
     mean, error = mean_and_error(units)
     t = []
-    counts_of_units = np.random.default_rng(1).multinomial(6, np.full(6, 1 / 6), size=500)
-    for counts in counts_of_units:
-        mean_of_sample, error_of_sample = mean_and_error(np.repeat(units, counts))
-        if error_of_sample > 1e-9:  # 0 if a sample repeats units of one mean
+    times_drawn = np.random.default_rng(1).multinomial(6, np.full(6, 1 / 6), size=500)
+    for times in times_drawn:
+        mean_of_sample, error_of_sample = mean_and_error(np.repeat(units, times))
+        if error_of_sample > 1e-9:  # 0 if all units of a sample have the same mean: it has no t
             distance = np.log(9 - mean_of_sample) - np.log(9 - mean)
             t.append(distance / (error_of_sample / (9 - mean_of_sample)))
-    tails = np.quantile(t, [0.025, 0.975])
-    expected = 9 - np.exp(np.log(9 - mean) - tails * error / (9 - mean))
+    quantiles = np.quantile(t, [0.025, 0.975])
+    expected = 9 - np.exp(np.log(9 - mean) - quantiles * error / (9 - mean))
 
-    def identity_and_gradient(means):
-        return means[0], np.ones_like(means)
+    def value_and_gradient(means):
+        """The function of the means whose limits are taken: the only mean itself."""
+        (mean,) = means
+        return mean, np.ones_like(means)
 
     limits = bootstrap.t_limits(
         np.array([weights, sums]),
-        identity_and_gradient,
-        9.0,
+        value_and_gradient,
+        high=9.0,
         rng=np.random.default_rng(1),
         level=0.95,
         resamples=500,
@@ -272,46 +329,57 @@ def test_limits_by_bootstrap_t_are_those_of_a_plain_loop():
     "count, method", [(8, "jackknife t, with a bootstrap-t"), (25, "jackknife t")]
 )
 def test_r2_of_few_units_allows_for_a_bootstrap_t(count, method):
+    """Each of 8 or 25 users has five forecasts. The interval of R² is by the jackknife and t; with
+    as few as 8 users a limit by the bootstrap-t is used in addition.
+    """
     study = ek.rating(forecasts_of_users(count), unit="user", metrics="r2")
-    assert study.estimates["method"].tolist()[0] == method
+    assert study.estimates["method"].iloc[0] == method
 
 
 @pytest.mark.parametrize("metric", ["r2", "r2_correlation"])
 def test_few_units_have_by_blocks_the_limits_of_memory(metric):
+    """Forecasts of eight users are read in memory and in blocks of 20 rows. The bootstrap of users
+    has the same limits.
+    """
     parameters = reports.RatingParameters.from_raw(
         {"preds": forecasts_of_users(8), "unit": "user", "metrics": metric}
     )
-    in_memory, by_blocks = (rating.study_of(parameters, limits) for limits in (Limits(), BLOCKS))
+    in_memory = rating.study_of(parameters, Limits())
+    by_blocks = rating.study_of(parameters, LIMITS_OF_READING_IN_BLOCKS)
     assert_same_estimates_and_comparisons(in_memory, by_blocks)
 
 
 def rare_labels_in_memory_and_by_blocks(metric):
     """The studies of two systems on the same rare labels, read at once and 20 rows at a time."""
-    actual = rare_labels(1).actual
+    actual = rows_of_rare_labels(seed=1).actual
     truths = {f"y_l{j}": actual[:, j].astype(int) for j in range(LABELS)}
     tables = []
     for system, seed in (("a", 1), ("b", 2)):
-        scores = {f"p_l{j}": rare_labels(seed).scores[:, j] for j in range(LABELS)}
+        scores = {f"p_l{j}": rows_of_rare_labels(seed).scores[:, j] for j in range(LABELS)}
         ids = np.arange(ROWS).astype(str)
         tables.append(pd.DataFrame({"id": ids, "model": system} | truths | scores))
     parameters = reports.ClassificationParameters.from_raw(
         {"preds": pd.concat(tables), "metrics": metric}
     )
-    return [classification.study_of(parameters, limits) for limits in (Limits(), BLOCKS)]
+    return [
+        classification.study_of(parameters, limits)
+        for limits in (Limits(), LIMITS_OF_READING_IN_BLOCKS)
+    ]
 
 
 @pytest.mark.parametrize("metric", ["macro_f1", "weighted_f1", "roc_auc_macro"])
 def test_rare_labels_have_by_blocks_the_limits_of_memory(metric):
+    """Two systems on 60 rows with 12 rare labels are read in memory and in blocks of 20 rows."""
     in_memory, by_blocks = rare_labels_in_memory_and_by_blocks(metric)
     assert_same_estimates_and_comparisons(in_memory, by_blocks)
 
 
 def test_the_f1_of_rare_labels_at_each_threshold_has_by_blocks_the_limits_of_memory():
-    curves = [
-        study.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
-        for study in rare_labels_in_memory_and_by_blocks("macro_f1")
-    ]
-    np.testing.assert_allclose(*curves, rtol=1e-9)
+    """The curve of macro F1 has a value y with limits for each threshold (`sweep`)."""
+    in_memory, by_blocks = rare_labels_in_memory_and_by_blocks("macro_f1")
+    curve_in_memory = in_memory.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
+    curve_by_blocks = by_blocks.sweep.query("system == 'macro_f1'")[["y", "low", "high"]]
+    np.testing.assert_allclose(curve_by_blocks, curve_in_memory, rtol=1e-9)
 
 
 def assert_same_estimates_and_comparisons(first, second):
@@ -325,6 +393,9 @@ def assert_same_estimates_and_comparisons(first, second):
 
 
 def test_rmse_of_unlike_weights_says_how_often_it_holds():
+    """The weights of 125 rows of 25 users are very different (lognormal). How often the interval of
+    RMSE holds the true value was measured for such data, of which a finding tells.
+    """
     table = forecasts_of_users(25).assign(weight=np.random.default_rng(1).lognormal(0, 1, 125))
     study = ek.rating(table, unit="user", metrics="rmse")
     findings = [str(finding) for finding in rating_page.every_finding(study)]
@@ -332,11 +403,16 @@ def test_rmse_of_unlike_weights_says_how_often_it_holds():
 
 
 def test_rows_without_units_and_weights_have_no_effective_number_of_units():
+    """Rows are the units if none are named, although the table has a column of users."""
     assert ek.rating(forecasts_of_users(25), metrics="rmse").equal_units is None
 
 
 def test_few_clusters_state_the_smallest_p_of_their_sign_flips():
-    """Of the 2^5 = 32 sign vectors of 5 stores two are the most extreme: 2/32 = 0.0625."""
+    """The 50 rows are of 5 stores. The test of the difference of two systems flips the signs of
+    whole stores, in 2^5 = 32 ways. At least two of them are as extreme as the data, the data and
+    their opposite, so that p is at least 2/32 = 0.0625, which is printed as 0.062. EK201 is the
+    finding that says so.
+    """
     rng = np.random.default_rng(3)
     actual = rng.normal(size=50)
     rows = {"actual": actual, "store": np.repeat(list("abcde"), 10)}

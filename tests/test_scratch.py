@@ -15,7 +15,9 @@ TOP = Path(__file__).resolve().parents[1]
 
 
 def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
-    """The number in a name is that of the process that made the folder."""
+    """Folders for temporary files are called evalkit-NUMBER-…, with the number of the process that
+    made them. Making a new one removes those of processes that have ended, and no other folder.
+    """
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     of_dead_process = f"evalkit-{dead.pid}-x"
@@ -31,12 +33,15 @@ def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to it")
 def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
+    """The command evalkit report is terminated while its notebook runs. It exits with 128 + the
+    number of the signal, and leaves neither temporary files nor a report.
+    """
     temporary = tmp_path / "t"
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(TOP)}
     command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
-        # Its scratch folder has a folder of IPython's as soon as the notebook is run.
+        # a folder ipython among the temporary files shows that the notebook is run
         while not list(temporary.glob("*/ipython")) and run.poll() is None:
             time.sleep(0.02)
         run.send_signal(signal.SIGTERM)
@@ -49,6 +54,9 @@ def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="umask")
 def test_a_umask_that_closes_files_to_their_owner_is_told_in_one_line(tmp_path):
+    """With the umask 777 a process cannot read the files that it writes. The command exits with 1
+    and one line that says so.
+    """
     command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
     ended = subprocess.run(command, cwd=TOP, umask=0o777, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)

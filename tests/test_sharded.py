@@ -35,12 +35,12 @@ ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), LastRank()]
 
 
 @pytest.fixture(params=[10**9, 250 * 10**6], ids=["1 GB", "250 MB"])
-def small_shards(request):
+def limits_of_small_shards(request):
     """Limits with this much memory, by which a table is read in shards of about 1,000 rows."""
     return engine.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
 
 
-def measured_by_shards(limits, *data, **options):
+def read_by_shards(limits, *data, **options):
     """All measures of an input, read shard by shard within these limits."""
     with engine.opened(limits) as opened_engine:
         return sharded.measured(opened_engine, RankingInput.from_data(*data, **options), ASKS)
@@ -49,7 +49,7 @@ def measured_by_shards(limits, *data, **options):
 def assert_same_by_shards_and_in_memory(limits, *data, **options):
     """`data` and `options` are the arguments of `runs.read`, which reads all rows into memory."""
     in_memory = runs.read(*data, **options)
-    assert_same(in_memory, measured_by_shards(limits, *data, **options))
+    assert_same(in_memory, read_by_shards(limits, *data, **options))
 
 
 def assert_same(a: runs.Runs, b: runs.Runs) -> None:
@@ -74,7 +74,7 @@ def assert_same(a: runs.Runs, b: runs.Runs) -> None:
                 assert np.array_equal(one, other, equal_nan=True), (system, measure)
 
 
-def table(n: int = 100_000) -> pd.DataFrame:
+def ranked_lists(n: int = 100_000) -> pd.DataFrame:
     """Ranked lists by the systems "été" and "b's", with columns query, item, score, grade and
     language: text ids, ties, unjudged rows, and queries that one system misses. n: the rows that
     are drawn, of which duplicates are dropped.
@@ -106,40 +106,64 @@ def table(n: int = 100_000) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("format_name", ["parquet", "csv"])
-def test_a_file_of_a_long_table_of_many_shards(small_shards, tmp_path, format_name):
-    frame = table(40_000)
-    assert len(frame) > 30_000  # more than 30 shards
-    path = tmp_path / f"long.{format_name}"
-    write = {"parquet": frame.to_parquet, "csv": frame.to_csv}[format_name]
-    write(path, index=False)
-    assert_same_by_shards_and_in_memory(small_shards, path, segments=["language"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_file_of_a_long_table_of_many_shards(limits_of_small_shards, tmp_path, suffix):
+    """A file has one row per system, query and item. By these limits it is read in shards of about
+    1,000 rows, here more than 30 of them. All values are equal to those of reading it into memory.
+    """
+    frame = ranked_lists(40_000)
+    assert len(frame) > 30_000
+    path = tmp_path / f"long.{suffix}"
+    if suffix == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    assert_same_by_shards_and_in_memory(limits_of_small_shards, path, segments=["language"])
 
 
-def test_a_frame_and_a_choice_of_systems(small_shards):
-    assert_same_by_shards_and_in_memory(small_shards, table(20_000), systems=["b's"])
+def test_a_frame_and_a_choice_of_systems(limits_of_small_shards):
+    """A data frame has ranked lists of two systems, of which one is asked for. All values are equal
+    by shards of about 1,000 rows and in memory.
+    """
+    assert_same_by_shards_and_in_memory(
+        limits_of_small_shards, ranked_lists(20_000), systems=["b's"]
+    )
 
 
-def test_trec_runs_with_judgements_and_a_table_of_queries(small_shards):
-    here = DATA / "digits_retrieval"
-    options = {"queries": here / "queries.csv", "segments": ["digit"]}
-    assert_same_by_shards_and_in_memory(small_shards, here / "runs", here / "qrels.txt", **options)
+def test_trec_runs_with_judgements_and_a_table_of_queries(limits_of_small_shards):
+    """A folder of runs in the format of TREC, a file of judgements and a table of queries, which
+    has the segments, are read by shards and in memory. All values are equal.
+    """
+    folder = DATA / "digits_retrieval"
+    assert_same_by_shards_and_in_memory(
+        limits_of_small_shards,
+        folder / "runs",
+        folder / "qrels.txt",
+        queries=folder / "queries.csv",
+        segments=["digit"],
+    )
 
 
-def test_a_wide_table_with_a_column_of_scores_for_each_system(small_shards):
-    frame = table(30_000)
-    wide = frame[frame["system"] == "été"].rename(columns={"score": "score_a"})
+def test_a_wide_table_with_a_column_of_scores_for_each_system(limits_of_small_shards):
+    """A table has the columns score_a and score_b. The scores of b are the negative ones of a, so
+    that b ranks items in opposite order. All values are equal by shards and in memory.
+    """
+    lists_of_two_systems = ranked_lists(30_000)
+    is_first_system = lists_of_two_systems["system"] == "été"
+    wide = lists_of_two_systems[is_first_system].rename(columns={"score": "score_a"})
     wide["score_b"] = -wide["score_a"]
     wide = wide.drop(columns=["system", "language"])
-    assert_same_by_shards_and_in_memory(small_shards, wide)
+    assert_same_by_shards_and_in_memory(limits_of_small_shards, wide)
 
 
-def test_files_of_ranks_and_judgements_of_a_part_of_the_items(small_shards, tmp_path):
-    """Two files in two formats, of two systems: the second has the ranks of the first in opposite
-    order.
+def test_files_of_ranks_and_judgements_of_a_part_of_the_items(limits_of_small_shards, tmp_path):
+    """Each of two systems has a file of its own with the ranks of items, one as JSON lines, one as
+    CSV; the second system has the ranks of the first in opposite order. Judgements of a third of
+    the judged items are a table of their own. All values are equal by shards and in memory.
     """
-    frame = table(30_000)
-    first = frame[frame["system"] == "été"].sort_values("score")
+    lists_of_two_systems = ranked_lists(30_000)
+    is_first_system = lists_of_two_systems["system"] == "été"
+    first = lists_of_two_systems[is_first_system].sort_values("score")
     first["rank"] = first.groupby("query").cumcount() + 1
     first = first.drop(columns=["system", "language", "score"])
     last_rank = first.groupby("query")["rank"].transform("max")
@@ -147,52 +171,74 @@ def test_files_of_ranks_and_judgements_of_a_part_of_the_items(small_shards, tmp_
     first.to_json(tmp_path / "one.jsonl", orient="records", lines=True)
     second.to_csv(tmp_path / "two.csv", index=False)
     files = [tmp_path / "one.jsonl", tmp_path / "two.csv"]
-    a_third = frame[["query", "item", "grade"]].dropna().drop_duplicates().iloc[::3]
-    assert_same_by_shards_and_in_memory(small_shards, files, a_third)
+    judgements = lists_of_two_systems[["query", "item", "grade"]].dropna().drop_duplicates()
+    every_third_judgement = judgements.iloc[::3]
+    assert_same_by_shards_and_in_memory(limits_of_small_shards, files, every_third_judgement)
 
 
 def test_the_study_of_shards_has_the_numbers_of_the_study_in_memory(tmp_path):
-    """`lists` is the number of rows up to which rankings are held in memory."""
+    """A file of ranked lists is studied twice: within the usual limits, by which the lists are held
+    in memory, and with `lists`, the number of rows up to which they are held, set to 0. Then they
+    are read by shards and only the values of queries are kept. All tables and the share of unjudged
+    items are equal to the last bit.
+    """
     path = str(tmp_path / "long.parquet")
-    table(60_000).to_parquet(path)
-    given = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1"}
-    in_memory = ranking.read(path, **given)
-    parameters = RankingParameters.from_raw({"preds": path, **given})
+    ranked_lists(60_000).to_parquet(path)
+    options = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1"}
+    parameters = RankingParameters.from_raw({"preds": path, **options})
+    in_memory = ranking.study_of(parameters, Limits())
     by_shards = ranking.study_of(parameters, Limits(reading=Reading(lists=0)))
     assert in_memory.runs.rankings
     assert not by_shards.runs.rankings
     for name in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
-        frames = getattr(in_memory, name), getattr(by_shards, name)
-        pd.testing.assert_frame_equal(*frames, check_exact=True)
+        table_in_memory = getattr(in_memory, name)
+        table_by_shards = getattr(by_shards, name)
+        pd.testing.assert_frame_equal(table_by_shards, table_in_memory, check_exact=True)
     assert in_memory.unjudged_share("été") == by_shards.unjudged_share("été")
 
 
-@pytest.mark.parametrize(("rows_in_memory", "are_held"), [(3, True), (2, False)])
-def test_rankings_are_held_in_memory_up_to_a_number_of_rows(rows_in_memory, are_held):
-    """The three rows are of two queries, each with its only relevant item first: MAP is 1."""
-    rows = {
-        "query": ["a", "a", "b"],
-        "item": ["x", "y", "x"],
-        "score": [3.0, 2.0, 1.0],
-        "grade": [1.0, 0.0, 2.0],
-    }
-    average_precision = PerQuery(lookup.find_metric("map", "rankings"), 1.0)
-    limits = engine.budget(200 * 10**6, reading=Reading(lists=rows_in_memory))
-    read = sharded.read(RankingInput.from_data(pd.DataFrame(rows)), [average_precision], limits)
+@pytest.mark.parametrize(("most_rows_held", "are_held"), [(3, True), (2, False)])
+def test_rankings_are_held_in_memory_up_to_a_number_of_rows(most_rows_held, are_held):
+    """The input has three ranked items. Their rankings are held in memory if the limit is three
+    rows, not if it is two. The average precision is the same: 1 for both queries, as the first item
+    of each is the only one with a grade of at least 1.
+    """
+    ranked_items = pd.DataFrame(
+        {
+            "query": ["a", "a", "b"],
+            "item": ["x", "y", "x"],
+            "score": [3.0, 2.0, 1.0],
+            "grade": [1.0, 0.0, 2.0],
+        }
+    )
+    lowest_relevant_grade = 1.0
+    average_precision = PerQuery(lookup.find_metric("map", "rankings"), lowest_relevant_grade)
+    limits = engine.budget(memory=200 * 10**6, reading=Reading(lists=most_rows_held))
+    read = sharded.read(RankingInput.from_data(ranked_items), [average_precision], limits)
     assert bool(read.rankings) == are_held
+    # the only system is called score, after its column
     assert read.measure("score", average_precision).per_unit.tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("system", [["a"] * 20, ["a", "b"] * 10], ids=["one system", "two systems"])
-def test_a_shard_may_hold_judged_queries_that_no_run_has(small_shards, system):
-    """40 queries are judged, of which the runs have 20. The last shard is the query of the largest
-    hash, alone: whichever it is, at least one choice of 20 queries is without it.
+@pytest.mark.parametrize(
+    "system_of_each_query", [["a"] * 20, ["a", "b"] * 10], ids=["one system", "two systems"]
+)
+def test_a_shard_may_hold_judged_queries_that_no_run_has(
+    limits_of_small_shards, system_of_each_query
+):
+    """40 queries are judged, of which the runs have 20, with the systems `system_of_each_query`.
+    Queries are divided into shards by their hashes, and the query with the largest hash is alone in
+    the last shard. Of three choices of 20 queries at least one is without this query, whichever it
+    is, so that its shard has judgements alone. The accounts of what was read, such as numbers of
+    missing queries, are those of reading into memory.
     """
     queries = [f"q{i}" for i in range(40)]
-    judged = pd.DataFrame({"query": queries, "item": "x", "grade": 1.0})
+    judgements = pd.DataFrame({"query": queries, "item": "x", "grade": 1.0})
     for queries_of_runs in (queries[20:], queries[:20], queries[10:30]):
-        run = pd.DataFrame({"system": system, "query": queries_of_runs, "item": "x", "score": 1.0})
-        by_shards = measured_by_shards(small_shards, run, judged)
-        in_memory = runs.read(run, judged)
+        ranked = pd.DataFrame(
+            {"system": system_of_each_query, "query": queries_of_runs, "item": "x", "score": 1.0}
+        )
+        by_shards = read_by_shards(limits_of_small_shards, ranked, judgements)
+        in_memory = runs.read(ranked, judgements)
         for name in in_memory.systems:
             assert by_shards.accounts[name] == in_memory.accounts[name]

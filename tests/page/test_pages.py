@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 from answers import CLASSIFIED, PAGES, RANKED, page, slow_if_further
-from browser import View, look
+from browser import View, look as open_in_browser
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evalkit.numbers import NAMED
@@ -16,7 +16,7 @@ from evalkit.page import ReportExporter
 
 DESK = View(1280)
 PHONE = View(400)
-PLAIN_PHONE = View(400, scripts=False)
+PHONE_WITHOUT_SCRIPTS = View(400, scripts=False)
 PAGES_WITH_CURVES = ("classification", "ranking", "rating", *CLASSIFIED, *RANKED, "forecasts")
 
 
@@ -49,40 +49,45 @@ def test_sentences_name_few_of_many_systems():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_less_than_300_kilobytes(name):
+    """A page is one file, which holds its figures and styles."""
     assert len(page(name).encode()) < 300_000
 
 
 @pytest.mark.parametrize("name", slow_if_further(PAGES))
 def test_a_page_has_no_fault_in_a_browser_and_its_results_near_the_top(name, tmp_path):
-    """On a desk, on a phone, and on a phone without scripts. One test, as the start of a browser
-    takes seconds.
+    """A page is opened in a browser in three views: on a desk, on a phone, and on a phone without
+    scripts. Everything that a script measures there is checked in this one test, as the start of a
+    browser takes seconds.
     """
-    views = [DESK, PLAIN_PHONE, PHONE]
-    seen = look(page(name), tmp_path, views)
-    assert seen.console == []  # no error was reported
+    views = [DESK, PHONE_WITHOUT_SCRIPTS, PHONE]
+    seen = open_in_browser(page(name), tmp_path, views)
+    assert seen.console == []  # the browser reported no error
     for view, measured in zip(views, seen.views, strict=True):
         assert measured["width"] == view.width
-        assert measured["requests"] == []  # nothing is loaded
-        # faults that axe finds on the light page and, of contrast, on the dark one
+        assert measured["requests"] == []  # addresses from which the page loaded something
+        # faults that the tool axe finds on the light page and, of contrast, on the dark one
         assert measured["violations"] == []
         assert measured["in_the_dark"] == []
-        assert len(set(measured["grounds"])) == 2  # the backgrounds: one is light, one dark
-        # nothing is cut
+        light_and_dark_background = measured["grounds"]
+        assert len(set(light_and_dark_background)) == 2
+        # nothing is cut off
         assert measured["sideways"] <= 0  # pixels by which the page is wider than the screen
         assert measured["cut"] == 0  # tables that are wider than their place
         assert measured["clipped"] == []  # words of figures beyond their edge
         # keyboard and links
         assert measured["idle"] == 0  # boxes at which the keyboard stops although nothing scrolls
         assert measured["astray"] == []  # links to places that are not there
-        assert not measured["folded"]  # the glossary, after a link to a term was followed
+        assert not measured["folded"]  # a link to a term of the glossary opens the glossary
         assert measured["above"] <= 2  # findings above the first number
-    # lengths are bounded with scripts alone, as without them all parts are open
+    # How far down the first results and the first curve begin, and how high the page is, in pixels.
+    # This is not bounded without scripts, as all folded parts of the page are then open.
     measured_by_view = dict(zip(views, seen.views, strict=True))
     for view in (DESK, PHONE):
         measured = measured_by_view[view]
         bounds = BOUNDS[view]
         assert measured["first"] < bounds.above_results
-        assert measured["curve"] <= bounds.above_curve or name not in PAGES_WITH_CURVES
+        if name in PAGES_WITH_CURVES:
+            assert measured["curve"] <= bounds.above_curve
         assert measured["height"] < bounds.height.get(name, bounds.height_of_others)
 
 
@@ -95,7 +100,7 @@ def test_wide_tables_of_ones_own_cells_scroll_in_a_box_of_their_own(tmp_path):
     output = new_output("display_data", data={"text/html": frame.to_html(index=False)})
     cells = [new_markdown_cell(markdown), new_code_cell("frame", outputs=[output])]
     html, _resources = ReportExporter().from_notebook_node(new_notebook(cells=cells))
-    for measured in look(html, tmp_path, [PHONE, PLAIN_PHONE]).views:
+    for measured in open_in_browser(html, tmp_path, [PHONE, PHONE_WITHOUT_SCRIPTS]).views:
         assert measured["sideways"] <= 0  # pixels by which the page is wider than the screen
         assert measured["cut"] == 0  # tables that are wider than their place
-        assert measured["violations"] == []  # of axe
+        assert measured["violations"] == []  # faults that the tool axe finds
