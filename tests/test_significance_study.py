@@ -320,12 +320,12 @@ def test_differences_that_are_better_are_green(direction, number_of_green):
 
 def test_the_words_on_the_bars_beside_0_say_0(monkeypatch):
     """With a largest difference of 0.9 there are 40 bars from -0.9 to 0.9. By rounding, 20 of their
-    widths are 0.9 + 1.1e-16, so that the bar that begins at 0 would say 1.1e-16.
+    widths are 0.9 - 1.1e-16, so that the bar that begins at 0 would say -1.1e-16.
     """
     words = []
     monkeypatch.setattr(plots.marks, "series", lambda bar, system, says: words.extend(says))
     differences = Distribution.from_values(np.array([0.9, -0.01, 0.01]))
-    axes(plots.histogram, differences, xlabel="x", ylabel="y")
+    axes_drawn_by(plots.histogram, differences, xlabel="x", ylabel="y")
     assert {"−0.0450 to 0: 1", "0 to +0.0450: 1"} <= {*words}
 
 
