@@ -199,8 +199,8 @@ def test_a_value_of_a_folder_stays_the_text_that_it_is(working_folder):
 
 
 def test_only_folders_right_above_the_file_are_columns(working_folder):
-    """The file lies in env=prod/preds. The folder right above it, preds, is no key=value, so that
-    the search upwards ends there and env=prod is no column.
+    """The file lies in env=prod/preds. The folder right above it, preds, is no key=value; env=prod
+    is further up and gives no column.
     """
     folder = working_folder / "env=prod" / "preds"
     folder.mkdir(parents=True)
