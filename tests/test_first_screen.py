@@ -17,12 +17,14 @@ from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
 N = 60
-CREDIT = Path(__file__).resolve().parents[1] / "data" / "german_credit" / "predictions.csv"
+CREDIT_PREDICTIONS = (
+    Path(__file__).resolve().parents[1] / "data" / "german_credit" / "predictions.csv"
+)
 
 
-def forecasts_with_errors(**errors: float) -> pd.DataFrame:
+def forecasts_with_maes(**errors: float) -> pd.DataFrame:
     """60 rows with an actual value around 50 and the forecast of each system, which exceeds it by
-    the system's error, give or take up to a tenth: forecasts_with_errors(a=1, b=2) has an MAE of
+    the system's error, give or take up to a tenth: forecasts_with_maes(a=1, b=2) has an MAE of
     about 1 for a and 2 for b.
     """
     rng = np.random.default_rng(3)
@@ -97,12 +99,12 @@ def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence
     """The MAE of a system is about its error. Systems of one error are too alike to say which is
     better, and so equivalent within a margin of 0.5; which of them is named first is chance.
     """
-    study = rating.read(forecasts_with_errors(**errors), metrics="mae", **options)
+    study = rating.read(forecasts_with_maes(**errors), metrics="mae", **options)
     assert re.fullmatch(sentence, answer(study))
 
 
 def test_the_answer_names_a_system_that_is_exactly_as_good_as_the_best():
-    table = forecasts_with_errors(a=1, b=2)
+    table = forecasts_with_maes(a=1, b=2)
     table["forecast_c"] = table["forecast_a"]
     study = rating.read(table, metrics="mae")
     assert re.match(
@@ -124,11 +126,14 @@ def rows_of_strip(study) -> list[str]:
 @pytest.fixture(scope="module")
 def forecasts_of_21_systems():
     """best, with an error of 0.1, and m0, m1, ..., m19, with errors of 1, 2, ..., 20."""
-    return forecasts_with_errors(best=0.1, **{f"m{i}": 1 + i for i in range(20)})
+    return forecasts_with_maes(best=0.1, **{f"m{i}": 1 + i for i in range(20)})
 
 
 def test_many_systems_with_one_verdict_are_counted_and_share_a_row(forecasts_of_21_systems):
-    """All are worse than the best one. A circle is drawn for each system."""
+    """The system best has the lowest MAE, and m0 to m19 have a higher one each: 20 systems of one
+    verdict, worse. The answer counts them, and they share a row of the strip of results, with a
+    circle for the MAE of each.
+    """
     study = rating.read(forecasts_of_21_systems, metrics="mae")
     assert answer(study).startswith("best is better than all 20 other systems")
     best, others, constant = rows_of_strip(study)
@@ -139,8 +144,9 @@ def test_many_systems_with_one_verdict_are_counted_and_share_a_row(forecasts_of_
 
 
 def test_many_systems_are_counted_by_their_verdicts_against_a_baseline(forecasts_of_21_systems):
-    """best and m0 to m2 are better than m3, m4 to m19 worse. The comparison of the two best is none
-    of the 20 with the baseline.
+    """The MAE rises from best over m0, m1, ... to m19. Against the baseline m3, the four systems
+    best, m0, m1 and m2 are better and the sixteen m4 to m19 worse. The comparison of the two best
+    systems is none of the 20 with the baseline and so outside their family of tests.
     """
     study = rating.read(forecasts_of_21_systems, metrics="mae", baseline="m3")
     assert answer(study) == (
@@ -149,7 +155,7 @@ def test_many_systems_are_counted_by_their_verdicts_against_a_baseline(forecasts
     )
     better, baseline, worse, constant = rows_of_strip(study)
     circles = [row.count("<circle") for row in (better, baseline, worse, constant)]
-    assert circles == [4, 1, 16, 1]
+    assert circles == [4, 1, 16, 1]  # one for each system
     assert "outside the family" in first_screen.verdict(study).text
 
 
@@ -157,7 +163,7 @@ def test_the_strip_has_the_values_and_the_differences_of_the_tables():
     """Its columns are the system, its value, its difference and its verdict. A difference is the
     leader's value less the system's, as in the table of differences.
     """
-    study = rating.read(forecasts_with_errors(a=1, b=2, c=3), metrics="mae")
+    study = rating.read(forecasts_with_maes(a=1, b=2, c=3), metrics="mae")
     (table,) = first_screen.strip(study).tables
     names, values, differences, verdicts = zip(*table.rows, strict=True)
     assert [cell.text for cell in names] == ["a", "b", "c", "(a constant)"]
@@ -176,10 +182,10 @@ def lines_with_mae(study):
 
 
 def test_that_no_system_beats_a_constant_stands_before_the_answer():
-    """The constant is the median of the actual values, which have a standard deviation of 5; its
-    MAE is below 5, those of the systems are 9 and 12.
+    """The constant prediction is the median of the actual values. Their standard deviation is 5, so
+    that its MAE is below 5; the systems have MAEs of 9 and 12.
     """
-    table = forecasts_with_errors(a=9, b=12)
+    table = forecasts_with_maes(a=9, b=12)
     mae_of_median = np.abs(table["actual"] - table["actual"].median()).mean()
     about_constant, about_systems = lines_with_mae(rating.read(table, metrics="mae"))
     assert about_constant.startswith("No system beats a constant prediction: MAE is ")
@@ -189,16 +195,16 @@ def test_that_no_system_beats_a_constant_stands_before_the_answer():
 
 
 def test_a_system_that_does_not_beat_a_constant_is_named():
-    study = rating.read(forecasts_with_errors(a=1, b=12), metrics="mae")
+    study = rating.read(forecasts_with_maes(a=1, b=12), metrics="mae")
     assert "; b does not reach that." in first_screen.verdict(study).text
 
 
 def test_a_constant_that_all_systems_beat_is_not_mentioned():
-    study = rating.read(forecasts_with_errors(a=1, b=2), metrics="mae")
+    study = rating.read(forecasts_with_maes(a=1, b=2), metrics="mae")
     assert "constant prediction" not in first_screen.verdict(study).text
 
 
-PENGUINS = Path(__file__).resolve().parents[1] / "data" / "penguins" / "predictions.csv"
+PENGUIN_PREDICTIONS = Path(__file__).resolve().parents[1] / "data" / "penguins" / "predictions.csv"
 
 
 def confusion_of_leader(study):
@@ -207,8 +213,11 @@ def confusion_of_leader(study):
 
 
 def test_the_weakest_class_is_named_with_the_class_that_is_most_often_predicted_instead():
-    """The class of the lowest recall, in the sentence and in the results of the page."""
-    study = classification.read(PENGUINS)
+    """The weakest class of the best classifier of penguins is the one with the lowest recall. It,
+    its recall and the class that is most often predicted in its place, all computed here from the
+    confusion matrix, are in a sentence of the first screen and in the results of the page.
+    """
+    study = classification.read(PENGUIN_PREDICTIONS)
     confusion = confusion_of_leader(study)
     n_rows = confusion.sum(axis=1)
     recall = pd.Series(np.diag(confusion), confusion.index) / n_rows
@@ -230,7 +239,7 @@ def test_the_weakest_class_is_named_with_the_class_that_is_most_often_predicted_
 
 
 def test_the_constant_of_classes_is_the_share_of_the_most_frequent_one():
-    study = classification.read(PENGUINS)
+    study = classification.read(PENGUIN_PREDICTIONS)
     n_rows = confusion_of_leader(study).sum(axis=1)
     constant = classification_page.results(study).results["constant"]
     assert constant == pytest.approx(n_rows.max() / n_rows.sum())
@@ -238,8 +247,11 @@ def test_the_constant_of_classes_is_the_share_of_the_most_frequent_one():
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_tiny_and_huge_metrics_print_digits_that_differ(size):
-    """The MAE is about `size` for a and 1.2 times as much for b; intervals do not overlap."""
-    table = forecasts_with_errors(a=1, b=1.2)
+    """The MAE is about `size` for a and 1.2 times as much for b; their intervals do not overlap.
+    Numbers that differ significantly must also differ as they are printed, however small or large
+    they are: in the answer and in the table of estimates.
+    """
+    table = forecasts_with_maes(a=1, b=1.2)
     table[["actual", "forecast_a", "forecast_b"]] *= size
     study = rating.read(table, metrics="mae")
     limits = study.estimates.set_index("system")[["low", "high"]]
@@ -275,7 +287,7 @@ def test_plain_words_name_the_cut_off(k, beginning):
 
 
 def test_a_row_says_within_which_margin_systems_are_equivalent():
-    study = rating.read(forecasts_with_errors(a=1, b=1), metrics="mae", margin=0.5)
+    study = rating.read(forecasts_with_maes(a=1, b=1), metrics="mae", margin=0.5)
     _best, second, _constant = rows_of_strip(study)
     assert re.search(
         r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", second
@@ -283,14 +295,16 @@ def test_a_row_says_within_which_margin_systems_are_equivalent():
 
 
 def test_a_row_explains_why_an_interval_without_0_does_not_tell_which_system_is_better():
-    """Both systems have the verdict "cannot tell" against the leader. The interval of the first
-    holds 0. That of the second, which is of the pair alone, does not; its adjusted p does not
-    reject.
+    """Of three models of credit, forest has the highest AUC. Its difference from logistic has an
+    interval with 0; that from gbm has one without 0, but it is of this pair alone, and the p-value
+    adjusted for both pairs is above 0.05. Both verdicts are "cannot tell"; only the row of gbm
+    needs an explanation.
     """
-    study = classification.read(CREDIT, metrics="roc_auc")
+    study = classification.read(CREDIT_PREDICTIONS, metrics="roc_auc")
     assert study.headline["verdict"].tolist() == ["cannot tell", "cannot tell"]
+    assert study.headline["second"].tolist() == ["logistic", "gbm"]
     assert (study.headline["low"] > 0).tolist() == [False, True]
-    _leader, with_0, without_0, *_ = rows_of_strip(study)
+    _forest, with_0, without_0, *_ = rows_of_strip(study)
     assert "of this pair alone" not in with_0
     assert "adjusted p" not in with_0
     assert "of this pair alone" in without_0
@@ -298,11 +312,12 @@ def test_a_row_explains_why_an_interval_without_0_does_not_tell_which_system_is_
 
 
 def test_the_two_best_systems_other_than_the_baseline_are_compared():
-    """They, a and b, are the best of the three pairs of a, b and c: p is adjusted by a factor of 3
-    for their choice.
+    """The baseline is compared with each of a, b and c. The two best of these, a and b, are also
+    compared with each other. They were chosen out of the three pairs of a, b and c, so that p is
+    multiplied by 3 (Bonferroni).
     """
     study = rating.read(
-        forecasts_with_errors(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base"
+        forecasts_with_maes(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base"
     )
     (pair,) = diagnostics.best_two(study).to_dict("records")
     assert {pair["first"], pair["second"]} == {"a", "b"}
@@ -313,7 +328,7 @@ def test_the_two_best_systems_other_than_the_baseline_are_compared():
 
 
 def test_one_system_beside_the_baseline_is_compared_with_no_other():
-    study = rating.read(forecasts_with_errors(a=1, base=3), metrics="mae", baseline="base")
+    study = rating.read(forecasts_with_maes(a=1, base=3), metrics="mae", baseline="base")
     assert not len(diagnostics.best_two(study))
 
 
@@ -331,7 +346,7 @@ def test_the_answer_has_no_percentage_of_values_that_can_be_negative():
         {"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)}
     )
     assert "%" not in answer(significance.read(table))
-    assert "%" not in answer(rating.read(forecasts_with_errors(a=1, b=20), metrics="r2"))
+    assert "%" not in answer(rating.read(forecasts_with_maes(a=1, b=20), metrics="r2"))
 
 
 def test_the_answer_has_no_percentage_of_shares_that_add_up_to_a_whole():
@@ -344,10 +359,11 @@ def test_the_answer_has_no_percentage_of_shares_that_add_up_to_a_whole():
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "b"}], ids=["no baseline", "a baseline"])
 def test_long_names_are_shortened_in_the_answer_and_in_the_strip(options):
-    """Names of 151 letters, whose last letter tells them apart, are cut to their first 40 and last
-    19 letters; only the titles of marks have them in full.
+    """Two names of 151 characters differ in the last one alone. They are cut to their first 40 and
+    last 19 characters, joined by "…", so that they can still be told apart. Only the titles of
+    marks, which are shown on hover, have the whole names.
     """
-    table = forecasts_with_errors(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
+    table = forecasts_with_maes(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
     study = rating.read(table, metrics="mae", **options)
     not_folded = first_screen.verdict(study).html.split("<details>")[0]
     visible = re.sub("<title>.*?</title>", "", not_folded)
@@ -361,7 +377,7 @@ def test_long_names_are_shortened_in_the_answer_and_in_the_strip(options):
 def june(tmp_path):
     """The path of a CSV file of forecasts, whose name has characters of HTML."""
     path = tmp_path / "june <1>.csv"
-    forecasts_with_errors(a=1, b=2).to_csv(path, index=False)
+    forecasts_with_maes(a=1, b=2).to_csv(path, index=False)
     return path
 
 
@@ -373,7 +389,7 @@ def test_the_heading_names_the_input(june):
 
 def test_the_heading_names_the_folder_of_several_files(june):
     july = june.with_name("july.csv")
-    forecasts_with_errors(a=1, b=2).assign(id=range(N, 2 * N)).to_csv(july, index=False)
+    forecasts_with_maes(a=1, b=2).assign(id=range(N, 2 * N)).to_csv(july, index=False)
     heading = rating_page.title(rating.read([june, july])).text
     assert heading.startswith(f"Rating report: {june.parent.name}\n")
 
@@ -399,6 +415,9 @@ def rare_and_frequent_errors():
 
 
 def test_a_finding_says_that_the_better_system_is_worse_by_another_metric(rare_and_frequent_errors):
+    """The forecasts `seldom` have a few large errors, `often` has many small ones: `seldom` has the
+    lower MAE, 0.31 instead of 0.5, and the higher RMSE, 0.95 instead of 0.5.
+    """
     study = rating.read(rare_and_frequent_errors, metrics="mae,rmse")
     findings = rating_page.every_finding(study)
     (finding,) = [
@@ -456,7 +475,11 @@ def test_the_system_with_the_highest_mean_may_be_lower_than_another_on_shared_ro
 def test_a_one_sided_test_says_which_side_the_data_do_not_show(
     alternative, of_one_system, of_three_systems
 ):
-    """Shares of successes of 0.45, 0.44 and 0.475, none significantly different from 0.5."""
+    """The systems a, b and c succeeded in 45 of 100, 40 of 90 and 38 of 80 trials; no share differs
+    significantly from the null of 0.5. A test with the alternative "greater" asks whether a share
+    is above 0.5, "less" whether it is below, "two-sided" whether it differs; the answer says that
+    the data do not show this, of a alone and of all three.
+    """
     table = pd.DataFrame(
         {"system": ["a", "b", "c"], "successes": [45, 40, 38], "trials": [100, 90, 80]}
     )

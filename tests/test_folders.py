@@ -53,7 +53,7 @@ def forecasts_of_A_and_B(n: int = 90) -> pd.DataFrame:
     return pd.concat(systems, ignore_index=True)
 
 
-def write(rows: pd.DataFrame, path: Path) -> None:
+def write_file(rows: pd.DataFrame, path: Path) -> None:
     """Write rows as Parquet, CSV or lines of JSON, as the name ends; no rows as an empty JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
@@ -66,21 +66,20 @@ def write(rows: pd.DataFrame, path: Path) -> None:
         path.write_text("")
 
 
-def write_in_folders(frame: pd.DataFrame, root, *columns: str, kind: str = "parquet") -> None:
-    """Write a table with folders key=value in place of some columns, and what an engine leaves
-    beside it.
+def write_partitioned(frame: pd.DataFrame, root, *, by: str, suffix: str = "parquet") -> None:
+    """Write the rows of each value of a column to root/column=value/part-0.suffix, without this
+    column, and beside the folders the files without data that an engine leaves there.
     """
-    for key, group in frame.groupby(list(columns)):
-        folder = root.joinpath(
-            *(f"{name}={value}" for name, value in zip(columns, key, strict=True))
-        )
-        folder.mkdir(parents=True, exist_ok=True)
-        write(group.drop(columns=list(columns)), folder / f"part-0.{kind}")
+    for value, rows in frame.groupby(by):
+        write_file(rows.drop(columns=by), root / f"{by}={value}" / f"part-0.{suffix}")
     for name in FILES_WITHOUT_DATA:
         (root / name).write_bytes(b"")
 
 
 def test_marks_of_engines_and_hidden_files_are_no_data(working_folder):
+    """The table is written as two Parquet files. Beside them lie empty files, such as _SUCCESS,
+    which are ignored: the folder gives the MAE of the whole table.
+    """
     frame = forecasts_of_A_and_B()  # 180 rows
     (working_folder / "out").mkdir()
     frame[:100].to_parquet(working_folder / "out/part-00000-1f.snappy.parquet", index=False)
@@ -104,7 +103,7 @@ def test_a_file_of_data_is_read_though_its_name_begins_as_that_of_a_mark(working
     "path", ["lake/t", "lake/t/day=1", "lake/t/data", "lake/**/*.parquet", "lake/t/data/a.parquet"]
 )
 @pytest.mark.parametrize(
-    ("mark", "kind"),
+    ("metadata_file", "table_format"),
     [
         ("_delta_log/00000000000000000000.json", "Delta Lake"),
         ("metadata/v2.metadata.json", "Iceberg"),
@@ -112,21 +111,25 @@ def test_a_file_of_data_is_read_though_its_name_begins_as_that_of_a_mark(working
     ],
 )
 def test_the_folder_of_a_table_format_is_refused_as_it_holds_deleted_rows(
-    working_folder, capsys, mark, kind, path
+    working_folder, capsys, metadata_file, table_format, path
 ):
-    """Whether the table lake/t, a folder in it, or a file of it is asked for."""
+    """Delta Lake, Iceberg and Hudi keep deleted rows in their data files, so that reading these
+    as plain files would give rows that the table no longer has. The path may be that of the table
+    lake/t, of a folder in it, of one of its files, or a pattern; report and inspect both refuse it.
+    """
     for folder in ("lake/t/day=1", "lake/t/data"):
         (working_folder / folder).mkdir(parents=True)
         forecasts_of_A_and_B().to_parquet(working_folder / folder / "a.parquet", index=False)
-    (working_folder / "lake/t" / mark).parent.mkdir()
-    (working_folder / "lake/t" / mark).touch()
+    (working_folder / "lake/t" / metadata_file).parent.mkdir()
+    (working_folder / "lake/t" / metadata_file).touch()
     for command in (
         ["report", "rating", "-p", "preds", path],
         ["inspect", path, "--report", "rating"],
     ):
-        assert __main__.main(command) == 2
+        status = __main__.main(command)
+        assert status == 2  # bad input
         printed = capsys.readouterr()
-        message = f"{path}: must be plain files, got a table of {kind}"
+        message = f"{path}: must be plain files, got a table of {table_format}"
         assert message in printed.out + printed.err
 
 
@@ -144,18 +147,24 @@ def test_a_folder_that_holds_only_marks_is_refused(working_folder):
         rating.read("out")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_folders_are_columns_in_every_format(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_folders_are_columns_in_every_format(working_folder, suffix):
+    """The rows of each system are written, without the column `system`, to the folder out/system=A
+    or out/system=B. Read together they give the systems and the MAE of the table in memory, but for
+    the last digits of decimals in text files.
+    """
     frame = forecasts_of_A_and_B()
-    write_in_folders(frame, working_folder / "out", "system", kind=kind)
+    write_partitioned(frame, working_folder / "out", by="system", suffix=suffix)
     study = rating.read("out", metrics="mae")
     assert study.systems == ("A", "B")
-    np.testing.assert_allclose(
-        study.estimates["value"], rating.read(frame, metrics="mae").estimates["value"], rtol=1e-12
-    )
+    expected = rating.read(frame, metrics="mae").estimates["value"]
+    np.testing.assert_allclose(study.estimates["value"], expected, rtol=1e-12)
 
 
-def test_folders_of_pyarrow_datasets(working_folder):
+def test_folders_that_pyarrow_writes_are_columns(working_folder):
+    """With partitioning "hive", pyarrow writes the rows of each system to out/system=A or
+    out/system=B, without the column `system`, which is read from the names of the folders.
+    """
     frame = forecasts_of_A_and_B()
     pa.dataset.write_dataset(
         pa.Table.from_pandas(frame),
@@ -168,8 +177,9 @@ def test_folders_of_pyarrow_datasets(working_folder):
 
 
 def test_a_value_of_a_folder_stays_the_text_that_it_is(working_folder):
-    """Neither a number nor a date; escapes are undone, and Hive's name of a missing value is no
-    value.
+    """The value in a folder's name becomes neither a number (007 is not 7) nor a date. The escapes
+    %20 and %2F become a space and a slash; __HIVE_DEFAULT_PARTITION__, which Hive writes for a
+    missing value, becomes a missing value.
     """
     text_by_folder = {
         "run=007": "007",
@@ -183,12 +193,15 @@ def test_a_value_of_a_folder_stays_the_text_that_it_is(working_folder):
         pq.write_table(pa.table({"id": ["a"], "x": [1.5]}), path)
     texts = set()
     for part in sources.parts("out"):
-        (text,) = part.load({"run": "run"}, {"x": "x"})["run"].to_pylist()
+        (text,) = part.load({"run": "run"}, {"x": "x"})["run"].to_pylist()  # of its one row
         texts.add(text)
     assert texts == set(text_by_folder.values())
 
 
 def test_only_folders_right_above_the_file_are_columns(working_folder):
+    """The file lies in env=prod/preds. The folder right above it, preds, is no key=value; env=prod
+    is further up and gives no column.
+    """
     folder = working_folder / "env=prod" / "preds"
     folder.mkdir(parents=True)
     forecasts_of_A_and_B().to_csv(folder / "t.csv", index=False)
@@ -197,24 +210,31 @@ def test_only_folders_right_above_the_file_are_columns(working_folder):
         assert "env" not in sources.parts(folder / name)[0].columns
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
-def test_a_folder_comes_before_a_column_of_the_file(working_folder, kind):
-    """As DuckDB and Hive read it: the folder says system x, the column of the file system A."""
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_a_folder_comes_before_a_column_of_the_file(working_folder, suffix):
+    """The folder says system x, the column of the file says system A. As in DuckDB and Hive, the
+    folder's value is taken.
+    """
     rows_of_A = forecasts_of_A_and_B(90).query("system == 'A'")
-    write(rows_of_A, working_folder / f"out/system=x/t.{kind}")
+    write_file(rows_of_A, working_folder / f"out/system=x/t.{suffix}")
     study = rating.read("out")
     assert study.systems == ("x",)
     assert len(study.data.rows) == 90
 
 
 def test_only_folders_below_the_one_that_was_named_are_columns(working_folder):
-    """Who names a file in run=3/ means the file: its folder must not become the system."""
+    """The rows of one system lie in out/run=3 and out/run=4, in t.csv and again as two pieces.
+
+    Who names one file in run=3, or pieces of that folder, means the file: its folder is no column,
+    and the system is called after the column `forecast`. Who names files of both folders gets
+    `run` as the column that tells the systems 3 and 4 apart.
+    """
     rows = forecasts_of_A_and_B(90).query("system == 'A'").drop(columns="system")
     for run in ("3", "4"):
         folder = working_folder / f"out/run={run}"
-        write(rows, folder / "t.csv")
-        write(rows[:45], folder / "part-0.csv")
-        write(rows[45:], folder / "part-1.csv")
+        write_file(rows, folder / "t.csv")
+        write_file(rows[:45], folder / "part-0.csv")
+        write_file(rows[45:], folder / "part-1.csv")
     one_file = "out/run=3/t.csv"
     for path in (one_file, str(working_folder / one_file), [one_file], "out/run=3/t.*"):
         assert rating.read(path).systems == ("forecast",)
@@ -222,51 +242,58 @@ def test_only_folders_below_the_one_that_was_named_are_columns(working_folder):
     for path in ("out/run=3/part-*", pieces_of_one_folder):
         assert set(sources.parts(path)[0].columns) == {"id", "actual", "forecast"}
     # Files of several folders: the folders tell their systems apart.
-    three, four = "out/run=3/t.csv", "out/run=4/t.csv"
-    absolute_and_relative = [str(working_folder / three), four]
-    for path in ([three, four], absolute_and_relative, "out/run=*/t.csv", "out/*/t.csv"):
+    file_of_3, file_of_4 = "out/run=3/t.csv", "out/run=4/t.csv"
+    absolute_and_relative = [str(working_folder / file_of_3), file_of_4]
+    for path in ([file_of_3, file_of_4], absolute_and_relative, "out/run=*/t.csv", "out/*/t.csv"):
         assert rating.read(path).systems == ("3", "4")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_pieces_without_a_row_as_spark_writes_them_are_no_fault(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_pieces_without_a_row_as_spark_writes_them_are_no_fault(working_folder, suffix):
+    """Spark writes a file per partition, even if the partition is empty. A table in two files with
+    rows and two without gives the MAE of the whole table.
+    """
     frame = forecasts_of_A_and_B()  # 180 rows
     no_rows = frame[:0]
     for i, rows in enumerate((no_rows, frame[:100], no_rows, frame[100:])):
-        write(rows, working_folder / f"out/part-0000{i}-1f.{kind}")
+        write_file(rows, working_folder / f"out/part-0000{i}-1f.{suffix}")
     expected = rating.read(frame, metrics="mae").estimates["value"].tolist()
     for path in ("out", "out/*"):
         found = rating.read(path, metrics="mae").estimates["value"].tolist()
         assert found == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_pieces_without_a_row_in_folders_of_systems_are_no_fault(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_pieces_without_a_row_in_folders_of_systems_are_no_fault(working_folder, suffix):
+    """The folder of each system has a file with all its rows and one without any row, as Spark
+    writes for an empty partition. The MAE of each system is that of the table in memory.
+    """
     frame = forecasts_of_A_and_B()
-    for system, rows in frame.groupby("system"):
-        piece = rows.drop(columns="system")
-        write(piece, working_folder / f"out/system={system}/part-00000.{kind}")
-        write(piece[:0], working_folder / f"out/system={system}/part-00001.{kind}")
+    for system, rows_of_system in frame.groupby("system"):
+        rows = rows_of_system.drop(columns="system")
+        no_rows = rows[:0]
+        write_file(rows, working_folder / f"out/system={system}/part-00000.{suffix}")
+        write_file(no_rows, working_folder / f"out/system={system}/part-00001.{suffix}")
     expected = rating.read(frame, metrics="mae").estimates["value"].tolist()
     found = rating.read("out", metrics="mae").estimates["value"].tolist()
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_a_table_whose_pieces_all_have_no_row_is_refused(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_a_table_whose_pieces_all_have_no_row_is_refused(working_folder, suffix):
     no_rows = forecasts_of_A_and_B()[:0]
-    write(no_rows, working_folder / f"out/part-00000.{kind}")
-    write(no_rows, working_folder / f"out/part-00001.{kind}")
+    write_file(no_rows, working_folder / f"out/part-00000.{suffix}")
+    write_file(no_rows, working_folder / f"out/part-00001.{suffix}")
     with pytest.raises(InputError, match=r"no rows|is empty"):
         rating.read("out")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
-def test_a_file_without_a_row_that_is_no_piece_of_a_table_is_refused(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_a_file_without_a_row_that_is_no_piece_of_a_table_is_refused(working_folder, suffix):
     """Files with names of their own, unlike part-00000 and part-00001, are tables of their own."""
     frame = forecasts_of_A_and_B()
-    write(frame[:0], working_folder / f"out/a.{kind}")
-    write(frame, working_folder / f"out/b.{kind}")
+    write_file(frame[:0], working_folder / f"out/a.{suffix}")
+    write_file(frame, working_folder / f"out/b.{suffix}")
     with pytest.raises(InputError, match=r"no rows|is empty"):
         rating.read("out")
 
@@ -288,25 +315,31 @@ def lists_of_eight_queries() -> pd.DataFrame:
 
 
 def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(working_folder):
-    frame = lists_of_eight_queries()
-    for name in ("bm25", "bm25.parquet"):
-        write(frame[:16], working_folder / name / "part-00000-c0.parquet")  # queries q0 to q3
-        write(frame[16:], working_folder / name / "part-00001-c0.parquet")  # queries q4 to q7
-        data = runs.read(name)
+    """The folder, called bm25 or bm25.parquet, has queries q0 to q3 in one file and q4 to q7 in
+    another. The files are parts of one system: as two systems each would miss four queries.
+    """
+    frame = lists_of_eight_queries()  # four rows per query
+    for folder in ("bm25", "bm25.parquet"):
+        write_file(frame[:16], working_folder / folder / "part-00000-c0.parquet")
+        write_file(frame[16:], working_folder / folder / "part-00001-c0.parquet")
+        data = runs.read(folder)
         assert data.systems == ("bm25",)
-        assert data.accounts["bm25"].missing == 0
+        assert data.accounts["bm25"].missing == 0  # queries without a list
 
 
 def test_files_of_one_name_in_folders_that_are_columns_are_one_system(working_folder):
     frame = lists_of_eight_queries()
     for system in ("bm25", "tfidf"):
-        write(frame[:16], working_folder / "runs" / "lang=de" / f"{system}.parquet")
-        write(frame[16:], working_folder / "runs" / "lang=en" / f"{system}.parquet")
+        write_file(frame[:16], working_folder / "runs" / "lang=de" / f"{system}.parquet")
+        write_file(frame[16:], working_folder / "runs" / "lang=en" / f"{system}.parquet")
     assert runs.read("runs", segments=["lang"]).systems == ("bm25", "tfidf")
 
 
 def test_trec_runs_in_folders_that_are_columns(working_folder):
-    """In German a, which is relevant, is first of a and b; in English b, which is, is second."""
+    """The runs lie in the folders lang=de, with query q1, and lang=en, with q2; each ranks a first
+    and b second. For q1 item a is relevant, a reciprocal rank of 1, for q2 item b, one of 1/2.
+    `lang` is an attribute of the queries.
+    """
     for language, query in (("de", "q1"), ("en", "q2")):
         folder = working_folder / "runs" / f"lang={language}"
         folder.mkdir(parents=True)
@@ -317,7 +350,8 @@ def test_trec_runs_in_folders_that_are_columns(working_folder):
     assert rankings.reciprocal_rank(data.rankings["bm25"]).tolist() == [1, 1 / 2]
 
 
-def _reciprocal_ranks(lists):
+def reciprocal_ranks_as_sums(lists):
+    """The reciprocal rank of each query, as the numerator of a mean over queries."""
     return Sums(rankings.reciprocal_rank(lists))
 
 
@@ -332,26 +366,35 @@ def lists_of_A_and_B() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_lists_in_folders_are_the_same_in_memory_and_out_of_core(working_folder, kind):
-    write_in_folders(lists_of_A_and_B(), working_folder / "out", "system", kind=kind)
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_lists_in_folders_are_the_same_in_memory_and_out_of_core(working_folder, suffix):
+    """Ranked lists of systems A and B lie in the folders out/system=A and out/system=B. Read into
+    memory or measured out of core by DuckDB, they have the same systems, the same counts of rows
+    and the same reciprocal ranks of queries.
+    """
+    write_partitioned(lists_of_A_and_B(), working_folder / "out", by="system", suffix=suffix)
     in_memory = runs.read("out")
-    with engine.opened(engine.budget(250 * 10**6, threads=2)) as duckdb:
-        out_of_core = sharded.measured(duckdb, RankingInput.from_data("out"), [_reciprocal_ranks])
+    budget = engine.budget(250 * 10**6, threads=2)  # 250 MB, a small share of a machine's memory
+    with engine.opened(budget) as duckdb:
+        folders = RankingInput.from_data("out")
+        out_of_core = sharded.measured(duckdb, folders, [reciprocal_ranks_as_sums])
     assert in_memory.systems == out_of_core.systems == ("A", "B")
     assert in_memory.accounts == out_of_core.accounts
     for system in "AB":
-        expected = in_memory.measure(system, _reciprocal_ranks).numerator
-        found = out_of_core.measure(system, _reciprocal_ranks).numerator
+        expected = in_memory.measure(system, reciprocal_ranks_as_sums).numerator
+        found = out_of_core.measure(system, reciprocal_ranks_as_sums).numerator
         assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_labels_in_folders_are_the_same_in_memory_and_in_blocks(working_folder, kind):
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_labels_in_folders_are_the_same_in_memory_and_in_blocks(working_folder, suffix):
+    """Labels and scores of systems A and B, 32 rows each, lie in folders of the systems. The AUC is
+    the same whether all rows are read into memory or, as no more than ten fit, block by block.
+    """
     lists = lists_of_A_and_B()
     labels = lists.rename(columns={"grade": "label"}).assign(id=lists["query"] + lists["item"])
     labels = labels[["system", "id", "label", "score"]]
-    write_in_folders(labels, working_folder / "out", "system", kind=kind)
+    write_partitioned(labels, working_folder / "out", by="system", suffix=suffix)
     in_memory = classification.read("out", metrics="roc_auc").estimates["value"].tolist()
     ten_rows_in_memory = Limits(reading=Reading(rows=10))
     in_blocks = classified("out", ten_rows_in_memory, metrics="roc_auc").estimates["value"]
@@ -359,6 +402,9 @@ def test_labels_in_folders_are_the_same_in_memory_and_in_blocks(working_folder, 
 
 
 def test_a_significance_report_reads_folders_of_systems(working_folder):
+    """The values of 120 units lie in the folders system=A and system=B, without a column
+    `system`: only the names of the folders can name the systems.
+    """
     rng = np.random.default_rng(2)
     n = 120
     units = pd.DataFrame(
@@ -368,21 +414,27 @@ def test_a_significance_report_reads_folders_of_systems(working_folder):
             "value": rng.random(2 * n),
         }
     )
-    write_in_folders(units, working_folder / "units", "system")
+    write_partitioned(units, working_folder / "units", by="system")
     assert significance.read("units").systems == ("A", "B")
 
 
 def test_a_validation_report_reads_folders_of_folds(working_folder):
+    """The 120 rows lie in the folders fold=0 to fold=3, without a column `fold`: only the names of
+    the folders can name the folds.
+    """
     rng = np.random.default_rng(2)
     n = 120
     folds = pd.DataFrame(
         {"label": rng.integers(0, 2, n), "score": rng.random(n), "fold": np.arange(n) % 4}
     )
-    write_in_folders(folds, working_folder / "folds", "fold")
+    write_partitioned(folds, working_folder / "folds", by="fold")
     assert validation.read("folds", metrics="accuracy").examples.fold.names == ("0", "1", "2", "3")
 
 
 def test_an_interleaving_report_reads_folders_of_arms(working_folder):
+    """The orders of 120 users lie in the folders arm=a and arm=b, without a column `arm`: only the
+    names of the folders can name the arms.
+    """
     rng = np.random.default_rng(2)
     n = 120
     users = pd.DataFrame(
@@ -392,6 +444,6 @@ def test_an_interleaving_report_reads_folders_of_arms(working_folder):
             "orders": rng.random(n),
         }
     )
-    write_in_folders(users, working_folder / "users", "arm", kind="csv")
+    write_partitioned(users, working_folder / "users", by="arm", suffix="csv")
     study = interleaving.read(users="users", metrics="orders", simulated_users=1000)
     assert set(study.users.systems) == {"a", "b"}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from frozen import needs
-from online_samples import log as small_log, more_logs as repeated_logs, users as eight_users
+from online_samples import log as small_log, more_logs as small_log_on_days, users as eight_users
 from scipy.stats import chisquare, norm, t, ttest_ind
 
 from evalkit.arrays import InputError, ParameterError
@@ -37,8 +37,9 @@ def study_of_small_log():
 
 
 def test_users_and_credit_give_two_answers(study_of_small_log):
-    """Of nine users a has 3 of 5, of the tenth 15 of 50: (9 · 0.6 + 0.3) / 10 of a user's outcome
-    on average, (27 + 15) / 95 of all.
+    """Each of nine users has an outcome of 3 on a's item and 2 on b's, the tenth user 15 and 35.
+    The mean share of a over users is (9 · 3/5 + 15/50) / 10 = 0.57; the share of a in all credit is
+    (9 · 3 + 15) / (9 · 5 + 50) = 42/95 = 0.442. Nine of ten users prefer a.
     """
     value = study_of_small_log.estimates.set_index(["metric", "system"])["value"]
     assert value["user_share", "a"] == pytest.approx(0.57)
@@ -67,7 +68,7 @@ def test_more_sessions_of_the_same_users_are_no_more_evidence(study_of_small_log
     """The same log on 20 days has 20 sessions per user: the test over users has the same p, one
     over sessions would have a much smaller one.
     """
-    of_20_days = interleaving.read(repeated_logs(20), **NO_SIMULATION).log
+    of_20_days = interleaving.read(small_log_on_days(20), **NO_SIMULATION).log
     assert of_20_days.comparisons["n"].tolist() == study_of_small_log.comparisons["n"].tolist()
     p_of_one_day = study_of_small_log.headline["p"].tolist()
     assert of_20_days.headline["p"].tolist() == pytest.approx(p_of_one_day)
@@ -75,14 +76,19 @@ def test_more_sessions_of_the_same_users_are_no_more_evidence(study_of_small_log
 
 
 def test_without_users_sessions_are_the_units():
-    without_users = interleaving.read(repeated_logs(20).drop(columns="user"), **NO_SIMULATION).log
+    without_users = interleaving.read(
+        small_log_on_days(20).drop(columns="user"), **NO_SIMULATION
+    ).log
     assert without_users.unit_name == "session"
     sentence = "No user column: each session counts as a unit"
     assert sentence in interleaving_page.findings(without_users).text
 
 
 def test_neutral_items_give_credit_to_nobody_and_are_counted():
-    """The first session has a neutral item with an outcome of 3, and an item of b with 2."""
+    """In the session of the first user, the first item has both teams, which is neutral, and an
+    outcome of 3; the second is of b with an outcome of 2. The 3 are counted as neutral and credited
+    to neither arm.
+    """
     team = ["both", "b"] + ["a", "b"] * 9
     study = interleaving.read(small_log(team=team), neutral="both", **NO_SIMULATION).log
     checks = study.checks.set_index("check")["count"]
@@ -94,8 +100,11 @@ def test_neutral_items_give_credit_to_nobody_and_are_counted():
 
 
 def test_a_team_that_is_always_first_is_not_a_fair_coin():
-    """In all 20 sessions position 1 has an item of a: p = 2 · 0.5 ** 20 = 2e-6."""
-    study = interleaving.read(repeated_logs(2), **NO_SIMULATION).log
+    """The small log on two days has 20 sessions, with an item of a at position 1 and one of b at
+    position 2. Under a fair coin the p-value of this is 2 · 0.5 ** 20 = 2e-6, far below 0.001 even
+    when adjusted for multiple tests.
+    """
+    study = interleaving.read(small_log_on_days(2), **NO_SIMULATION).log
     share_of_a = study.coins.set_index("position")["share"]
     assert share_of_a.to_dict() == {1: 1, 2: 0}
     assert study.balance["adjusted"].max() < 0.001
@@ -143,7 +152,7 @@ def test_any_number_is_an_outcome():
 
 
 @pytest.fixture(scope="module")
-def three_rankers():
+def study_of_three_rankers():
     """The study of rankers a, b and c: 400 sessions of 80 users, each with two items of each ranker
     in random order; items of a are clicked most, those of c least.
     """
@@ -155,37 +164,41 @@ def three_rankers():
     [("user_share", 1), ("credit_share", 1), ("user_preference", 1.5), ("session_wins", 1.5)],
 )
 def test_values_of_three_rankers_add_up_to_1_for_shares_and_1_5_for_wins(
-    three_rankers, metric, total
+    study_of_three_rankers, metric, total
 ):
     """A win is an average over opponents, and the wins of the two rankers of a pair add up to 1:
     three pairs give 3, over 2 opponents each 1.5.
     """
-    value = three_rankers.estimates.set_index(["metric", "system"])["value"]
-    assert three_rankers.order == ["a", "b", "c"]
+    value = study_of_three_rankers.estimates.set_index(["metric", "system"])["value"]
+    assert study_of_three_rankers.order == ["a", "b", "c"]
     assert value[metric].sum() == pytest.approx(total)
 
 
-def test_three_rankers_are_compared_pair_by_pair(three_rankers):
-    rows = three_rankers.comparisons.query("metric == 'user_share'")
+def test_three_rankers_are_compared_pair_by_pair(study_of_three_rankers):
+    rows = study_of_three_rankers.comparisons.query("metric == 'user_share'")
     assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    assert three_rankers.headline["verdict"].iloc[-1] == "better"
+    assert study_of_three_rankers.headline["verdict"].iloc[-1] == "better"
 
 
-def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(three_rankers):
-    """Of users without any credit the share is undefined."""
-    sessions = three_rankers.session_table
+def test_a_pair_of_three_rankers_is_compared_by_the_shares_of_users(study_of_three_rankers):
+    """Rankers a, b and c share the credit of 80 users over several sessions. The expected
+    difference of a and b is computed here from the credit of each session: added up per user, made
+    a share of the user's credit, and averaged. A user without any credit has no share and is left
+    out.
+    """
+    sessions = study_of_three_rankers.session_table
     credit_of_session = pd.DataFrame(sessions.credit, columns=sessions.arms)
     credit = credit_of_session.groupby(sessions.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
-    rows = three_rankers.comparisons.query("metric == 'user_share'")
+    rows = study_of_three_rankers.comparisons.query("metric == 'user_share'")
     a_b = rows.set_index(["first", "second"]).loc[("a", "b")]
     assert a_b["difference"] == pytest.approx((share["a"] - share["b"]).mean())
     assert a_b["wins"] == (share["a"] > share["b"]).sum()
 
 
 @pytest.fixture(scope="module")
-def in_turns():
+def study_of_three_rankers_in_turns():
     """The study of three rankers whose items change places from session to session: b, c, a, b, c,
     a in the first one, c, a, b, c, a, b in the next, and so on.
     """
@@ -194,38 +207,44 @@ def in_turns():
     return interleaving.read(table.assign(team=team), arms="a,b,c", **NO_SIMULATION)
 
 
-def test_the_page_says_that_a_tie_of_three_is_a_third(in_turns):
-    assert "a or b or c" in interleaving_page.title(in_turns).text
-    assert "a tie is a share of 1/3" in interleaving_page.estimates(in_turns.log).text
-    caption = interleaving_page.balance(in_turns.log).caption
+def test_the_page_says_that_a_tie_of_three_is_a_third(study_of_three_rankers_in_turns):
+    assert "a or b or c" in interleaving_page.title(study_of_three_rankers_in_turns).text
+    assert (
+        "a tie is a share of 1/3"
+        in interleaving_page.estimates(study_of_three_rankers_in_turns.log).text
+    )
+    caption = interleaving_page.balance(study_of_three_rankers_in_turns.log).caption
     assert "minus 1/3, the share under a fair coin" in caption
 
 
-def test_three_rankers_in_turns_are_balanced(in_turns):
-    assert len(in_turns.log.coins) == 18  # of three rankers at six positions
-    checks = in_turns.log.checks.set_index("check")["count"]
+def test_three_rankers_in_turns_are_balanced(study_of_three_rankers_in_turns):
+    assert len(study_of_three_rankers_in_turns.log.coins) == 18  # of three rankers at six positions
+    checks = study_of_three_rankers_in_turns.log.checks.set_index("check")["count"]
     assert checks["sessions with uneven teams"] == 0
-    assert in_turns.log.balance["adjusted"].min() > 0.001
+    assert study_of_three_rankers_in_turns.log.balance["adjusted"].min() > 0.001
 
 
-def test_three_rankers_have_no_delta_of_two(in_turns):
-    assert interleaving_page.results(in_turns).results["log"]["delta_ab"] is None
+def test_three_rankers_have_no_delta_of_two(study_of_three_rankers_in_turns):
+    assert (
+        interleaving_page.results(study_of_three_rankers_in_turns).results["log"]["delta_ab"]
+        is None
+    )
 
 
 # The report of a log, users and a plan
 
 
 @pytest.fixture(scope="module")
-def of_log_alone():
+def report_of_log_alone():
     """The report of the small log, without a table of users."""
     return interleaving.read(small_log(), **NO_SIMULATION)
 
 
-def test_a_report_of_a_log_alone_has_no_users_and_no_plan(of_log_alone):
-    assert of_log_alone.users is None
-    assert of_log_alone.planning is None
-    assert "A/B" not in interleaving_page.verdict(of_log_alone).text
-    assert interleaving_page.results(of_log_alone).results["users"] is None
+def test_a_report_of_a_log_alone_has_no_users_and_no_plan(report_of_log_alone):
+    assert report_of_log_alone.users is None
+    assert report_of_log_alone.planning is None
+    assert "A/B" not in interleaving_page.verdict(report_of_log_alone).text
+    assert interleaving_page.results(report_of_log_alone).results["users"] is None
 
 
 @pytest.mark.parametrize(
@@ -256,7 +275,10 @@ def test_a_world_that_is_asked_for_is_simulated_beside_data():
 
 
 def test_a_gate_of_a_log_and_users_passes_if_that_of_each_alone_passes():
-    """Its words state the rule once for the log and once for the users."""
+    """The rule "not worse" than the baseline a is checked in the log and in the table of users. A
+    report of both passes if the reports of each alone do, and its gate states the rule twice, for
+    the log and for the users.
+    """
     gated = partial(interleaving.read, baseline="a", gate="not worse", **NO_SIMULATION)
     of_both = gated(log=small_log(), users=eight_users(), metrics="orders")
     of_log = gated(log=small_log())
@@ -272,13 +294,16 @@ def plan():
 
 
 def test_the_share_of_wrong_winners_falls_to_5_percent_at_the_users_that_the_plan_states(plan):
-    """It begins at a half or less. A straight line between the points of the curve, over the
-    logarithm of the users, is off by up to 0.005.
+    """For each design, the plan has a curve of the share of experiments with the wrong winner by
+    the number of users, and states the users at which 95 % of experiments agree with the truth. The
+    curve starts at no more than 0.5, a guess, never rises, and is at 0.05 at the stated users. Its
+    points are joined here by straight lines over the logarithm of the users, which is off by up to
+    0.005.
     """
-    users_for_5_percent = plan.needed.set_index("design")["agree_95"]  # 95 % agree on the winner
+    users_for_5_percent = plan.needed.set_index("design")["agree_95"]
     for design, curve in plan.curves.groupby("system"):
-        assert (np.diff(curve["error"]) <= 0).all()
         assert curve["error"].max() <= 0.5
+        assert (np.diff(curve["error"]) <= 0).all()
         log_users = np.log(users_for_5_percent[design])
         error = np.interp(log_users, np.log(curve["users"]), curve["error"])
         assert error == pytest.approx(0.05, abs=0.005)
@@ -306,34 +331,36 @@ def test_another_seed_gives_another_planning():
 
 
 @pytest.fixture(scope="module")
-def comparison_by_metric():
+def b_against_a_by_metric():
     """The comparison of arm b with a, each with four users, by a mean, a share and a ratio."""
     metrics = "orders,bought,orders/visits"
     study = interleaving.read(users=eight_users(), metrics=metrics, baseline="a", **NO_SIMULATION)
     return study.users.comparisons.set_index("metric")
 
 
-def test_a_mean_of_few_users_is_tested_by_permutations(comparison_by_metric):
+def test_a_mean_of_few_users_is_tested_by_permutations(b_against_a_by_metric):
     """3 of the C(8, 4) = 70 permutations of eight users have as large a t on each side."""
-    row = comparison_by_metric.loc["orders"]
+    row = b_against_a_by_metric.loc["orders"]
     assert row["method"] == "studentised permutation"
     assert row["p"] == pytest.approx(6 / 70)
 
 
-def test_a_share_is_tested_by_the_score_test(comparison_by_metric):
-    """All 4 users of b bought, and 3 of 4 of a."""
-    row = comparison_by_metric.loc["bought"]
+def test_a_share_is_tested_by_the_score_test(b_against_a_by_metric):
+    """All four users of b bought, and three of the four of a."""
+    row = b_against_a_by_metric.loc["bought"]
     assert row["method"] == "score"
     assert row["p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
 
 
-def test_a_ratio_is_tested_by_the_jackknife(comparison_by_metric):
-    """Users of b made 11 orders in 12 visits, those of a 4 in 9."""
+def test_a_ratio_is_tested_by_the_jackknife(b_against_a_by_metric):
+    """The arms a and b have four users each. Those of b made 11 orders in 12 visits, those of a 4
+    in 9; their ratios are compared by a t test with jackknife errors.
+    """
     users_of_a = eight_users().query("arm == 'a'")
     users_of_b = eight_users().query("arm == 'b'")
     ratio_a = ratio_of(Sums(users_of_a["orders"], users_of_a["visits"]))
     ratio_b = ratio_of(Sums(users_of_b["orders"], users_of_b["visits"]))
-    row = comparison_by_metric.loc["orders/visits"]
+    row = b_against_a_by_metric.loc["orders/visits"]
     assert row["method"] == "jackknife t"
     assert row["p"] == pytest.approx(independent.difference(ratio_b, ratio_a).p_value)
     assert row["difference"] == pytest.approx(11 / 12 - 4 / 9)
@@ -347,7 +374,7 @@ def cuped_of_orders(table):
 
 
 @pytest.fixture(scope="module")
-def adjusted_in_three_ways():
+def orders_adjusted_by_cuped_strata_and_cap():
     """The study of the orders of eight users, adjusted by CUPED, which decides, and beside it by
     strata and by a cap.
     """
@@ -357,26 +384,30 @@ def adjusted_in_three_ways():
     ).users
 
 
-def test_cuped_strata_and_cap_stand_beside_the_plain_result(adjusted_in_three_ways):
+def test_cuped_strata_and_cap_stand_beside_the_plain_result(
+    orders_adjusted_by_cuped_strata_and_cap,
+):
     """The 80th percentile of the orders is 2.6."""
-    rows = adjusted_in_three_ways.adjustments.set_index("way")
+    rows = orders_adjusted_by_cuped_strata_and_cap.adjustments.set_index("way")
     assert rows.loc["CUPED with past", "p"] == pytest.approx(cuped_of_orders(eight_users()).p_value)
     assert rows.loc["CUPED with past", "users"] < rows.loc["as it is", "users"] == 1
     assert "stratified by country" in rows.index
     assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
 
 
-def test_the_headline_is_the_comparison_adjusted_by_cuped(adjusted_in_three_ways):
-    """Not the one adjusted by strata or by a cap."""
-    (row,) = adjusted_in_three_ways.headline.to_dict("records")
+def test_the_headline_is_the_comparison_adjusted_by_cuped(orders_adjusted_by_cuped_strata_and_cap):
+    """The orders of eight users are adjusted by CUPED with their past, by strata, and by a cap. The
+    headline and the first screen have the comparison adjusted by CUPED, not one of the others.
+    """
+    (row,) = orders_adjusted_by_cuped_strata_and_cap.headline.to_dict("records")
     cuped = cuped_of_orders(eight_users())
     assert row["difference"] == pytest.approx(cuped.difference.value)
     assert row["p"] == pytest.approx(cuped.p_value)
     assert row["method"] == "Welch t after CUPED with past"
-    assert "adjusted for past" in first_screen.verdict(adjusted_in_three_ways).text
+    assert "adjusted for past" in first_screen.verdict(orders_adjusted_by_cuped_strata_and_cap).text
 
 
-def users_with_predictive_past(arms="ab", users_per_arm=2000):
+def users_whose_past_predicts_orders(arms="ab", users_per_arm=2000):
     """Users whose `past` is correlated with what they bought and ordered; `bought` is 1 with a
     probability that is higher by 0.02 in arm a.
     """
@@ -421,8 +452,11 @@ def welch_after_regression(table, metric):
 
 @pytest.mark.parametrize("metric", ["bought", "orders"])
 def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
-    """In the headline, in all comparisons and in the table of adjustments."""
-    table = users_with_predictive_past()
+    """`bought` is 0 or 1, `orders` a count; both are correlated with the user's past. CUPED must
+    give the same as SciPy's Welch test of the residuals of a regression on the past: in the
+    headline, in all comparisons and in the table of adjustments.
+    """
+    table = users_whose_past_predicts_orders()
     options = {"metrics": metric, "before": "past", "baseline": "b"} | NO_SIMULATION
     study = interleaving.read(users=table, **options).users
     expected = welch_after_regression(table, metric)
@@ -435,11 +469,12 @@ def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
 
 
 def test_cuped_of_a_share_narrows_its_interval_by_the_correlation_with_the_past():
-    """The width is √(1 − ρ²) of that without CUPED; within 2 %, as the interval of a share without
-    CUPED is no t interval. So is the detectable difference, within 5 %. Only the narrower interval
-    excludes 0.
+    """4,000 users bought or not, in correlation ρ with their past. CUPED leaves the share 1 − ρ² of
+    the variance, so that the interval has √(1 − ρ²) of the width. Within 2 %, as a share without
+    CUPED has a score interval and not a t interval; so has the detectable difference, within 5 %.
+    Only the narrower interval excludes 0.
     """
-    table = users_with_predictive_past()
+    table = users_whose_past_predicts_orders()
     read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **NO_SIMULATION)
     (raw,) = read().users.headline.to_dict("records")
     (adjusted,) = read(before="past").users.headline.to_dict("records")
@@ -451,18 +486,21 @@ def test_cuped_of_a_share_narrows_its_interval_by_the_correlation_with_the_past(
 
 
 def test_the_test_of_an_adjusted_share_is_called_welchs_t():
-    table = users_with_predictive_past()
+    table = users_whose_past_predicts_orders()
     study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION)
     assert "bought: Welch's t" in study.users.tests_are
 
 
 @pytest.mark.parametrize("arms", ["ab", "abc"])
 def test_adjusted_means_differ_by_the_adjusted_difference(arms):
-    """Of two metrics only the first mean of amounts or counts is adjusted: `visits`, and not the
-    share `bought`.
+    """Of several metrics, CUPED adjusts the first one that is a mean of amounts or counts: here
+    `visits`, and not the share `bought`, which has no adjusted means. Users are in two or three
+    arms, with one or three comparisons.
     """
     options = {"metrics": "bought,visits", "before": "past"} | NO_SIMULATION
-    rows = interleaving.read(users=users_with_predictive_past(arms), **options).users.comparisons
+    rows = interleaving.read(
+        users=users_whose_past_predicts_orders(arms), **options
+    ).users.comparisons
     visits = rows.query("metric == 'visits'")
     difference = visits["adjusted_first"] - visits["adjusted_second"]
     assert difference.tolist() == pytest.approx(visits["difference"].tolist(), abs=1e-12)
@@ -480,7 +518,7 @@ def test_adjusted_means_are_rounded_so_that_they_differ_by_the_difference(decima
 def adjusted_share():
     """The study of a share that is adjusted for the past."""
     options = {"metrics": "bought", "before": "past", "baseline": "b"} | NO_SIMULATION
-    return interleaving.read(users=users_with_predictive_past(), **options).users
+    return interleaving.read(users=users_whose_past_predicts_orders(), **options).users
 
 
 def test_printed_adjusted_means_differ_by_the_printed_difference(adjusted_share):
@@ -491,18 +529,22 @@ def test_printed_adjusted_means_differ_by_the_printed_difference(adjusted_share)
     assert round(a - b, 3) == round(difference, 3)
 
 
-def test_an_arm_s_ratio_has_its_limits_on_the_log_scale_with_the_freedom_of_heavy_users():
-    """One of six users has 60 of 79 visits; of an arm's revenue of 336."""
+def test_the_interval_of_a_ratio_is_on_the_log_scale_and_wider_if_one_user_dominates():
+    """Both arms have the same six users, of whom one has 60 of the 79 visits and 300 of the revenue
+    of 336. The limits of revenue per visit are value · exp(± t · error / value): t limits of its
+    logarithm. As one user dominates, t has fewer degrees of freedom than the 6 − 1 = 5 of six equal
+    users.
+    """
     visits = np.array([1.0, 2, 3, 5, 8, 60])
     revenue = np.array([4.0, 1, 0, 22, 9, 300])
-    table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})
+    table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})  # six users in each arm
     table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
     study = interleaving.read(users=table, metrics="revenue/visits", **NO_SIMULATION).users
     arm = ratio_of(Sums(revenue, visits))
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
     distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
     value = 336 / 79
-    assert freedom < 5
+    assert freedom < 6 - 1
     assert study.estimates.iloc[0][["value", "low", "high"]].tolist() == pytest.approx(
         [value, value * np.exp(-distance), value * np.exp(distance)]
     )
@@ -517,9 +559,10 @@ def test_a_share_of_visits_stays_below_1():
 
 @pytest.mark.parametrize("arms", [["a", "b"], ["b", "a"]])
 def test_the_detectable_difference_of_amounts_is_symmetric_in_the_arms(arms):
-    """On the log scale, with a level of 5 % and a power of 80 %: mean · (exp(z · se) − 1), where
-    se² = c²/200 + c²/200 for two arms of 200 users, and c² is the squared coefficient of variation,
-    averaged over the arms.
+    """400 users with log-normal amounts are in two arms by turns; to swap `arms` swaps the amounts
+    of the arms. With a level of 5 % and a power of 80 % the detectable difference is mean · (exp(z
+    · se) − 1), where z = 1.96 + 0.84 and se² = c²/200 + c²/200. c² is the squared coefficient of
+    variation, averaged over the arms.
     """
     spent = np.random.default_rng(4).lognormal(0, 1, 400)
     table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})
@@ -536,7 +579,7 @@ def test_what_a_metric_measures_is_not_from_before_the_experiment():
         interleaving.read(users=eight_users(), metrics="orders,past", before="orders")
 
 
-def users_thirty_times():
+def table_of_240_users():
     """The eight users thirty times, each with a number of Poisson(4) added to the past."""
     table = pd.concat([eight_users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table["past"] += np.random.default_rng(3).poisson(4, len(table))
@@ -544,18 +587,19 @@ def users_thirty_times():
 
 
 @pytest.fixture(scope="module")
-def read_many_users():
+def read_240_users():
     """The function that reads 240 users and compares b with a by orders and bought."""
     options = {"metrics": "orders,bought", "segments": "country", "baseline": "a"} | NO_SIMULATION
-    return partial(interleaving.read, users=users_thirty_times(), **options)
+    return partial(interleaving.read, users=table_of_240_users(), **options)
 
 
-def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_many_users):
-    """The lift is relative to the adjusted mean of a; the mean of a as it is lies within 20 %. The
-    interval of the lift excludes 0 exactly if p < 0.05.
+def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_240_users):
+    """With CUPED the lift is the adjusted difference over the adjusted mean of the control a. The
+    test knows only the mean of a without adjustment, which is within 20 %. The interval of the lift
+    excludes 0 exactly if p < 0.05.
     """
-    table = users_thirty_times()
-    row = read_many_users(before="past").users.comparisons.set_index("metric").loc["orders"]
+    table = table_of_240_users()
+    row = read_240_users(before="past").users.comparisons.set_index("metric").loc["orders"]
     mean_of_a = table.loc[table["arm"] == "a", "orders"].mean()
     assert row["lift"] == pytest.approx(row["difference"] / mean_of_a, rel=0.2)
     assert row["lift_low"] < row["lift"] < row["lift_high"]
@@ -563,24 +607,24 @@ def test_the_lift_of_an_adjusted_mean_is_relative_to_the_control(read_many_users
     assert (row["p"] < 0.05) == excludes_0
 
 
-def test_a_share_beside_an_adjusted_mean_is_not_adjusted(read_many_users):
-    plain = read_many_users().users.comparisons.set_index("metric")
-    adjusted = read_many_users(before="past").users.comparisons.set_index("metric")[plain.columns]
+def test_a_share_beside_an_adjusted_mean_is_not_adjusted(read_240_users):
+    plain = read_240_users().users.comparisons.set_index("metric")
+    adjusted = read_240_users(before="past").users.comparisons.set_index("metric")[plain.columns]
     assert adjusted.loc["orders", "difference"] != plain.loc["orders", "difference"]
     assert adjusted.loc["bought"].equals(plain.loc["bought"])
 
 
 @pytest.mark.parametrize("country", ["x", "y"])
-def test_cuped_decides_in_slices(read_many_users, country):
-    by_segment = read_many_users(before="past").users.by_segment
+def test_cuped_decides_in_slices(read_240_users, country):
+    by_segment = read_240_users(before="past").users.by_segment
     (shown,) = by_segment.query("slice == @country")["difference"].dropna().unique()
-    cuped = cuped_of_orders(users_thirty_times().query("country == @country"))
+    cuped = cuped_of_orders(table_of_240_users().query("country == @country"))
     assert shown == pytest.approx(cuped.difference.value)
 
 
 def findings_with_shares(shares):
     """Those of twice as many users of a as of b."""
-    table = users_thirty_times()
+    table = table_of_240_users()
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
     study = interleaving.read(users=table, metrics="orders", shares=shares, **NO_SIMULATION).users
     return experiment_page.findings(study)
@@ -620,15 +664,15 @@ def test_an_adjustment_saves_users_by_the_square_of_the_width():
 
 
 def test_users_for_a_lift_are_those_of_the_control_and_fewer_by_cuped():
-    """Orders of a: 1, 0, 1, 2 with 1, 0, 2, 2 before: mean 1, squared correlation 8/11."""
+    """The four users of the control a made 1, 0, 1, 2 orders: a mean of 1, of which a lift of 1 %
+    is 0.01. They made 1, 0, 2, 2 before, a squared correlation of 8/11. CUPED leaves 1 − 8/11 of
+    the variance, and so of the users needed; to 1e-3, as the numbers are those of a t test.
+    """
     options = {"metrics": "orders", "before": "past", "baseline": "a"} | NO_SIMULATION
-    row = (
-        interleaving.read(users=eight_users(), **options)
-        .users.users_for.set_index("lift")
-        .loc[0.01]
-    )
+    study = interleaving.read(users=eight_users(), **options).users
+    row = study.users_for.set_index("lift").loc[0.01]
     assert row["difference"] == pytest.approx(0.01)
-    assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)  # by t, not normal
+    assert row["cuped"] / row["raw"] == pytest.approx(1 - 8 / 11, rel=1e-3)
 
 
 def test_the_top_users_are_at_least_one():
@@ -652,16 +696,18 @@ def test_a_metric_of_zeros_ones_and_twos_is_a_mean_and_no_share():
     assert study.headline["method"].tolist() == ["studentised permutation"]
 
 
-@pytest.mark.parametrize("crossed, mark", [(1, ""), (2, ' class="warn"')])
-def test_crossed_users_are_a_warning_above_one_in_a_hundred(crossed, mark):
-    """Of 102 users, who are in both arms."""
+@pytest.mark.parametrize("n_crossed, css_class", [(1, ""), (2, ' class="warn"')])
+def test_crossed_users_are_a_warning_above_one_in_a_hundred(n_crossed, css_class):
+    """Of 102 users the first one or two are crossed: they have a second row, in the other arm. One
+    is 0.98 % of the users, which is only noted; two are 1.96 %, which is a warning.
+    """
     table = pd.DataFrame({"user": range(102), "arm": ["a", "b"] * 51, "orders": range(102)})
-    again = table[:crossed].assign(arm=["b", "a"][:crossed])
+    in_other_arm = table[:n_crossed].assign(arm=["b", "a"][:n_crossed])
     study = interleaving.read(
-        users=pd.concat([table, again]), metrics="orders", **NO_SIMULATION
+        users=pd.concat([table, in_other_arm]), metrics="orders", **NO_SIMULATION
     ).users
     html = experiment_page.findings(study).html
-    assert f'<li id="users-EK710"{mark}>{crossed} user' in html
+    assert f'<li id="users-EK710"{css_class}>{n_crossed} user' in html
 
 
 def test_more_is_worse_where_less_is_better():
@@ -671,8 +717,9 @@ def test_more_is_worse_where_less_is_better():
 
 
 def test_three_arms_without_a_control_are_compared_in_three_pairs():
-    """No arm is named like a control (a name such as "control"), so that none is the baseline; p is
-    adjusted for three comparisons.
+    """Arms x and y have four users each, arm z eight. None has a name that controls usually have,
+    such as "control", so that none is the baseline: all three pairs are compared, and p is adjusted
+    for three comparisons.
     """
     arms_x_and_y = eight_users(arm=["x", "y"] * 4, orders=[1, 9, 0, 9, 1, 8, 2, 9])
     arm_z = eight_users(user=[f"v{i}" for i in range(8)], arm="z")
@@ -690,7 +737,10 @@ def test_a_table_of_users_without_numbers_needs_metrics():
 
 
 def test_without_metrics_flags_come_before_amounts_and_earlier_columns_are_left_out():
-    """`pre_spent` and `age` are taken to be from before the experiment, which a finding says."""
+    """No metrics are named, so that columns are chosen: `bought`, a flag of 0 and 1, and then
+    `spent`, an amount. By their names `pre_spent` and `age` are from before the experiment, and are
+    left out. A finding says that the metrics were chosen.
+    """
     rng = np.random.default_rng(4)
     table = pd.DataFrame(
         {
@@ -709,21 +759,25 @@ def test_without_metrics_flags_come_before_amounts_and_earlier_columns_are_left_
 
 
 def test_the_detectable_difference_of_shares_is_that_of_the_score_test():
-    """With 500 users of b and 300 of a, a third of whom bought. The normal approximation gives
-    2.8 · √(1/3 · 2/3 · (1/300 + 1/500)) = 0.096.
+    """A third of the 300 users of a and of the 500 users of b bought. The normal approximation,
+    with a level of 5 % and a power of 80 % (z = 1.96 + 0.84 = 2.8), gives 2.8 · √(1/3 · 2/3 ·
+    (1/300 + 1/500)) = 0.096; the score test gives a number of about this size.
     """
     bought = (np.arange(800) % 3 == 0).astype(int)
     table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": bought})
     study = interleaving.read(users=table, metrics="bought", baseline="a", **NO_SIMULATION).users
     (row,) = study.comparisons.to_dict("records")
     share_of_a = bought[:300].mean()
-    expected = power.detectable_share(share_of_a, 500, 300, level=study.family_level)
+    expected = power.detectable_share(share_of_a, 500, 300, level=study.family_level)  # 5 %
     assert (row["first"], row["second"]) == ("b", "a")
     assert row["detectable"] == pytest.approx(expected)
     assert 0.05 < expected < 0.15
 
 
 def test_what_a_table_of_users_compares_is_called_an_arm():
+    """The pages of other reports compare systems. The table of estimates from a table of 60 users
+    in the arms a, b and c calls them arms, and has the word system nowhere.
+    """
     plays = np.arange(60) % 7
     table = pd.DataFrame({"user": range(60), "arm": ["a", "b", "c"] * 20, "plays": plays})
     study = interleaving.read(users=table, metrics="plays").users
@@ -736,13 +790,16 @@ def limits_of_difference(comparison):
     return [comparison.difference.low, comparison.difference.high]
 
 
-def two_samples():
+def gamma_samples_of_40_and_15():
     rng = np.random.default_rng(0)
     return rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
 
 
 def test_welch_equals_scipy():
-    a, b = two_samples()
+    """Means of two samples with different sizes and variances are compared by Welch's t test, here
+    with a 90 % interval; SciPy has the same test as ttest_ind with equal_var=False.
+    """
+    a, b = gamma_samples_of_40_and_15()
     comparison = independent.difference(mean_of(a), mean_of(b), level=0.9)
     expected = ttest_ind(a, b, equal_var=False)
     assert comparison.p_value == pytest.approx(expected.pvalue)
@@ -752,7 +809,7 @@ def test_welch_equals_scipy():
 
 
 def test_swapped_arms_have_the_mirrored_difference():
-    a, b = (mean_of(sample) for sample in two_samples())
+    a, b = (mean_of(sample) for sample in gamma_samples_of_40_and_15())
     of_a_and_b = independent.difference(a, b)
     of_b_and_a = independent.difference(b, a)
     assert of_b_and_a.p_value == pytest.approx(of_a_and_b.p_value)
@@ -762,26 +819,29 @@ def test_swapped_arms_have_the_mirrored_difference():
 # Ratios of sums and lifts
 
 
-class People(NamedTuple):
-    """Clicks and impressions of users who differ in use and taste, and clicks before."""
+class ArmOfUsers(NamedTuple):
+    """The clicks and impressions of each user of an arm, and the clicks before the experiment."""
 
     clicks: np.ndarray
-    seen: np.ndarray  # the impressions
-    before: np.ndarray  # clicks before the experiment
+    impressions: np.ndarray
+    clicks_before: np.ndarray
 
     @property
     def sums(self):
-        return Sums(self.clicks, self.seen)
+        return Sums(self.clicks, self.impressions)
 
     @classmethod
     def random(cls, rng, n, lift=1.0):
-        seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
-        taste = rng.beta(2, 18, n)
-        clicks = rng.binomial(seen, np.minimum(1, taste * lift)).astype(float)
-        return cls(clicks, seen, rng.binomial(seen, taste).astype(float))
+        """Users who differ in their numbers of impressions and in their rates of clicks, which
+        `lift` multiplies in the experiment.
+        """
+        impressions = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
+        rate = rng.beta(2, 18, n)
+        clicks = rng.binomial(impressions, np.minimum(1, rate * lift)).astype(float)
+        return cls(clicks, impressions, rng.binomial(impressions, rate).astype(float))
 
 
-def random_small_arm(rng):
+def random_ratio_of_few_users(rng):
     """The ratio of 2 to 24 users. It may be 0 or negative; with such a control the limits of a lift
     can be infinite.
     """
@@ -791,12 +851,15 @@ def random_small_arm(rng):
 
 
 def test_the_lift_of_ratios_excludes_0_exactly_where_p_is_below_5_percent():
-    """Both bounded and unbounded intervals are many among 800 random pairs of arms."""
+    """Arm and control are ratios of sums over a few random users. The control's ratio may be near
+    0, so that an interval of the lift, which divides by it, may be infinite. Of 800 intervals more
+    than 100 are infinite and more than 100 are not, so that both kinds are tested.
+    """
     rng = np.random.default_rng(11)
     unbounded = 0
     for _ in range(800):
-        arm = random_small_arm(rng)
-        control = random_small_arm(rng)
+        arm = random_ratio_of_few_users(rng)
+        control = random_ratio_of_few_users(rng)
         lift = independent.lift(arm, control)
         low, high = limits_of_difference(lift)
         unbounded += np.isinf([low, high]).any()
@@ -808,9 +871,10 @@ def test_the_lift_of_ratios_excludes_0_exactly_where_p_is_below_5_percent():
 
 
 def test_the_limits_of_a_lift_are_fiellers():
-    """The largest and the least ratio r with (a − r b)² ≤ t² (variance of a + r² variance of b),
-    less 1, on a grid of steps of 1e-5; t has Satterthwaite's degrees of freedom. a and b are means,
-    and the variances theirs.
+    """The lift is mean of a / mean of b − 1. Fieller's interval has all ratios r with (a − r b)² ≤
+    t² (variance of a + r² variance of b), where a and b are means, the variances are theirs, and t
+    has Satterthwaite's degrees of freedom. Here r is searched on a grid with steps of 1e-5, so that
+    its ends are off by less than 2e-5.
     """
     rng = np.random.default_rng(12)
     a = rng.gamma(2, 3, 20)
@@ -827,10 +891,12 @@ def test_the_limits_of_a_lift_are_fiellers():
     )
 
 
-def jackknife_variance(clicks, seen):
+def jackknife_variance(clicks, impressions):
     """(n − 1) / n · Σ (ratio of sums without a user − the mean of these ratios)²."""
     n = clicks.size
-    without = np.array([np.delete(clicks, i).sum() / np.delete(seen, i).sum() for i in range(n)])
+    without = np.array(
+        [np.delete(clicks, i).sum() / np.delete(impressions, i).sum() for i in range(n)]
+    )
     return (n - 1) / n * ((without - without.mean()) ** 2).sum()
 
 
@@ -840,16 +906,17 @@ def kish_number(weight):
 
 
 def test_ratios_of_clicks_to_impressions_are_compared_by_the_jackknife_over_users():
-    """t with Satterthwaite's degrees of freedom, where Kish's effective number of users, with the
-    impressions as weights, stands for the number of users.
+    """The arms have 30 and 40 random users. The difference of their ratios, over its jackknife
+    error, is compared with a t distribution with Satterthwaite's degrees of freedom. As users with
+    many impressions weigh more, Kish's effective number of users takes the place of their number.
     """
     rng = np.random.default_rng(13)
-    a = People.random(rng, n=30)
-    b = People.random(rng, n=40)
-    variance_a = jackknife_variance(a.clicks, a.seen)
-    variance_b = jackknife_variance(b.clicks, b.seen)
-    freedom_a = kish_number(a.seen) - 1
-    freedom_b = kish_number(b.seen) - 1
+    a = ArmOfUsers.random(rng, n=30)
+    b = ArmOfUsers.random(rng, n=40)
+    variance_a = jackknife_variance(a.clicks, a.impressions)
+    variance_b = jackknife_variance(b.clicks, b.impressions)
+    freedom_a = kish_number(a.impressions) - 1
+    freedom_b = kish_number(b.impressions) - 1
     freedom = (variance_a + variance_b) ** 2 / (
         variance_a**2 / freedom_a + variance_b**2 / freedom_b
     )
@@ -862,15 +929,15 @@ def test_ratios_of_clicks_to_impressions_are_compared_by_the_jackknife_over_user
 def clicks():
     """Two arms of 4,000 users, the first with a lift of 20 %; and their difference as it is."""
     rng = np.random.default_rng(5)
-    a, b = People.random(rng, 4000, 1.2), People.random(rng, 4000)
+    a, b = ArmOfUsers.random(rng, 4000, 1.2), ArmOfUsers.random(rng, 4000)
     return a, b, independent.difference(mean_of(a.clicks), mean_of(b.clicks))
 
 
 def test_cuped_narrows_the_interval_by_the_correlation(clicks):
     """To √(1 − ρ²), within 5 %, as ρ is that of one arm."""
     a, b, plain = clicks
-    adjusted = experiments.cuped(a.clicks, b.clicks, a.before, b.before)
-    rho = np.corrcoef(b.clicks, b.before)[0, 1]
+    adjusted = experiments.cuped(a.clicks, b.clicks, a.clicks_before, b.clicks_before)
+    rho = np.corrcoef(b.clicks, b.clicks_before)[0, 1]
     narrowing = np.ptp(limits_of_difference(adjusted)) / np.ptp(limits_of_difference(plain))
     assert narrowing == pytest.approx(np.sqrt(1 - rho**2), rel=0.05)
 
@@ -901,13 +968,15 @@ def test_sample_ratio_equals_scipys_chi_square_test(users, shares, expected):
 
 
 def test_cuped_by_a_copy_of_the_metric_is_refused():
-    table = users_with_predictive_past().assign(copy=lambda rows: 2 * rows["orders"] + 1)
+    table = users_whose_past_predicts_orders().assign(copy=lambda rows: 2 * rows["orders"] + 1)
     with pytest.raises(InputError, match="a column that determines the metric"):
         interleaving.read(users=table, metrics="orders", before="copy", **NO_SIMULATION)
 
 
 def test_cuped_by_a_copy_of_the_capped_metric_is_refused():
-    table = users_with_predictive_past().assign(copy=lambda rows: rows["orders"].clip(upper=3))
+    table = users_whose_past_predicts_orders().assign(
+        copy=lambda rows: rows["orders"].clip(upper=3)
+    )
     share = (table["orders"] < 3).mean() + 0.001
     with pytest.raises(InputError, match="a column that determines the metric"):
         interleaving.read(users=table, metrics="orders", before="copy", cap=share, **NO_SIMULATION)
@@ -922,7 +991,7 @@ def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means(adjusted_share)
 
 
 def test_the_means_of_an_adjusted_pair_turn_with_its_names():
-    table = users_with_predictive_past().replace({"arm": {"a": "x", "b": "y"}})
+    table = users_whose_past_predicts_orders().replace({"arm": {"a": "x", "b": "y"}})
     study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION).users
     row = study.headline.iloc[0]
     turned = diagnostics.turned(row)

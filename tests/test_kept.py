@@ -84,16 +84,18 @@ def test_a_sample_stands_for_all_rows_of_the_table(units):
 
 @with_and_without_units
 def test_the_error_of_a_rare_class_is_known_from_its_rows(units):
-    """Of 60,000 rows 0.3 % are positive; with `units`, they are those of 20,000 units. The standard
-    error of the share of positives comes from the sum, over units, of the squared influence, in
-    which a row's influence is label − share. From a sample of 8,000 rows `influence_square`
-    estimates this sum, and states how uncertain the estimate is, as a share of its square root.
+    """60,000 rows, of which 0.3 % are positive, are units of their own or belong to 20,000 units
+    (`units`). The influence of a row on the share of positives is label − share. The squared
+    standard error of the share comes from a sum over units, of the square of the unit's total
+    influence. A sample of 8,000 rows estimates this sum, and states how uncertain the estimate is,
+    as a share of its square root.
 
-    The estimate is to be off by at most four times the stated uncertainty. With about 30 positives
-    in the sample that is 8 % to 9 %; at most 30 % is allowed, so that the bound is not idle.
+    The estimate may be off by four times this uncertainty, which is 8 % to 9 % with about 30
+    positives in the sample. It must not exceed 30 %, as a large uncertainty would allow any
+    estimate.
     """
     rows = random_block(units)
-    sample = sample_by_blocks(rows, 900)
+    sample = sample_by_blocks(rows, block_size=900)
     influence = rows.truth - rows.truth.mean()
     influence_of_units = np.add.reduceat(influence, rows.unit_starts)
     exact = np.sum(influence_of_units**2)
@@ -153,7 +155,8 @@ def estimate(sums, unit=None):
     return inference.estimate(UnitStatistic(chosen, sums, unit), Options(0.95, rng()))
 
 
-def compare(first, second, unit=None, name="query"):
+def comparison_of_means(first, second, unit=None, name="query"):
+    """The comparison of the means of two systems' values, paired by row or summed by unit."""
     return inference.compare(
         UnitStatistic(MEAN, first, unit),
         UnitStatistic(MEAN, second, unit),
@@ -195,17 +198,18 @@ def test_nothing_defined_is_undefined():
 
 def test_comparison_takes_the_units_that_both_define():
     other = Sums(np.array([0.25, 0.5, np.nan, 0.25]))
-    c = compare(VALUES, other)
+    c = comparison_of_means(VALUES, other)
     assert (c.difference.value, c.difference.n) == (0.125, 2)
 
 
 def test_clustered_comparison_is_the_sign_flip_of_user_sums():
-    """60 rows of 20 users, three each. `by_unit` adds up the rows' differences of each user, and
-    counts them.
+    """Two systems have values of 60 rows, three for each of 20 users. Rows of a user are not
+    independent, so that the test flips the signs of whole users: of the sum of the differences of
+    each user, which `by_unit` adds up and returns with the number of rows. n is the 20 users.
     """
     first, second = np.random.default_rng(2).normal(size=(2, 60))
     user = np.repeat([f"user {number}" for number in range(20)], 3).astype(object)
-    found = compare(Sums(first), Sums(second), user, "user")
+    found = comparison_of_means(Sums(first), Sums(second), unit=user, name="user")
     sum_of_user, rows_of_user = intervals.by_unit(first - second, user)
     expected = significance.sign_flip(sum_of_user, rows_of_user, rng=rng(), unit="user")
     assert found == expected

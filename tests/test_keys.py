@@ -25,15 +25,18 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @ANY_TIME
 @given(st.lists(finite, min_size=2, max_size=30))
 def test_keys_rank_as_scores(values):
-    """The last bit of a key is the label, and the bits above it are in the order of the scores."""
+    """A key is a whole number per row that sorts as its score, then its label, do: the last bit is
+    the label, the bits above it are in the order of the scores. Every two scores are compared with
+    every two keys.
+    """
     score = np.array(values)
     label = np.arange(len(values)) % 2
     key = counts.with_label(score, label, counts.exponent(score))
     if key is None:  # scores that cannot be scaled without loss have no keys
         return
     np.testing.assert_array_equal(key & 1, label)
-    without_label = key >> 1
-    np.testing.assert_array_equal(without_label[:, None] < without_label, score[:, None] < score)
+    key_of_score = key >> 1
+    np.testing.assert_array_equal(key_of_score[:, None] < key_of_score, score[:, None] < score)
 
 
 @ANY_TIME
@@ -79,8 +82,10 @@ KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 
 @settings(deadline=None)
 @given(KEYS)
 def test_rows_are_sorted_by_their_keys_of_64_bits(keys):
-    """Sorting packs the number of a row into the last bits of its key. Keys that differ in these
-    bits alone must be told apart as well; some of the drawn ones do.
+    """`order` has the row numbers in the order of the keys, and `equals_previous` says for each
+    which key equals the one before. Sorting packs the row number into the last bits of a key, so
+    that keys that differ in these bits alone must be told apart as well; the drawn keys include
+    such keys.
     """
     key = np.array(keys, np.uint64)
     result = ids.SortedKeys.sort(key)
@@ -122,10 +127,15 @@ def test_equal_keys_of_several_blocks_are_found():
 
 
 def test_rows_of_several_blocks_are_found_by_their_keys():
+    """400,000 random keys, more than the 32,768 of a block, of which four rows in different blocks
+    share one. Every second distinct key is looked up, and 3, which is not among them. `numbers`
+    says which of these were found, all but the last; `rows` has a row with each of the found keys.
+    """
     key = distinct_keys_of_several_blocks()
     key[[5, 70_000, 399_999]] = key[200_000]
     present = np.unique(key)[::2]
     absent = np.uint64(3)
+    assert absent not in key
     numbers, rows = ids.SortedKeys.sort(key).find(np.append(present, absent))
     assert numbers.tolist() == list(range(len(present)))
     assert np.array_equal(key[rows], present)
@@ -133,11 +143,14 @@ def test_rows_of_several_blocks_are_found_by_their_keys():
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=40), st.integers(0, 3), st.booleans())
-def test_texts_have_equal_hashes_exactly_if_they_are_equal(texts, skipped, wide):
-    """Whatever the type of an Arrow array, and where its buffer begins with other texts."""
-    text_type = pa.large_string() if wide else pa.string()
-    longer = pa.array([*["before"] * skipped, *texts], text_type)
-    hashes = text_hashes(longer[skipped:]).tolist()
+def test_texts_have_equal_hashes_exactly_if_they_are_equal(texts, n_skipped, is_large_string):
+    """The texts are an Arrow array of one of two types of strings. It is a slice of an array with
+    up to three other texts before, so that its buffer begins with these. Hashes must depend neither
+    on the type nor on what comes before.
+    """
+    text_type = pa.large_string() if is_large_string else pa.string()
+    longer = pa.array([*["before"] * n_skipped, *texts], text_type)
+    hashes = text_hashes(longer[n_skipped:]).tolist()
     hash_of_text = dict(zip(texts, hashes, strict=True))
     assert hashes == [hash_of_text[text] for text in texts]
     assert len(set(hash_of_text.values())) == len(hash_of_text)
@@ -164,6 +177,9 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 
 
 def test_dictionaries_count_only_the_texts_in_use():
+    """Two Arrow columns are encoded by dictionaries; that of the first also has a text that no row
+    uses. Together they get codes of the sorted texts in use: 0 for a, 1 for c.
+    """
     c_a_c = pa.DictionaryArray.from_arrays(
         pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"])
     )
@@ -203,7 +219,10 @@ def test_distinct_texts_of_a_column_are_sorted_and_their_rows_are_counted():
 
 
 def test_more_distinct_texts_than_asked_for_are_cut_after_one_more():
-    """One more tells that there are more. Empty cells are counted whatever is cut."""
+    """5,000 rows have 4,950 distinct texts and 50 empty cells, one in each hundred rows. Of at most
+    40 texts that are asked for, 41 come: the one more tells that there are more. All empty cells
+    are counted nevertheless.
+    """
     number = np.arange(5_000)
     is_empty = number % 100 == 99
     texts = np.where(is_empty, NONE, np.char.add("user ", number.astype(str)))
@@ -221,8 +240,10 @@ ROWS_OF_LISTS = st.lists(st.tuples(st.integers(0, 5), NEAR_AND_EXTREME_SCORES), 
 @settings(deadline=None)
 @given(ROWS_OF_LISTS, st.booleans())
 def test_rank_order_is_by_list_then_score_and_item_descending(rows, in_order):
-    """Rows are pairs of list and score, which may come in order. A row is tied if it has the list
-    and the score of the row before it.
+    """Each row is a pair of a list and a score; equal scores are ordered by a random item number,
+    highest first. NumPy's lexsort gives the same order. `tied` says of each row in this order
+    whether it has the list and the score of the row before. Rows that already come in order are
+    tested too, as they are not sorted again.
     """
     if in_order:
         rows = sorted(rows, key=lambda row: (row[0], -row[1]))

@@ -21,6 +21,9 @@ def ax():
 
 
 def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
+    """An interval is drawn as a line from low to high and a point at the value; b has a value but
+    no limits, so that its line is a point. a stands above b, for which the y axis is turned round.
+    """
     frame = pd.DataFrame(
         {"name": ["a", "b"], "value": [0.1, 0.3], "low": [0.0, np.nan], "high": [0.2, np.nan]}
     )
@@ -28,20 +31,25 @@ def test_intervals_draw_value_and_limits_from_top_to_bottom(ax):
     limits_of_a, point_of_a, limits_of_b, *_ = [line.get_xdata() for line in ax.lines]
     assert list(limits_of_a) == [0.0, 0.2]
     assert list(point_of_a) == [0.1]
-    assert list(limits_of_b) == [0.3, 0.3]  # no limits: the point alone
+    assert list(limits_of_b) == [0.3, 0.3]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
-    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+    bottom, top = ax.get_ylim()
+    assert bottom > top
     assert ax.get_xlabel() == "difference (n = 5)"
 
 
 def test_curves_draw_each_system_with_its_band(ax):
+    """Systems a and b have values at k = 1 and 10 with limits 0.05 below and above: two lines, two
+    bands between the limits (collections of matplotlib), a logarithmic axis of k, and a legend.
+    """
     frame = pd.DataFrame(
         {"system": ["a", "a", "b", "b"], "k": [1, 10, 1, 10], "value": [0.1, 0.2, 0.3, 0.4]}
     )
     frame["low"], frame["high"] = frame["value"] - 0.05, frame["value"] + 0.05
     plots.curves(frame, ax, x="k", y="value", xlabel="k", ylabel="ndcg", log=True)
     assert [list(line.get_ydata()) for line in ax.lines] == [[0.1, 0.2], [0.3, 0.4]]
-    assert len(ax.collections) == 2
+    bands = ax.collections
+    assert len(bands) == 2
     assert ax.get_xscale() == "log"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
@@ -183,6 +191,11 @@ def test_panels_of_slices_show_names_as_they_are(interval_by_name):
 
 
 def test_reliability_diagrams_show_names_as_they_are():
+    """Systems have names that matplotlib would typeset as formulas ("$x^2$ and $") or leave out of
+    a legend ("_hidden"). A reliability diagram must show each name as it is. As only names matter
+    here, one table serves as the curves, as the bands around the diagonal and as the bins of the
+    histogram.
+    """
     points = pd.DataFrame(
         {
             "system": NAMES_LIKE_FORMULAS,
@@ -195,9 +208,9 @@ def test_reliability_diagrams_show_names_as_they_are():
     )
     svg = figures.picture(
         curve_plots.reliability,
-        points,
-        points,
-        points,
+        points,  # curves
+        points,  # bands
+        points,  # bins
         caption="",
         ylabel="y",
         words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},
@@ -216,8 +229,9 @@ def test_a_confusion_matrix_shows_names_of_classes_as_they_are():
 @pytest.mark.parametrize("n_panels", [2, 3, 4])
 @pytest.mark.parametrize("name", ["logistic", "a system with a very long name indeed"])
 def test_long_titles_of_panels_do_not_overlap_and_leave_room_for_the_panels(n_panels, name):
-    """In a figure as wide as the page and as high as one row of panels. The texts of the titles are
-    found by what they say.
+    """Up to four panels with long titles stand side by side in a figure as wide as the page, 7.6
+    inches, and as high as one row of panels. The titles must neither overlap nor leave the figure,
+    and the panels must keep a tenth of its height.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -229,7 +243,8 @@ def test_long_titles_of_panels_do_not_overlap_and_leave_room_for_the_panels(n_pa
         {"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567}
     )
     with rc_context(figures.STYLE):
-        figure = Figure(figsize=(7.6, 0.5 + 1.02), layout="constrained")
+        width_of_page, height_of_one_row = 7.6, 0.5 + 1.02  # inches
+        figure = Figure(figsize=(width_of_page, height_of_one_row), layout="constrained")
         canvas = FigureCanvasAgg(figure)
         axes = figure.subplots(1, n_panels, sharex=True, sharey=True, squeeze=False)
         plots.multiples(frame, axes, label="roc_auc")
@@ -239,12 +254,12 @@ def test_long_titles_of_panels_do_not_overlap_and_leave_room_for_the_panels(n_pa
         for ax in axes.flat:
             texts = ax.findobj(Text)
             (title,) = [text for text in texts if text.get_text() == ax.get_title("left")]
-            boxes.append(title.get_window_extent())
+            boxes.append(title.get_window_extent())  # the place of the title in the figure
     assert not any(first.overlaps(second) for first, second in combinations(boxes, 2))
     assert max(box.x1 for box in boxes) <= figure.bbox.x1
     first_panel = axes[0, 0]
     assert "n = 1,234,567" in first_panel.get_title("left")
-    assert first_panel.get_position().height > 0.1  # of the height of the figure
+    assert first_panel.get_position().height > 0.1
 
 
 def relative_luminance(colour):
@@ -266,7 +281,10 @@ def on_a_dark_page(colour):
 
 @pytest.mark.parametrize("shown_colour", [on_a_light_page, on_a_dark_page])
 def test_counts_of_a_confusion_matrix_have_contrast_on_every_shade(ax, shown_colour):
-    """A contrast of 4.5, as WCAG 2 asks of text (level AA)."""
+    """Each count of a confusion matrix is written on a shade, as it appears on a light or a dark
+    page (`shown_colour`). Ink and shade must have the contrast that WCAG 2 asks of text at level
+    AA: (lighter + 0.05) / (darker + 0.05) of their luminances is at least 4.5.
+    """
     import matplotlib as mpl
 
     curve_plots.matrix([[0, 9], [4, 5]], ax, classes="ab", xlabel="", ylabel="")
@@ -326,15 +344,19 @@ def test_a_figure_of_ones_own_has_no_marks_in_its_ids(tmp_path):
 
 
 def test_a_point_without_a_value_is_neither_marked_nor_counted():
+    """Marks are what a reader of the page can point at; their attributes `data-series` and
+    `data-says` hold the system and the text. In a plot of intervals, a has no value and so no
+    mark; in a curve, the point at k = 2 has none and is missing from the text.
+    """
     frame = pd.DataFrame(
         {"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]}
     )
-    svg = figures.picture(plots.intervals, frame, caption="x", label="l", zero=False).svg
-    assert attributes(svg, "series") == ["b"]
+    intervals = figures.picture(plots.intervals, frame, caption="x", label="l", zero=False)
+    assert attributes(intervals.svg, "series") == ["b"]
     line = pd.DataFrame(
         {"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5}
     )
-    svg = figures.picture(
+    curve = figures.picture(
         plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y"
-    ).svg
-    assert attributes(svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]
+    )
+    assert attributes(curve.svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]

@@ -56,13 +56,13 @@ def negatives_drawn() -> pd.DataFrame:
     return joined({f"pair {i}": np.array(pair) for i, pair in enumerate(pairs)})
 
 
-def repeated(named: str) -> pd.DataFrame:
+def repeated(name_format: str) -> pd.DataFrame:
     """Five times five folds, whose column of folds names both."""
     folds = {}
     for repeat in range(5):
         ids = np.random.default_rng(repeat).permutation(IDS)
         for fold in range(5):
-            folds[named.format(repeat=repeat, fold=fold)] = ids[fold::5]
+            folds[name_format.format(repeat=repeat, fold=fold)] = ids[fold::5]
     return joined(folds)
 
 
@@ -95,9 +95,9 @@ def test_a_sound_design_that_tests_ids_again_raises_no_alarm(design):
     assert not [finding for finding in study.audited if finding.name == "id on both sides"]
 
 
-@pytest.mark.parametrize("named", NAMINGS)
-def test_repeated_folds_named_in_the_column_of_folds_raise_no_alarm(named):
-    study = validation.read(repeated(named))
+@pytest.mark.parametrize("name_format", NAMINGS)
+def test_repeated_folds_named_in_the_column_of_folds_raise_no_alarm(name_format):
+    study = validation.read(repeated(name_format))
     assert not severe(study)
     assert study.word != "fail"
 
@@ -109,10 +109,10 @@ def test_two_systems_on_folds_drawn_anew_are_compared():
     assert not severe(study)
 
 
-@pytest.mark.parametrize("named", [*NAMINGS[:3], *NAMINGS[-3:]])
-def test_repeated_folds_without_ids_are_refused(named):
+@pytest.mark.parametrize("name_format", [*NAMINGS[:3], *NAMINGS[-3:]])
+def test_repeated_folds_without_ids_are_refused(name_format):
     with pytest.raises(InputError, match="an id column must say which rows are the same"):
-        validation.read(repeated(named).drop(columns="id"))
+        validation.read(repeated(name_format).drop(columns="id"))
 
 
 def test_one_named_repeat_needs_no_ids():
@@ -147,10 +147,13 @@ def test_customers_who_come_once_a_year_with_other_labels_are_no_repeats():
     assert study.examples.repeats == 1
 
 
-@pytest.mark.parametrize("named", NAMINGS)
-def test_repeats_named_in_the_column_of_folds_are_those_of_a_column_of_repeats(named):
-    """named: how a name is written of its fold and its repeat, as "Fold{fold}.Rep{repeat}"."""
-    study_of_names = validation.read(repeated(named))
+@pytest.mark.parametrize("name_format", NAMINGS)
+def test_repeats_named_in_the_column_of_folds_are_those_of_a_column_of_repeats(name_format):
+    """A table of five repeats of five folds has only a column of folds, with names such as
+    "Fold3.Rep1", which `name_format` writes as "Fold{fold}.Rep{repeat}". It must give the same
+    intervals as a table with the repeat in a column of its own.
+    """
+    study_of_names = validation.read(repeated(name_format))
     table = repeated("{repeat} {fold}")
     table[["repeat", "fold"]] = table["fold"].str.split(" ", expand=True)
     study_of_columns = validation.read(table)
@@ -168,11 +171,13 @@ def test_a_missing_fold_and_a_short_repeat_leave_the_repeats_readable():
     assert (study.examples.repeats, len(study.tests)) == (5, 24)
 
 
-@pytest.mark.parametrize("named", ["Fold{fold}.Rep{repeat}", "{repeat}-{fold}"])
-def test_an_id_in_two_folds_of_one_named_repeat_is_severe(named):
-    table = repeated(named)
-    moved = named.format(repeat=0, fold=1)
-    again = table[table["fold"] == named.format(repeat=0, fold=0)].iloc[[0]].assign(fold=moved)
+@pytest.mark.parametrize("name_format", ["Fold{fold}.Rep{repeat}", "{repeat}-{fold}"])
+def test_an_id_in_two_folds_of_one_named_repeat_is_severe(name_format):
+    table = repeated(name_format)
+    moved = name_format.format(repeat=0, fold=1)
+    again = (
+        table[table["fold"] == name_format.format(repeat=0, fold=0)].iloc[[0]].assign(fold=moved)
+    )
     assert "id on both sides" in severe(validation.read(pd.concat([table, again])))
 
 
@@ -199,10 +204,12 @@ def test_holdouts_train_on_the_rows_that_the_file_names():
     assert "whose training and test rows the fold column names" in study.folds.rule
 
 
-@pytest.mark.parametrize("named", ["{repeat}_{fold}", "{fold} {repeat}", "({repeat}, '{fold}')"])
-def test_holdouts_named_with_their_set_are_those_of_a_column_of_repeats(named):
+@pytest.mark.parametrize(
+    "name_format", ["{repeat}_{fold}", "{fold} {repeat}", "({repeat}, '{fold}')"]
+)
+def test_holdouts_named_with_their_set_are_those_of_a_column_of_repeats(name_format):
     table = with_training_rows()
-    names = [named.format(repeat=row.repeat, fold=row.fold) for row in table.itertuples()]
+    names = [name_format.format(repeat=row.repeat, fold=row.fold) for row in table.itertuples()]
     study = validation.read(table.assign(fold=names).drop(columns="repeat"))
     kept = ["value", "low", "high", "n"]
     pd.testing.assert_frame_equal(study.intervals[kept], validation.read(table).intervals[kept])
@@ -332,8 +339,10 @@ def test_training_rows_from_the_future_are_severe():
 
 
 def test_copies_of_one_row_in_a_hundred_are_severe():
-    """Ten of 1,000 rows have a copy at the end of the table. Where row and copy are in different
-    folds, which four of five pairs are in the mean, both are test rows with a copy in training.
+    """The first ten of 1,000 rows are copied to the end of the table. With five random folds, four
+    of five pairs of row and copy are in different folds on average; both are then test rows with a
+    copy among the training rows. That is up to 20 rows; more than ten must be counted, and the
+    finding is severe.
     """
     frame = noise(1000)
     copied = pd.concat([frame, frame.iloc[:10]], ignore_index=True)
@@ -354,7 +363,7 @@ def test_an_id_twice_in_one_fold_is_refused_whatever_the_design():
 # Scores of splits
 
 
-def scores(name: str, splits: Iterable[object]) -> pd.DataFrame:
+def scores_on_100_splits(name: str, splits: Iterable[object]) -> pd.DataFrame:
     """Scores of two models on 100 splits, and a column called `name` with the names `splits`."""
     rng = np.random.default_rng(36)
     base = 0.8 + rng.normal(0, 0.03, 100)
@@ -362,73 +371,78 @@ def scores(name: str, splits: Iterable[object]) -> pd.DataFrame:
     return frame.assign(**{name: list(splits)})
 
 
-CARET = [f"Fold{fold:02d}.Rep{repeat}" for repeat in range(1, 11) for fold in range(1, 11)]
-SCORES = {
+CARET_NAMES = [  # of ten repeats of ten folds, as caret writes them
+    f"Fold{fold:02d}.Rep{repeat}" for repeat in range(1, 11) for fold in range(1, 11)
+]
+SPLITS_BY_COLUMN = {
     "split": range(100),
     "iteration": range(100),
     "cv_fold": range(100),
-    "Resample": [*CARET[:-1], "Fold10.Rep11"],
+    "Resample": [*CARET_NAMES[:-1], "Fold10.Rep11"],
     "name": [f"split {number}" for number in range(100)],
 }
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", SPLITS_BY_COLUMN)
 @pytest.mark.parametrize("form", ["wide", "long"])
 def test_scores_of_splits_are_said_to_be_dependent(name, form):
-    frame = scores(name, SCORES[name])
+    frame = scores_on_100_splits(name, SPLITS_BY_COLUMN[name])
     if form == "long":
         frame = frame.melt(name, var_name="model", value_name="score")
     assert "share training rows are not independent. [EK410]" in told(significance.read(frame))
 
 
-TEN_REPEATS_OF_TEN_FOLDS = {  # a column of names by its usual name
-    "Resample": CARET,
+NAMES_BY_COLUMN = {  # column -> its 100 names of ten repeats of ten folds
+    "Resample": CARET_NAMES,
     "id": [f"rep{repeat}_fold{fold}" for repeat in range(10) for fold in range(10)],
 }
 
 
-@pytest.mark.parametrize("name", TEN_REPEATS_OF_TEN_FOLDS)
+@pytest.mark.parametrize(("column", "names"), NAMES_BY_COLUMN.items(), ids=NAMES_BY_COLUMN)
 @pytest.mark.parametrize("form", ["wide", "long"])
-def test_scores_of_all_folds_of_named_repeats_are_corrected(name, form):
-    """With ten folds, a test fold is a ninth of its training rows: the names alone give the p-value
-    of the same scores with test_to_train = 1 / 9.
+def test_scores_of_all_folds_of_named_repeats_are_corrected(column, names, form):
+    """Two models have scores on 100 splits, whose names say that they are ten repeats of ten folds,
+    such as "Fold01.Rep1" or "rep0_fold0". A test fold then has 1/9 as many rows as its training
+    rows, so that the p-value must be that of the same scores with test_to_train = 1/9 stated and no
+    names.
     """
-    frame = scores(name, TEN_REPEATS_OF_TEN_FOLDS[name])
+    frame = scores_on_100_splits(column, names)
     if form == "long":
-        frame = frame.melt(name, var_name="model", value_name="score")
+        frame = frame.melt(column, var_name="model", value_name="score")
     study = significance.read(frame)
-    stated = significance.read(scores("split", range(100)), test_to_train=1 / 9)
-    p, expected = study.comparisons["p"].item(), stated.comparisons["p"].item()
-    assert p == pytest.approx(expected, rel=1e-10)
+    plain_numbers = scores_on_100_splits("split", range(100))
+    study_with_stated_ratio = significance.read(plain_numbers, test_to_train=1 / 9)
+    expected = study_with_stated_ratio.comparisons["p"].item()
+    assert study.comparisons["p"].item() == pytest.approx(expected, rel=1e-10)
     assert "named as 10 repeats of 10 folds" in told(study)
 
 
 @pytest.mark.parametrize("gone", [1, 2, 11])
 def test_each_repeat_of_scores_may_lack_one_fold(gone):
-    frame = scores("Resample", CARET)
+    frame = scores_on_100_splits("Resample", CARET_NAMES)
     study = significance.read(frame.drop(index=range(0, gone * 10, 11)))
     assert study.p.test_to_train == 1 / 9
     assert "named as 10 repeats of 10 folds" in told(study)
 
 
 def test_repeats_of_different_numbers_of_folds_are_not_corrected():
-    frame = scores("Resample", CARET).iloc[:-2]
+    frame = scores_on_100_splits("Resample", CARET_NAMES).iloc[:-2]
     assert "[EK410]" in told(significance.read(frame))
 
 
 def test_the_ratio_that_is_asked_for_goes_before_that_of_the_names():
-    study = significance.read(scores("Resample", CARET), test_to_train=0.5)
+    study = significance.read(scores_on_100_splits("Resample", CARET_NAMES), test_to_train=0.5)
     assert study.p.test_to_train == 0.5
 
 
 def test_scores_of_splits_that_are_corrected_raise_no_warning():
-    study = significance.read(scores("split", range(100)), test_to_train=1 / 9)
+    study = significance.read(scores_on_100_splits("split", range(100)), test_to_train=1 / 9)
     assert "[EK410]" not in told(study)
 
 
 @pytest.mark.parametrize("name", ["question", "trial", "site"])
 def test_other_units_are_no_splits(name):
-    study = significance.read(scores(name, [f"n{number}" for number in range(100)]))
+    study = significance.read(scores_on_100_splits(name, [f"n{number}" for number in range(100)]))
     assert study.splits == ""
 
 

@@ -35,13 +35,14 @@ def folder(tmp_path, monkeypatch):
     mine.ipynb, second.ipynb, and fails.ipynb, whose third cell divides by 0.
     """
     monkeypatch.chdir(tmp_path)
-    write("mine", "## Mine", "study = None", "study.systems[0]", "print('printed')")
-    write("second", "## Second", "study.estimates.shape")
-    write("fails", "## Failing", "'before'", "1 / 0", "'after'")
+    write_notebook("mine", "## Mine", "study = None", "study.systems[0]", "print('printed')")
+    write_notebook("second", "## Second", "study.estimates.shape")
+    write_notebook("fails", "## Failing", "'before'", "1 / 0", "'after'")
     return tmp_path
 
 
-def write(name, heading, *sources):
+def write_notebook(name, heading, *sources):
+    """Write a notebook with a heading as its first cell and a cell of code for each source."""
     cells = [new_markdown_cell(heading), *map(new_code_cell, sources)]
     nbformat.write(new_notebook(cells=cells), f"{name}.ipynb")
 
@@ -119,14 +120,14 @@ def test_own_cells_see_the_study_and_do_not_read_it_again(folder):
 
 
 def test_a_figure_of_pyplot_in_an_own_cell_is_shown(folder):
-    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    write_notebook("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
     shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
     assert [output for output in shown if "image/png" in output.data]
 
 
 @pytest.mark.parametrize("source", ["'quiet';", "study = None\n'quiet';  # no value", "'a';\n"])
 def test_a_value_before_a_semicolon_is_not_shown(folder, source):
-    write("quiet", "## Quiet", source)
+    write_notebook("quiet", "## Quiet", source)
     shown = ek.rating(sections="quiet.ipynb").own_sections().displays()
     assert [output.data for output in shown[1:]] == [{"text/markdown": "## Quiet"}]
 
@@ -152,12 +153,12 @@ def failure(*names):
 
 
 def test_a_figure_that_cannot_be_drawn_is_a_failure_of_its_cell(folder):
-    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.title(r'$\\frac$');")
+    write_notebook("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.title(r'$\\frac$');")
     assert failure("drawn.ipynb").startswith("drawn.ipynb, cell 2: ValueError")
 
 
 def test_an_exit_is_a_failure_of_its_cell(folder):
-    write("exits", "## Exits", "import sys\nsys.exit('enough')")
+    write_notebook("exits", "## Exits", "import sys\nsys.exit('enough')")
     assert failure("exits.ipynb") == "exits.ipynb, cell 2: SystemExit: enough"
 
 
@@ -169,7 +170,7 @@ def test_a_file_that_is_no_notebook_fails_in_its_place(folder, content):
 
 def test_open_figures_of_the_reader_are_neither_shown_nor_closed(folder):
     """Only the plot of the notebook is shown, and it is drawn on a figure of its own."""
-    write("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    write_notebook("drawn", "## Drawn", "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
     figure_of_the_reader = pyplot.figure()
     try:
         shown = ek.rating(sections="drawn.ipynb").own_sections().displays()
@@ -184,7 +185,7 @@ def test_open_figures_of_the_reader_are_neither_shown_nor_closed(folder):
 def test_a_section_that_was_mended_fails_no_more(folder):
     study = ek.rating(sections="fails.ipynb")
     study.own_sections()
-    write("fails", "## Mended", "'before'")
+    write_notebook("fails", "## Mended", "'before'")
     study.own_sections()
     study.check_gate()
 
@@ -199,7 +200,7 @@ def test_a_section_that_fails_twice_is_named_once(folder):
 
 
 def test_an_annotated_assignment_of_the_study_is_left_out_too(folder):
-    write("typed", "## Typed", "study: object = None", "study.systems[0]")
+    write_notebook("typed", "## Typed", "study: object = None", "study.systems[0]")
     study = ek.rating(sections="typed.ipynb")
     texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
     assert repr(study.systems[0]) in texts
@@ -224,7 +225,11 @@ def test_a_missing_notebook_is_refused(folder):
 
 
 def test_a_page_has_the_chosen_sections_and_those_of_ones_own_in_order(folder):
-    """The last two sections are on every page. What a cell of mine.ipynb printed is on it too."""
+    """The sections are metrics and errors of the rating report and, after each, a notebook of the
+    user: mine.ipynb with the heading "Mine", a cell of which prints "printed", and second.ipynb.
+    The page and its contents have their headings in this order, and last the two sections that
+    every page has.
+    """
     sections = "metrics,mine.ipynb,errors,second.ipynb"
     ended = evalkit("report", "rating", "-p", "sections", sections, folder=folder / "out")
     assert ended.status == 0, ended.err
@@ -238,15 +243,20 @@ def test_a_page_has_the_chosen_sections_and_those_of_ones_own_in_order(folder):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_failing_section_says_so_in_its_place_with_status_1(folder, monkeypatch):
-    """In this process, which takes a third of the time of a kernel."""
+    """The notebook fails.ipynb has the heading "Failing" and divides by 0 in its third cell. It
+    stands between the sections metrics and errors: on the page, the message is below its heading
+    and above that of errors.
+
+    It runs in this process, which takes a third of the time of a kernel.
+    """
     monkeypatch.setattr(requests, "_is_notebook", lambda section: False)
     names = "metrics,fails.ipynb,errors"
     ended = evalkit("report", "rating", "-p", "sections", names, folder=folder / "out")
     page = (folder / "out" / "rating.failed.html").read_text(encoding="utf-8")
     assert ended.status == 1
     assert "SectionFailed: fails.ipynb, cell 3: ZeroDivisionError" in ended.err
-    heading, message, next_heading = ">Failing<", "This section failed", ">Errors<"
-    assert page.rindex(heading) < page.rindex(message) < page.rindex(next_heading)
+    place_of_message = page.rindex("This section failed")
+    assert page.rindex(">Failing<") < place_of_message < page.rindex(">Errors<")
 
 
 def test_the_command_refuses_an_unknown_section(folder):

@@ -79,9 +79,13 @@ def test_good_headers_are_not_refused(reader):
     ids=lambda reader: reader.name,
 )
 def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
-    """Two columns are missing from the second file."""
+    """A `reader` is one kind of input of one report, with two good tables, here in two files. Two
+    of the columns that the report needs are missing from the second. The check of the headers
+    alone, which the command makes first, must refuse them with the same message as the study that
+    reads the files; it names the columns and the file.
+    """
     missing = reader.columns(MISSING_COLUMNS.role)
-    second = MISSING_COLUMNS.change(reader.second, *missing)
+    second = MISSING_COLUMNS.change(reader.second, *missing)  # without these columns
     parameters = parameters_of_two_files(reader, second)
     message = refusal_of_headers(reader, parameters)
     assert message == refusal_of_study(reader, parameters)
@@ -98,7 +102,9 @@ def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
     ids=lambda reader: reader.name,
 )
 def test_unclear_columns_are_refused_in_the_words_of_the_study(reader):
-    """Two columns of the second file could both have one role."""
+    """Two columns of the second of two files could both have one role. The check of the headers
+    alone must refuse them with the same message as the study that reads the files.
+    """
     second = UNCLEAR_COLUMNS.change(reader.second, *reader.columns(UNCLEAR_COLUMNS.role))
     parameters = parameters_of_two_files(reader, second)
     message = refusal_of_headers(reader, parameters)

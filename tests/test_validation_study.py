@@ -39,7 +39,7 @@ from evalkit.studies import resplits, validation
 
 
 @pytest.fixture(scope="module")
-def sample():
+def bundled_study():
     """The study of the bundled predictions with their folds."""
     return validation.read()
 
@@ -47,10 +47,16 @@ def sample():
 # The answer on real data
 
 
-def test_the_sample_is_not_trusted_as_important_checks_are_missing(sample):
-    """Its predictions have ids and folds, but neither groups, times nor features."""
-    assert (sample.subject, sample.baseline, sample.word) == ("forest", "majority", "cannot tell")
-    verdict = validation_page.verdict(sample)
+def test_the_sample_is_not_trusted_as_important_checks_are_missing(bundled_study):
+    """The bundled predictions have ids and folds, but no groups, times or features. Of the 18
+    checks only 8 can be run, and the important ones of groups in training and test, and of training
+    rows later than test rows (time travel), cannot: no problem is found, and yet the verdict is
+    "cannot tell". The page must not call the predictions trusted or passed, nor cross out (<s>)
+    anything.
+    """
+    assert (bundled_study.subject, bundled_study.baseline) == ("forest", "majority")
+    assert bundled_study.word == "cannot tell"
+    verdict = validation_page.verdict(bundled_study)
     assert "only 8 of 18 checks could be run" in verdict.text
     missing = "important ones are missing: group on both sides, time travel."
     assert missing in verdict.text
@@ -61,22 +67,22 @@ def test_the_sample_is_not_trusted_as_important_checks_are_missing(sample):
     assert 'class="verdict pass"' not in verdict.html
 
 
-def test_rows_pooled_out_of_fold_have_wilsons_interval(sample):
+def test_rows_pooled_out_of_fold_have_wilsons_interval(bundled_study):
     """771 of 1,000 rows are right."""
-    row = sample.intervals.set_index("what").loc["pooled out of fold"]
+    row = bundled_study.intervals.set_index("what").loc["pooled out of fold"]
     assert (row["value"], row["n"], row["method"]) == (0.771, 1000, "Wilson")
-    assert "[0.746, 0.796]" in validation_page.intervals(sample).text
+    assert "[0.746, 0.796]" in validation_page.intervals(bundled_study).text
 
 
-def test_intervals_that_assume_too_much_are_crossed_out(sample):
-    assert "<s>0.771 " in validation_page.intervals(sample).html
+def test_intervals_that_assume_too_much_are_crossed_out(bundled_study):
+    assert "<s>0.771 " in validation_page.intervals(bundled_study).html
 
 
-def test_the_value_of_a_fold_is_the_accuracy_of_its_rows(sample):
+def test_the_value_of_a_fold_is_the_accuracy_of_its_rows(bundled_study):
     rows = pd.read_csv(CREDIT).query("model == 'forest'")
     is_right = (rows["y_score"] >= 0.5) == rows["y_true"]
     by_fold = is_right.groupby(rows["fold"]).mean()
-    assert sample.fold_values("forest") == pytest.approx(by_fold.to_numpy())
+    assert bundled_study.fold_values("forest") == pytest.approx(by_fold.to_numpy())
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +118,15 @@ def test_several_classes_have_metrics_of_classes():
 
 
 def test_a_numeric_target_has_metrics_of_errors_for_ridge_and_the_median():
+    """The target is 120 random numbers, which the features do not predict. As it is numeric, the
+    usual model is ridge regression and the baseline the median; their RMSE and MAE are those of the
+    out-of-fold forecasts of all five folds together.
+    """
     target = np.random.default_rng(1).normal(size=120)
-    study = five_fold_study(noise(120).assign(label=target))
+    features = noise(120).drop(columns="label")
+    study = five_fold_study(features.assign(label=target))
     value = study.estimates.set_index(["metric", "system"])["value"]
-    ridge, median = study.pooled["Ridge"], study.pooled["median"]  # forecasts out of fold
+    ridge, median = study.pooled["Ridge"], study.pooled["median"]  # out-of-fold forecasts
     squared_errors = (ridge.actual - ridge.score) ** 2
     assert value["rmse", "Ridge"] == pytest.approx(np.sqrt(squared_errors.mean()))
     assert value["mae", "median"] == pytest.approx(np.abs(target - median.score).mean())
@@ -150,13 +161,15 @@ def test_a_study_without_groups_or_time_does_not_pass(column):
 
 
 def test_coarse_columns_hide_copies_so_the_study_does_not_pass():
-    """900 rows have 4² = 16 different features, so that nearly all have equals by coincidence."""
+    """Two features with four values each have 16 combinations: among 900 rows nearly every row has
+    an equal one by coincidence, and a copied row cannot be told from it. So the check of duplicate
+    rows counts as missing. Groups and times are given, so that it is the only one.
+    """
     rng = np.random.default_rng(6)
     coarse = pd.DataFrame(rng.integers(0, 4, (900, 2)), columns=["a", "b"])
     label = (coarse["a"] + coarse["b"] + rng.normal(size=900) > 3).astype(int)
-    # Groups and times are there to be checked: only the check of copies is missing.
-    three = np.arange(900) // 3
-    study = five_fold_study(coarse.assign(label=label, group=three, time=three))
+    group_of_three = np.arange(900) // 3
+    study = five_fold_study(coarse.assign(label=label, group=group_of_three, time=group_of_three))
     assert study.word == "cannot tell"
     text = validation_page.verdict(study).text
     assert "important ones are missing: duplicate rows" in text
@@ -181,6 +194,10 @@ def study_of_equally_noisy_systems(rows):
 
 
 def test_below_1_000_rows_the_p_of_the_folds_is_adjusted():
+    """Systems a and b are compared with each other and with the majority class on 200 rows in five
+    folds. Below 1,000 rows the tests over the values of the folds decide: there is no p-value of
+    the pooled rows, and Holm's correction is that of the folds' p-values.
+    """
     study = study_of_equally_noisy_systems(rows=200)
     p = study.paired["p"]
     assert study.paired["p_pooled"].isna().all()
@@ -190,6 +207,10 @@ def test_below_1_000_rows_the_p_of_the_folds_is_adjusted():
 
 
 def test_from_1_000_rows_on_the_p_of_the_pooled_rows_is_adjusted():
+    """Systems a and b are compared with each other and with the majority class on 1,000 rows in
+    five folds. From 1,000 rows on the tests over the pooled rows decide, and Holm's correction is
+    that of their p-values.
+    """
     study = study_of_equally_noisy_systems(rows=1000)
     p = study.paired["p_pooled"]
     assert study.paired["adjusted"].tolist() == pytest.approx(holm(p).clip(0, 1))
@@ -210,12 +231,12 @@ def test_the_table_that_decides_has_the_adjusted_p(rows, is_pooled):
 
 
 @pytest.mark.parametrize("draw", ["fold_map", "folds", "interval_plot"])
-def test_pictures_say_how_many_rows_they_draw(sample, draw):
-    assert f"{sample.rows.size:,} rows" in getattr(validation_page, draw)(sample).svg
+def test_pictures_say_how_many_rows_they_draw(bundled_study, draw):
+    assert f"{bundled_study.rows.size:,} rows" in getattr(validation_page, draw)(bundled_study).svg
 
 
-def test_predictions_with_their_folds_have_no_strip(sample):
-    assert validation_page.strip(sample).html == ""
+def test_predictions_with_their_folds_have_no_strip(bundled_study):
+    assert validation_page.strip(bundled_study).html == ""
 
 
 def test_the_map_has_training_rows_before_those_that_are_tested_in_time():
@@ -228,35 +249,43 @@ def test_the_map_has_training_rows_before_those_that_are_tested_in_time():
 
 # Estimators and splits that mislead
 
-FEW = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
+FEW_FITS_OF_EACH_SPLIT = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
 
 
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
-    study = study_within(FEW, features=noise(40), estimator=DUMMY, k=5)
+    study = study_within(FEW_FITS_OF_EACH_SPLIT, features=noise(40), estimator=DUMMY, k=5)
     assert study.other_splits.summary.set_index("way").loc["leave one out", "mean"] == 0.0
     why = "its own class is the rarer one among the others"
     assert why in validation_page.other_splits(study).html
 
 
 def test_rows_at_random_flatter_where_groups_repeat():
-    """Forty persons with six nearly equal rows each, whose labels are at random."""
+    """Forty persons have six nearly equal rows each; half of the persons have the label 1, at
+    random. With whole persons in a fold, as the study splits them, nothing can be predicted: the
+    accuracy is about 0.5. If persons are ignored, the nearest neighbours of a row are the other
+    five of its person, and the accuracy is near 1.
+    """
     rng = np.random.default_rng(5)
     person = np.repeat(np.arange(40), 6)
     x = rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3))
     label = rng.permutation(np.arange(40) % 2)[person]
     frame = pd.DataFrame(x, columns=list("abc")).assign(group=person, label=label)
     study = study_within(
-        FEW, features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5
+        FEW_FITS_OF_EACH_SPLIT,
+        features=frame,
+        estimator="sklearn.neighbors.KNeighborsClassifier",
+        k=5,
     )
-    by_row = study.primary.value(study.other_splits.ignoring)
-    assert by_row > 0.95
-    assert study.intervals.iloc[0]["high"] < 0.8
+    accuracy_with_persons_ignored = study.primary.value(study.other_splits.ignoring)
+    assert accuracy_with_persons_ignored > 0.95
+    interval_with_whole_persons = study.intervals.iloc[0]
+    assert interval_with_whole_persons["high"] < 0.8
     assert "group ignored" in validation_page.other_splits(study).html
 
 
 @pytest.fixture(scope="module")
 def drifting():
-    """300 days whose label follows a slow wave and whose first feature is the day."""
+    """The study of 300 days whose label follows a slow wave and whose first feature is the day."""
     day = np.arange(300)
     rng = np.random.default_rng(7)
     label = (rng.normal(size=300) + np.sin(day / 25) * 3 > 0).astype(int)
@@ -307,7 +336,10 @@ def test_the_split_follows_the_columns(columns, rule):
 
 
 def test_values_of_holdouts_and_of_folds_are_told_apart_though_there_are_12_of_each():
-    """12 holdouts of 30 % of the rows, and two draws of 6 folds."""
+    """The limits ask for 12 holdouts of 30 % of the rows and for 6 folds drawn twice: 12 values of
+    the AUC for each of two kinds of splits. They must not be mixed up because their numbers are
+    equal.
+    """
     limits = Limits(holdouts=12, repeats=2, averaged=1, samples=2)
     study = study_within(limits, features=noise(60), k=6, metrics="roc_auc")
     other_splits = study.other_splits
@@ -319,14 +351,18 @@ def test_values_of_holdouts_and_of_folds_are_told_apart_though_there_are_12_of_e
 
 
 def test_a_repeated_k_fold_is_the_mean_of_its_draws():
-    """Three estimates, each the mean AUC of two draws of 5 folds: 30 fits."""
+    """The limits ask for three estimates (`repeats`), each the mean AUC of two draws (`averaged`)
+    of 5 folds: 3 · 2 · 5 = 30 fits. The six draws are those of scikit-learn's
+    RepeatedStratifiedKFold; the AUC of a draw is that of all its out-of-fold probabilities
+    together.
+    """
     study = study_within(Limits(averaged=2, repeats=3), features=noise(60), k=5, metrics="roc_auc")
     way = "mean of 2 × 5-fold"
     row = study.other_splits.summary.set_index("way").loc[way]
     assert (row["fits"], row["estimates"]) == (30, 3)
     x = study.examples.features
     label = study.examples.label
-    model = fitting.prepared(fitting.usual("classes"), x, 0)
+    model = fitting.prepared(fitting.usual("classes"), x, 0)  # the usual model of classes, seed 0
     six_draws = RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1)
     score = np.zeros((6, 60))
     for number, (train, test) in enumerate(six_draws.split(x, label)):
@@ -339,7 +375,9 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
 
 
 def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
-    """A holdout of 30 % of 80 rows is 24 rows, too few for 27 classes."""
+    """The labels have 27 classes. A holdout of 30 % of the 80 rows has 24, which cannot hold a row
+    of each class: a finding says so, and the four other kinds of splits are made.
+    """
     frame = noise(80).assign(label=[f"c{i % 27}" for i in range(80)])
     study = validation.read(features=frame, k=2, **FAST)
     message = "one holdout of 30%: share must leave a row for each of 27 classes"
@@ -550,7 +588,9 @@ def test_a_target_of_few_fractions_is_a_number():
 
 
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
-    """The first of four folds of 30 rows has no positive."""
+    """The rows are in four folds of 30, in their order. The first fold has no positive, so that its
+    AUC is undefined, shown as a dash; a finding names the base rate, which differs between folds.
+    """
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
     score = rng.uniform(size=120)
@@ -558,8 +598,8 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
     frame = pd.DataFrame({"label": label, "score": score, "fold": rows // 30, "id": rows})
     study = validation.read(frame, metrics="roc_auc")
     assert np.isnan(study.fold_values("score")).tolist() == [True, False, False, False]
-    assert "base rate" in [finding.name for finding in study.audited]  # it differs between folds
-    assert "–" in validation_page.by_fold(study).text  # in place of the undefined AUC
+    assert "base rate" in [finding.name for finding in study.audited]
+    assert "–" in validation_page.by_fold(study).text
 
 
 def test_bad_input_ends_with_status_2(tmp_path, capsys):
@@ -569,11 +609,15 @@ def test_bad_input_ends_with_status_2(tmp_path, capsys):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_failed_gate_ends_with_status_3(tmp_path):
-    """The rows of a group lie in several folds, a severe finding."""
+    """Ten consecutive rows are made a group; the folds of the bundled predictions were drawn by
+    row, so that groups are in several folds: a severe finding, which the gate does not allow.
+    """
     frame = pd.read_csv(CREDIT).query("model == 'forest'").assign(group=np.arange(1000) // 10)
     frame.to_csv(tmp_path / "leaky.csv", index=False)
     parameters = ["-p", "preds", str(tmp_path / "leaky.csv"), "-p", "gate", "no severe finding"]
-    assert cli.main(["report", "validation", *parameters, "-o", str(tmp_path / "out")]) == 3
+    status_if_not_passed = 3
+    status = cli.main(["report", "validation", *parameters, "-o", str(tmp_path / "out")])
+    assert status == status_if_not_passed
     results = json.loads((tmp_path / "out" / "validation.json").read_text())
     assert results["verdict"]["word"] == "fail"
 
@@ -647,6 +691,10 @@ def test_a_gate_decides_by_the_corrected_interval(metric):
 
 
 def test_the_pooled_interval_does_not_decide_below_1_000_rows():
+    """The study has 200 rows in five folds. Below 1,000 rows only one interval may decide
+    (`honest`): that of the mean over folds with Nadeau and Bengio's correction for shared training
+    rows. That of the pooled rows may not, nor a t interval that takes the folds for independent.
+    """
     study = study_of_good_and_weak("accuracy", rows=200)
     is_honest = study.intervals.set_index("what")["honest"]
     assert is_honest.to_dict() == {
@@ -657,6 +705,9 @@ def test_the_pooled_interval_does_not_decide_below_1_000_rows():
 
 
 def test_from_1_000_rows_on_the_pooled_interval_decides():
+    """On 1,000 rows in five folds the estimate that decides is that of all out-of-fold rows
+    together.
+    """
     study = study_of_good_and_weak("accuracy", rows=1000)
     assert study.deciding_estimate(study.primary, "good") == study.estimate(study.primary, "good")
 
@@ -675,8 +726,10 @@ def test_folds_that_all_have_one_value_have_no_interval():
 
 
 def test_a_rule_on_saved_results_does_not_pass_by_the_pooled_interval_of_few_rows(tmp_path):
-    """Wilson's interval of the 40 pooled rows begins at 0.91 and would pass. But the folds decide,
-    and two folds of accuracy 1 have no interval: the rule cannot tell.
+    """All 40 rows in two folds are classified correctly. Wilson's interval of the pooled rows
+    begins at 0.91 and would pass the rule. But below 1,000 rows the folds decide, and two folds of
+    accuracy 1 have no interval: the rule cannot tell, and `check` ends with status 3 for "not
+    passed".
     """
     study = validation.read(rows_in_two_folds_all_right(), metrics="accuracy")
     results = whole_pages.results(study)

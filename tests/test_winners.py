@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[1]
 TEN = np.linspace(-1.0, 1.0, 10)
 
 
-def credit(**parameters: Any) -> Any:
-    """The study of two models of the applicants, sliced by age."""
+def credit_study(**parameters: Any) -> Any:
+    """The study of logistic regression and forest on the applicants for credit, sliced by age."""
     path = ROOT / "data/german_credit/predictions.csv"
     asked = {"segments": "age_band", "metrics": "accuracy", "systems": "logistic,forest"}
     return ek.classification(path, **asked | parameters)
@@ -48,8 +48,9 @@ def test_the_rest_is_the_mean_of_the_others_by_weight() -> None:
 
 
 def test_slices_that_happen_to_have_few_errors_are_not_found_too_often() -> None:
-    """Eighteen slices of 50 rows with a share of 0.9: in at most 5 % of 100 runs, but for two
-    standard errors, one is found.
+    """Eighteen slices of 50 rows all have a true accuracy of 0.9, so that each slice that differs
+    significantly from the rest is a false alarm. Adjusted for all slices, at most 5 % of 100 runs
+    may have one; two standard errors of this share are allowed above.
     """
     rng = np.random.default_rng(3)
     runs = 100
@@ -57,7 +58,7 @@ def test_slices_that_happen_to_have_few_errors_are_not_found_too_often() -> None
     for _ in range(runs):
         shares = rng.binomial(50, 0.9, 18) / 50
         errors = np.sqrt(shares * (1 - shares) / 50)
-        compared = against_rest(shares, errors, np.full(18, 50), rng=rng)
+        compared = against_rest(shares, errors, np.full(18, 50), rng=rng)  # weighted by rows
         alarms += bool((compared.adjusted <= 0.05).any())
     assert alarms / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
 
@@ -81,12 +82,12 @@ def estimates_of_the_highest(means: tuple[float, ...]) -> pd.DataFrame:
 
 
 EQUAL = (0.0,) * 10
-each_means = pytest.mark.parametrize(
+for_equal_spread_and_one_higher_means = pytest.mark.parametrize(
     "means", [EQUAL, tuple(TEN), (3.0, *EQUAL[1:])], ids=["equal", "apart", "one higher"]
 )
 
 
-@each_means
+@for_equal_spread_and_one_higher_means
 def test_the_value_of_the_highest_is_median_unbiased(means: tuple[float, ...]) -> None:
     """Too high in half of 200 samples, to 3.4 standard errors of 3.5 points."""
     estimates = estimates_of_the_highest(means)
@@ -94,7 +95,7 @@ def test_the_value_of_the_highest_is_median_unbiased(means: tuple[float, ...]) -
     assert 0.38 <= too_high <= 0.62
 
 
-@each_means
+@for_equal_spread_and_one_higher_means
 def test_the_interval_of_the_highest_covers_its_true_value(means: tuple[float, ...]) -> None:
     """In 95 % of 200 samples, less 2.6 standard errors of 1.5 points."""
     estimates = estimates_of_the_highest(means)
@@ -107,15 +108,17 @@ def test_a_clear_winner_is_hardly_corrected() -> None:
 
 
 def test_the_interval_of_the_highest_of_equal_shares_covers_their_true_value() -> None:
-    """Four slices of 100 rows are right with probability 0.75, so that two are often equal and the
-    highest. In 95 % of 300 samples, less 2.4 standard errors of 1.26 points.
+    """Four slices of 100 rows all have a true accuracy of 0.75; often two of them have the same
+    highest share. The 95 % interval of the highest, corrected for its choice, must cover 0.75 in
+    about 95 % of 300 samples, whose standard error is 1.26 %; 2.4 standard errors less are allowed.
     """
     rng = np.random.default_rng(3)
     covered = 0
     for _ in range(300):
         share = rng.binomial(100, 0.75, 4) / 100
-        e = highest(share, np.sqrt(share * (1 - share) / 100), units=[100] * 4)
-        covered += e.low <= 0.75 <= e.high
+        error = np.sqrt(share * (1 - share) / 100)
+        estimate = highest(share, error, units=[100] * 4)
+        covered += estimate.low <= 0.75 <= estimate.high
     assert covered / 300 >= 0.92
 
 
@@ -125,21 +128,24 @@ def test_equal_highest_values_have_an_interval_with_a_width() -> None:
 
 
 def test_a_corrected_value_stays_within_the_range_of_the_metric() -> None:
-    """The towns a and b have an AUC of 1, and c one of 0: no correction may lead beyond."""
+    """In the towns a and b each positive has a higher score than each negative, an AUC of 1; in c
+    it is the other way round, an AUC of 0. The highest and the lowest town are corrected for their
+    choice, but not beyond 0 and 1.
+    """
     label = np.tile([0, 1], 60)
     town = np.repeat(["a", "b", "c"], 40)
     score = np.where(town == "c", 1 - label, label)
     study = ek.classification(
         y_true=label, y_score=score + 0.5, segments={"town": town}, metrics="roc_auc"
     )
-    picked = study.picked_slices
-    assert picked[["corrected", "low", "high"]].to_numpy().min() >= 0
-    assert picked[["corrected", "low", "high"]].to_numpy().max() <= 1
+    corrected = study.picked_slices[["corrected", "low", "high"]].to_numpy()
+    assert corrected.min() >= 0
+    assert corrected.max() <= 1
 
 
 def logistic_slices() -> pd.DataFrame:
     """Each age band of the logistic regression against the rest."""
-    return credit().slices_against_rest.query("system == 'logistic'").set_index("slice")
+    return credit_study().slices_against_rest.query("system == 'logistic'").set_index("slice")
 
 
 def test_the_only_young_group_is_worse_than_the_rest() -> None:
@@ -154,11 +160,11 @@ def test_the_rest_of_a_slice_is_the_mean_of_the_others_by_rows() -> None:
 
 
 def test_the_difference_of_two_systems_is_compared_too() -> None:
-    assert "forest − logistic" in set(credit().slices_against_rest["system"])
+    assert "forest − logistic" in set(credit_study().slices_against_rest["system"])
 
 
 def test_the_highest_is_corrected_downwards_and_the_lowest_upwards() -> None:
-    rows = credit().picked_slices.set_index(["system", "place"])
+    rows = credit_study().picked_slices.set_index(["system", "place"])
     high = rows.loc[("forest", "highest")]
     low = rows.loc[("forest", "lowest")]
     assert high["corrected"] < high["value"]
@@ -197,19 +203,19 @@ def test_slices_of_whole_units_are_compared_with_each_other():
 
 
 def test_the_page_says_which_slices_differ() -> None:
-    text = page.segments(credit(systems="logistic")).text
+    text = page.segments(credit_study(systems="logistic")).text
     compared = text.split("each slice beside the others of its column")[1]
     (row,) = [line for line in compared.splitlines() if line.startswith("age_band <=25")]
     assert row.rstrip().endswith("lower")
 
 
 def test_the_page_corrects_the_highest_of_the_slices() -> None:
-    text = page.segments(credit(systems="logistic")).text
+    text = page.segments(credit_study(systems="logistic")).text
     assert "Of 4 slices of age_band the highest for logistic is 36-50 (0.81, corrected" in text
 
 
 def test_the_page_compares_the_difference_of_the_first_pair_too() -> None:
-    assert "forest − logistic: each slice beside" in page.segments(credit()).html
+    assert "forest − logistic: each slice beside" in page.segments(credit_study()).html
 
 
 def test_the_page_says_why_slices_are_not_compared() -> None:
@@ -250,7 +256,7 @@ def shared_units() -> pd.DataFrame:
 
 
 def test_the_results_have_both_tables() -> None:
-    study = credit()
+    study = credit_study()
     answers = as_json.answers(study)
     assert answers["slices_against_rest"] == study.slices_against_rest.to_dict("records")
     assert answers["picked_slices"] == study.picked_slices.to_dict("records")
@@ -269,6 +275,10 @@ def test_units_of_blocks_may_be_in_several_slices() -> None:
 
 
 def test_horizons_of_a_series_are_not_compared() -> None:
+    """A series has forecasts of 60 days, each one and two days ahead. The horizons become slices by
+    themselves, but their rows are of the same days, and are correlated: slices are not compared
+    with the rest.
+    """
     rng = np.random.default_rng(5)
     day = np.repeat(pd.date_range("2026-01-01", periods=60).astype(str), 2)
     frame = pd.DataFrame({"date": day, "horizon": [1, 2] * 60, "actual": rng.normal(size=120)})
@@ -288,7 +298,7 @@ def test_horizons_of_a_series_are_not_compared() -> None:
     ],
 )
 def test_rules_about_slices_that_are_kept(rule: str) -> None:
-    ek.check(credit(), rule)
+    ek.check(credit_study(), rule)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +310,7 @@ def test_rules_about_slices_that_are_kept(rule: str) -> None:
 )
 def test_rules_about_slices_that_fail(rule: str, why: str) -> None:
     with pytest.raises(AssertionError, match=why):
-        ek.check(credit(), rule)
+        ek.check(credit_study(), rule)
 
 
 @pytest.mark.parametrize(
@@ -315,24 +325,26 @@ def test_rules_about_slices_that_fail(rule: str, why: str) -> None:
 )
 def test_rules_about_slices_that_are_not_there_are_refused(rule: str, error: str) -> None:
     with pytest.raises(ParameterError, match=error):
-        ek.check(credit(), rule)
+        ek.check(credit_study(), rule)
 
 
 def test_a_rule_in_a_policy_takes_its_level(tmp_path: Path) -> None:
-    """The interval of the rule at 90 % is narrower than that of the report at 95 %, so that its
-    lower limit is higher.
+    """The policy has a level of 90 %, the report one of 95 %. The interval of the rule is narrower
+    than that of the report, so that its lower limit, `rule_low`, is higher than `low`.
     """
     text = '[[rule]]\nthat = "lowest accuracy.low >= 0.5 between age_band of logistic"\n'
     path = tmp_path / "policy.toml"
     path.write_text(f"level = 0.9\n{text}", encoding="utf-8")
-    (statement,) = credit(gate=str(path)).gate.statements.to_dict("records")
+    (statement,) = credit_study(gate=str(path)).gate.statements.to_dict("records")
     assert statement["rule_low"] > statement["low"]
     assert statement["result"] == "pass"
 
 
 def test_the_rest_of_weighted_rows_is_their_weighted_mean() -> None:
-    """Group a has 100 rows of weight 0.001, of which half are right; of b and c all are right but
-    one in ten.
+    """Groups a, b and c have 100 rows each. In group a half of the predictions are wrong, and a row
+    has a weight of 0.001; in b and c one prediction in ten is wrong, and a row has a weight of 1.
+    The slice c is compared with the rest, a and b together, whose accuracy is the mean with these
+    weights: close to 0.9, that of b.
     """
     label = np.ones(300, int)
     label[::3] = 0
@@ -347,5 +359,6 @@ def test_the_rest_of_weighted_rows_is_their_weighted_mean() -> None:
         metrics="accuracy",
     )
     rest = study.slices_against_rest.set_index("slice").loc["c", "rest"]
-    others = np.arange(300) < 200
-    assert rest == pytest.approx(np.average(~wrong[others], weights=weight[others]))
+    in_a_or_b = np.arange(300) < 200
+    expected = np.average(~wrong[in_a_or_b], weights=weight[in_a_or_b])
+    assert rest == pytest.approx(expected)
