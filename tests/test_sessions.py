@@ -75,7 +75,7 @@ def test_neutral_items_and_their_outcome_are_counted():
 
 def test_sessions_with_more_items_of_one_team_are_counted_but_for_neutral_ones():
     """A neutral item ("-") may make up for a missing one of any team: of the sessions with the
-    teams a b and − a none is uneven. With a b and a a the second is.
+    teams "a b" and "- a" none is uneven. With "a b" and "a a" the second is.
     """
     assert checks(log_with())["sessions with uneven teams"] == [0, 2]
     even_and_uneven = log_with(team=["a", "b", "a", "a"])
@@ -356,7 +356,7 @@ def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
 
 
 def test_a_diverse_ranker_begins_with_the_favourite_kind_and_shows_each_kind_once_in_a_turn():
-    """Items are of the kinds 0, 1 and 2, and each user wants the kinds by shares of his own,
+    """Items are of the kinds 0, 1 and 2, and each user wants the kinds by their own shares,
     `kind_shares`. The kinds of a diverse ranker take turns: its first three items are one of each
     kind, the first of the kind that the user wants most. That holds for each of 60,000 users,
     whatever the noise in the ranker's guess of the items' appeal.
