@@ -16,7 +16,7 @@ LIMITS = ["difference", "low", "high", "level", "p", "adjusted"]
 DIRECTED = {"lower_is_better": "none"}
 
 
-def values(difference, n=60):
+def values_of_a_and_b(difference, n=60):
     """Two systems whose paired t is difference · √n."""
     noise = np.linspace(-1, 1, n)
     noise = (noise - noise.mean()) / noise.std(ddof=1)
@@ -28,7 +28,7 @@ def a_above_b(alpha=None, difference=0.2, **parameters):
     """The study of the systems a and b, where a is higher. At a difference of 0.2 the p of a − b is
     about 0.13, between the usual α of 0.05 and an α of 0.2; at 0.3 it is 0.02.
     """
-    return ek.significance(values(difference), alpha=alpha, **DIRECTED, **parameters)
+    return ek.significance(values_of_a_and_b(difference), alpha=alpha, **DIRECTED, **parameters)
 
 
 def test_the_verdict_follows_alpha():
@@ -52,7 +52,9 @@ def test_alpha_changes_no_estimate():
 
 
 def test_an_alpha_of_1_minus_the_level_changes_nothing():
-    """The level is 0.95 by default."""
+    """The level of intervals is 0.95 by default, and α is then 0.05. To set it so must change no
+    comparison and no statement of the gate.
+    """
     without_alpha, with_alpha = (
         a_above_b(alpha, margin=0.5, gate="not worse within 0.1", baseline="b")
         for alpha in (None, 0.05)
@@ -62,7 +64,10 @@ def test_an_alpha_of_1_minus_the_level_changes_nothing():
 
 
 def test_the_detectable_difference_is_that_of_a_test_at_alpha():
-    """With 80 % power it is z(1 − α/2) + z(0.8) standard errors."""
+    """The difference that a test detects with 80 % power is z(1 − α/2) + z(0.8) standard errors.
+    The report on two systems of the sample data, gbm and forest, is made at the usual α of 0.05 and
+    at 0.2. The standard errors are the same, so that the differences have the ratio of these sums.
+    """
     at_5_percent, at_20_percent = (
         ek.classification(metrics="roc_auc", systems="gbm,forest", alpha=alpha)
         .comparisons["detectable"]
@@ -74,7 +79,10 @@ def test_the_detectable_difference_is_that_of_a_test_at_alpha():
 
 
 def test_equivalence_is_shown_at_alpha():
-    """The 90% interval of a difference of 0.05 reaches 0.27, the 60% interval 0.16."""
+    """Equivalence is shown if the interval at the level 1 − 2α lies within the margin of 0.2. That
+    of a difference of 0.05 reaches to 0.27 at the usual α of 0.05 (90 %), and to 0.16 at 0.2 (60
+    %).
+    """
     verdicts = [
         a_above_b(alpha, difference=0.05, margin=0.2).comparisons["verdict"].item()
         for alpha in (None, 0.2)
@@ -90,8 +98,9 @@ def test_all_looks_together_err_at_alpha():
 
 
 def test_a_diff_decides_at_alpha(tmp_path):
-    """The new scores have less noise. At an α just below p, nothing can be told; just above, new
-    is better.
+    """The saved scores of an old and a new model are compared; the new ones have less noise. The p
+    of the difference is computed first. At an α 1 % below p nothing can be told; at an α 1 % above
+    it the new model is better.
     """
     rng = np.random.default_rng(3)
     label = rng.integers(0, 2, 400)
@@ -160,9 +169,12 @@ def test_the_page_says_nothing_of_an_alpha_that_is_not_set():
 
 @pytest.mark.usefixtures("undrawn")
 def test_check_decides_at_the_alpha_of_the_report(tmp_path):
-    """The p of a − b, about 0.13, is below the report's α of 0.2, but not below 0.05."""
+    """The command `report` is run with an α of 0.2, the command `check` on its results with the
+    rule "better than b of a". The p of a − b is about 0.13: the rule passes at the report's α, and
+    would not at the usual 0.05.
+    """
     path = tmp_path / "values.csv"
-    values(difference=0.2).to_csv(path, index=False)
+    values_of_a_and_b(difference=0.2).to_csv(path, index=False)
     parameters = ["-p", "preds", str(path), "-p", "alpha", "0.2", "-p", "lower_is_better", "none"]
     assert command.main(["report", "significance", *parameters, "-o", str(tmp_path)]) == 0
     report = str(tmp_path / "significance.json")

@@ -56,8 +56,10 @@ def study_of_trials(request):
 def test_pass_metrics_are_means_over_all_subsets_of_k_draws(
     study_of_trials, metric, k, passes, system
 ):
-    """Of a task: the share of its subsets of k draws of which any (pass@k) or all (pass^k) have the
-    reward 1. Of a system: the mean over its 12 tasks.
+    """A system has four draws per task, with a reward of 0 or 1 each. The metric of a task is the
+    share of its subsets of k draws in which any draw (pass@k) or all draws (pass^k) have the reward
+    1; `passes` is that function, any or all. The metric of the system is the mean over its 12
+    tasks.
     """
     table = random_trials()
     rewards_by_task = table[table["model"] == system].groupby("task_id")["reward"]
@@ -74,6 +76,9 @@ def test_pass_metrics_are_means_over_all_subsets_of_k_draws(
 
 
 def test_each_pass_metric_is_a_comparison_of_the_family(study_of_trials):
+    """The study compares the systems a and b by four metrics of repeated draws. Each makes one of
+    the four comparisons that p-values are adjusted for.
+    """
     assert study_of_trials.comparisons["metric"].tolist() == [
         "pass@1",
         "pass@3",
@@ -86,9 +91,11 @@ def test_each_pass_metric_is_a_comparison_of_the_family(study_of_trials):
 @pytest.mark.parametrize("metric", [all_pass, any_passes])
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
-    """5,000 units have 4 or 6 draws, which pass with a probability of each unit's own. The noise is
-    estimated from one sample of draws; the exact variance is that over the binomial distribution of
-    the number of passes. Their means over the units agree within 4 %.
+    """The metric is that any or that all of k draws of a unit pass. 5,000 units have 4 or 6 draws,
+    which pass with a probability of each unit's own. The noise of the metric is estimated from one
+    sample of draws; the exact variance is that over the binomial distribution of the number of
+    passes. Both are averaged over the units, and agree but for the random error of the sample, up
+    to 4 %.
     """
     rng = np.random.default_rng(4)
     probability = stats.norm.cdf(rng.normal(0.3, 1, 5_000))
@@ -98,10 +105,10 @@ def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
     noise = Draws(n_draws, share, variance_of_draw).noise_of(lambda draws: metric(draws, k))
     exact_variance = np.zeros(len(n_draws))
     for count in (4, 6):
-        passes = np.arange(count + 1.0)
+        passes = np.arange(count + 1.0)  # every number of passes that is possible
         counts = np.full(count + 1, float(count))
-        # for each number of passes; no metric uses the third field, the variance
-        value = metric(Draws(counts, passes / count, passes), k)
+        unused_variance = passes  # in place of the variance of a draw, which no metric reads
+        value = metric(Draws(counts, passes / count, unused_variance), k)
         units = n_draws == count
         weight = stats.binom.pmf(passes, count, probability[units][:, None])
         exact_variance[units] = weight @ value**2 - (weight @ value) ** 2
@@ -149,7 +156,7 @@ def test_units_with_more_draws_have_less_noise():
 
 @pytest.mark.parametrize("n_repeated, has_mid_p", [(1, False), (15, False), (16, True)])
 def test_ties_count_half_where_most_of_30_units_have_several_draws(n_repeated, has_mid_p):
-    """So many units have 5 draws, the others one."""
+    """Of 30 units (tasks) `n_repeated` have 5 draws, the others one."""
     table = random_trials(tasks=30, draws=5)
     kept = table[(table["task_id"] < n_repeated) | (table["trial"] == 0)]
     (method,) = significance.read(kept, metrics="pass@1").headline["method"]
@@ -165,6 +172,9 @@ def test_a_table_of_one_system_needs_nothing_else(tmp_path):
 
 
 def test_each_file_of_trials_is_a_system(tmp_path):
+    """A folder has the files a.csv and b.csv without a column of systems ("model"). Its comparisons
+    must be those of one table with this column.
+    """
     table = random_trials()
     for system, rows in table.groupby("model"):
         rows.drop(columns="model").to_csv(tmp_path / f"{system}.csv", index=False)
@@ -201,7 +211,9 @@ def test_a_reward_or_a_metric_of_draws_that_has_no_meaning_is_refused(
 
 
 def test_a_pass_metric_of_a_table_with_two_metrics_must_name_one_of_them_too():
-    """pass@2 is computed from the metric of 0 and 1 that is named beside it."""
+    """The table has two metrics of 0 and 1, named "exact" and "loose" in its column `metric`. From
+    which of them pass@2 is computed is not clear, until one is named beside it.
+    """
     table = pd.concat([random_trials().assign(metric=name) for name in ("exact", "loose")])
     with pytest.raises(
         ParameterError, match=r"pass@2 needs one metric of 0 and 1, .* metrics='exact,pass@2'"
@@ -213,9 +225,11 @@ def test_a_pass_metric_of_a_table_with_two_metrics_must_name_one_of_them_too():
 
 @READ_IN_MEMORY_OR_BY_BLOCKS
 def test_variation_is_that_of_one_way_analysis_of_variance(read):
-    """The standard error of a system's mean is √(variance of the means of 12 tasks / 12). With
-    twice the tasks its square is halved; with 10 in place of 5 draws per task the variance of the
-    means has within / 10 in place of within / 5.
+    """A system has 5 draws of each of 12 tasks. `within` is the mean variance of the draws of a
+    task. The variance of the means of tasks is that between tasks plus within / 5. The standard
+    error of the system's mean is √(variance of the means / 12). With twice the tasks it is
+    √(variance / 24); with 10 in place of 5 draws per task the variance has within / 10 in place of
+    within / 5.
     """
     table = random_trials(tasks=12, draws=5)
     of_a, of_b, _of_difference = significance.variation(read(table)).to_dict("records")
@@ -235,12 +249,15 @@ def test_variation_is_that_of_one_way_analysis_of_variance(read):
 
 @pytest.fixture(scope="module")
 def study_of_repeated_draws():
-    """Of two systems, 30 tasks and 5 draws of each."""
+    """The study of two systems, with 30 tasks and 5 draws of each, by pass@1 and pass^4."""
     return significance.read(random_trials(tasks=30, draws=5), metrics="pass@1,pass^4")
 
 
 def test_ties_of_repeated_draws_count_half_in_the_test(study_of_repeated_draws):
-    """The p-value, a mid-p, lies between that of all ties and half of it."""
+    """The p of the sign-flip test is P(flipped ≥ observed), which counts ties, = observed, in full.
+    The study of repeated draws reports the mid-p, which counts them half: it is smaller, but more
+    than half of the former.
+    """
     study = study_of_repeated_draws
     for metric in study.settings.metrics:
         comparison = study.compare(metric, ("a", "b"))
@@ -256,6 +273,9 @@ def test_the_curve_of_p_values_has_the_mid_p_at_a_difference_of_0(study_of_repea
 
 
 def test_saved_results_of_repeated_draws_are_read_with_the_mid_p(study_of_repeated_draws, tmp_path):
+    """A report on repeated draws has the mid-p of pass@1. Its saved results, with a value per unit,
+    are read in place of a table: the p and the method must be those of the study of the table.
+    """
     table = random_trials(tasks=30, draws=5)
     ek.significance(table, metrics="pass@1").save(tmp_path / "earlier.json")
     (saved,) = ek.significance(str(tmp_path / "earlier.json")).headline.to_dict("records")
@@ -281,8 +301,10 @@ def test_ties_count_in_full_without_repeated_passes_of_both_systems_by_task(chan
 
 
 def test_twice_the_draws_never_gain_more_than_twice_the_units():
-    """Each of 20 tasks has the rewards 0, 1, 0, 1 in some order: its mean is 1/2, so that nothing
-    varies between tasks.
+    """Each of 20 tasks has the rewards 0, 1, 0, 1 in some order. All means are 1/2, and vary less
+    than the draws let expect: the estimated variance between tasks, which would be below 0, is 0,
+    and to halve the variance of the draws would take away more than there is. The standard error
+    with twice the draws is then set to that with twice the tasks (units).
     """
     table = pd.DataFrame({"task_id": np.repeat(range(20), 4), "trial": list(range(4)) * 20})
     reward = (table["task_id"] + table["trial"]) % 2
@@ -305,8 +327,8 @@ def test_without_repeated_draws_there_is_no_table_of_variation():
 
 @READ_IN_MEMORY_OR_BY_BLOCKS
 def test_draws_without_a_value_are_counted(read):
-    """Of 2 systems, 12 tasks and 4 draws, 96 rows; 3 of them, draws of a on the first task, are
-    empty.
+    """Two systems with 12 tasks and 4 draws of each make 96 rows. Three rewards are empty: those of
+    system a on the first task but for its first trial.
     """
     table = random_trials(tasks=12, draws=4)
     emptied = (table["model"] == "a") & (table["task_id"] == 0) & (table["trial"] > 0)

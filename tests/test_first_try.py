@@ -93,8 +93,10 @@ def slow_unless_by_day(names):
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", slow_unless_by_day(EXAMPLES))
 def test_a_file_is_read_by_its_report_and_by_the_command_that_inspect_prints_first(name, tmp_path):
-    """Both commands make a report with the values that the example must show. Inspect prints
-    "evalkit report …  # why".
+    """An example is a frame with the column names of some tool, the report that it is for, and
+    values that this must show. Its file is read by this report, and by the command that `evalkit
+    inspect` prints first, in lines such as "evalkit report rating -p preds x.csv  # why". Both must
+    make a report with the values.
     """
     example = EXAMPLES[name]
     path = tmp_path / f"{name}.csv"

@@ -79,8 +79,8 @@ def test_systems_that_decide_alike_may_differ_in_brier():
 
 def test_systems_of_equal_accuracy_with_errors_on_different_rows_may_differ():
     """Of each four rows system a misses the second and system b the first, so that both have an
-    accuracy of 3/4. The difference is 0, but has an interval with a width: on other rows the errors
-    need not be as many.
+    accuracy of 3/4. The difference is 0, but its interval is not: in another sample the two could
+    have different numbers of errors.
     """
     label = np.tile([1, 1, 0, 0], 20)
     score_a = np.tile([0.9, 0.1, 0.1, 0.1], 20)
@@ -93,7 +93,8 @@ def test_systems_of_equal_accuracy_with_errors_on_different_rows_may_differ():
 
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_a_diff_of_identical_reports_keeps_the_gate_better_or_equivalent(has_ids, tmp_path):
-    """The same study is written as the old and as the new report. The command `diff` ends with 0,
+    """The values per unit of one study are written as those of the old and of the new report, from
+    rows with or without ids. The command `diff` with the gate "better or equivalent" ends with 0,
     since the gate is kept: the difference is 0 with an interval of no width, within ±0.001.
     """
     table = predictions() if has_ids else predictions().drop(columns="id")

@@ -80,7 +80,8 @@ pairs_of_classes = st.tuples(st.integers(0, 3), st.integers(0, 3))
 @ANY_TIME
 @given(st.lists(pairs_of_classes, min_size=1, max_size=40))
 def test_any_classes_equal_scikit_learn(pairs):
-    """Lists of actual and predicted classes 0 to 3. Where mcc and kappa are undefined here,
+    """Each pair is a row's actual and predicted class, 0 to 3. The confusion matrix and macro F1
+    equal those of scikit-learn; so do mcc and kappa, unless they are undefined, NaN here, where
     scikit-learn has 0 or NaN.
     """
     actual, predicted = np.transpose(pairs)
@@ -106,8 +107,10 @@ def labels_and_scores(draw):
 @ANY_TIME
 @given(labels_and_scores())
 def test_coverage_error_and_average_precision_of_any_labels_equal_scikit_learn(actual_and_score):
-    """Of each row alone. Left out are rows without a true label, which are undefined here, and
-    tables of one label, which scikit-learn takes for two classes.
+    """A table has rows with several labels, each true or not, and a score for each. Both metrics
+    are computed for each row, and by scikit-learn for a table of this row alone. Left out are rows
+    without a true label, which are undefined here, and tables of one label, which scikit-learn
+    takes for two classes.
     """
     actual, score = actual_and_score
     error = labels.coverage_error(actual, score)
@@ -126,7 +129,10 @@ def test_coverage_error_and_average_precision_of_any_labels_equal_scikit_learn(a
 def test_the_labels_of_a_row_have_the_average_precision_and_auc_of_rows_of_two_classes(
     actual_and_score,
 ):
-    """As if each label of the row were a row of its own, positive if the label is true."""
+    """A row has several labels, each true or not, and a score for each. Its average precision and
+    its ranking loss must be the average precision and 1 − AUC of a binary table that has a row per
+    label, positive if the label is true.
+    """
     actual, score = actual_and_score
     precision = labels.label_ranking_average_precision(actual, score)
     auc = 1 - labels.ranking_loss(actual, score)
@@ -139,14 +145,17 @@ def test_the_labels_of_a_row_have_the_average_precision_and_auc_of_rows_of_two_c
 @ANY_TIME
 @given(labels_and_scores())
 def test_a_row_without_a_true_label_has_no_value(table):
+    """A row has several labels, each true or not, and a score for each. These metrics ask how far
+    up its true labels are ranked, and are undefined, NaN, if it has none.
+    """
     actual, score = table
-    none = ~actual.any(axis=1)
+    has_no_true_label = ~actual.any(axis=1)
     for metric in (
         labels.coverage_error,
         labels.label_ranking_average_precision,
         labels.ranking_loss,
     ):
-        assert np.isnan(metric(actual, score)[none]).all()
+        assert np.isnan(metric(actual, score)[has_no_true_label]).all()
 
 
 @ANY_TIME
@@ -212,6 +221,11 @@ def test_four_forecasts_by_hand(name, expected):
 @ANY_TIME
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_losses_of_rows_and_of_counts_agree(rows):
+    """Each row is a label of 0 or 1 and the probability p of 1. The means of the losses per row are
+    the Brier score of the counts and the log loss of scikit-learn. The losses of several classes
+    are given the two classes with 1 − p and p: Brier's sums the squared error over both, which is
+    twice that of one; the log loss is the same.
+    """
     label, p = map(np.array, zip(*rows, strict=True))
     brier = calibration.brier(count(p, label))
     log_loss = metrics.log_loss(label, p, labels=[0, 1])

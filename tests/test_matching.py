@@ -74,6 +74,9 @@ def test_the_closest_report_uses_these_columns_and_no_other(report, used, unused
 
 
 def test_two_labels_are_unclear_and_both_are_named():
+    """A table has two columns of 0 and 1, whose names tell neither as the label, and one of scores.
+    There are two ways to read it, each by the parameter that names the label.
+    """
     readings = possible_readings(label_a=LABEL, label_b=1 - LABEL, score=SCORE)
     assert readings[0].ambiguity == "columns 'label_a' and 'label_b' could both be the label"
     assert [reading.choice.parameters for reading in readings] == [
@@ -134,14 +137,19 @@ def test_of_labels_that_say_yes_or_no_yes_is_the_positive_one(words):
 
 
 def test_the_command_with_the_class_of_higher_scores_as_positive_is_printed_first(tmp_path):
-    """The mean score of "good" is 0.63, that of "bad" 0.42."""
+    """Neither of the classes "good" and "bad" says which is the positive one. The mean score of
+    "good" is 0.63, that of "bad" 0.42: the command with "good" is the closest reading of the file,
+    that with "bad" the second.
+    """
     path = tmp_path / "t.csv"
     table = pd.DataFrame({"grade": np.array(["bad", "good"])[LABEL], "prob_of_default": SCORE})
     table.to_csv(path, index=False)
-    readings = inspection.readings([str(path)], inspection.BY_CLOSENESS, {}, {})
-    commands = [reading.command.removeprefix("evalkit report ") for reading in readings[:2]]
-    assert commands == [
-        f"classification -p preds {path} -p positive {label}" for label in ("good", "bad")
+    all_reports = inspection.BY_CLOSENESS
+    readings = inspection.readings([str(path)], all_reports, parameters={}, text={})
+    first_two_commands = [reading.command for reading in readings[:2]]
+    assert first_two_commands == [
+        f"evalkit report classification -p preds {path} -p positive good",
+        f"evalkit report classification -p preds {path} -p positive bad",
     ]
 
 
@@ -169,6 +177,9 @@ def test_other_names_of_scores_are_read(name):
 
 @pytest.mark.usefixtures("undrawn")
 def test_without_a_report_the_closest_one_is_made_and_named(tmp_path):
+    """The file has the columns actual and arima, numbers and forecasts close to them, which the
+    report `rating` reads. The command `report` names no report.
+    """
     path = tmp_path / "x.csv"
     pd.DataFrame({"actual": LEVEL, "arima": NEAR}).to_csv(path, index=False)
     ended = evalkit("report", "-p", "preds", path, folder=tmp_path / "page")
@@ -318,7 +329,9 @@ def test_a_run_that_must_be_told_the_positive_label_ends_as_bad_input(tmp_path):
 
 
 def test_columns_of_predicted_classes_are_systems_if_they_are_named():
-    """The tree says "cat" in each fifth row, the net is always right."""
+    """The columns tree and net hold predicted species, not scores. The tree says "cat" in each
+    fifth row and is right otherwise; the net is always right.
+    """
     row = np.arange(ROWS)
     species = np.array(["cat", "dog", "owl"])[row % 3]
     by_tree = np.where(row % 5 == 0, "cat", species)

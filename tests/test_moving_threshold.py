@@ -33,6 +33,7 @@ def scored_rows(n=600, seed=3, **more):
 
 
 def study_of(table, limits=None, **more):
+    """The classification study of the systems a and b, with further parameters."""
     p = ClassificationParameters.from_raw({"preds": table, "systems": ["a", "b"], **more})
     return classification.study_of(p, *([limits] if limits else []))
 
@@ -53,12 +54,17 @@ def data_on_the_page(study):
 
 @pytest.mark.parametrize("limits", [None, IN_BLOCKS], ids=["in memory", "in blocks"])
 def test_the_counts_on_the_page_are_those_at_its_thresholds(limits):
+    """The page of two systems has a slider over thresholds, up to ∞. Its data are the names of the
+    thresholds, and for each system the counts at all of them, tp and fp, and the numbers P and N of
+    positive and negative rows. They must be those of the study at the thresholds as named, also
+    if the 600 rows are read in blocks of 100 and not held in memory.
+    """
     study = study_of(scored_rows(), limits)
     assert (study.data is None) == (limits is IN_BLOCKS)
     data = data_on_the_page(study)
     names = data["named"].replace("∞", "inf").replace("−", "-")
     thresholds = [float(name) for name in names.split()]
-    assert 100 < len(thresholds) < 700  # about 240 of two systems, and those that cost least
+    assert 100 < len(thresholds) < 700  # about 230 of up to 1,200 distinct scores
     assert thresholds == sorted(thresholds)
     for name, system in zip(study.order, data["systems"], strict=True):
         expected = counts.at(study.table(name), thresholds)
@@ -80,16 +86,25 @@ SLIDER = threshold_slider.slider_counts(WHOLE_STUDY)
 
 
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
-    for name in ("a", "b"):
-        for threshold in WHOLE_STUDY.choices.query("system == @name")["threshold"]:
-            short = float(SLIDER.named(threshold).replace("∞", "inf"))
-            assert len(SLIDER.named(threshold)) <= 9
-            assert (
-                counts.at(ALL_COUNTS[name], short).tp == counts.at(ALL_COUNTS[name], threshold).tp
-            )
+    """The study of the systems a and b offers thresholds, such as the one with the best F1. Each is
+    a score with some 16 digits, such as 0.5624705980443004. The slider names it by as few digits as
+    tell it from other scores, 0.56247, and at most 9 characters. At the short threshold as many
+    positive rows are found as at the long one.
+    """
+    for system in ("a", "b"):
+        counts_of_system = ALL_COUNTS[system]
+        for threshold in WHOLE_STUDY.choices.query("system == @system")["threshold"]:
+            name = SLIDER.named(threshold)
+            assert len(name) <= 9
+            short_threshold = float(name.replace("∞", "inf"))
+            tp_at_short_threshold = counts.at(counts_of_system, short_threshold).tp
+            assert tp_at_short_threshold == counts.at(counts_of_system, threshold).tp
 
 
 def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
+    """The slider computes metrics with their intervals, and the mean cost of a decision, from the
+    counts at a threshold. At 0.4, the threshold of the study, they must be those of the study.
+    """
     study = study_of(
         scored_rows(),
         metrics="precision,recall,f1,predicted_rate",
@@ -122,7 +137,10 @@ WEIGHTED_OR_CLUSTERED = {
     ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
 )
 def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, parameters):
-    """At each of four thresholds of the slider, a study with this threshold has the same limits."""
+    """The table has further `columns`, of users, of weights or of both; `parameters` makes users
+    the units. The slider has the intervals of each metric at each threshold. At four of the
+    thresholds, a study that has this threshold must have the same estimates and limits.
+    """
     table = scored_rows(**columns)
     parameters = {"metrics": "precision,recall,f1,predicted_rate", **parameters}
     study = study_of(table, **parameters)
@@ -144,8 +162,10 @@ def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, par
     ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
 )
 def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
-    """Expected: the sandwich variance of a weighted mean of a row's cost, with the influences of
-    a user's rows added up, and Kish's number of units as n in n / (n - 1).
+    """The table has further `columns`, of users, of weights or of both; `parameters` makes users
+    the units. A row costs 2 if it is a false positive, 7 if it is a false negative, and else 0. The
+    expected variance of the weighted mean cost is the sandwich variance: the influences of a user's
+    rows are added up and squared, and Kish's number of units is the n of the factor n / (n − 1).
     """
     fp_cost, fn_cost = 2.0, 7.0
     table = scored_rows(**columns)
@@ -165,6 +185,8 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
     units = size.sum() ** 2 / (size**2).sum()
     variance = (influence**2).sum() * units / (units - 1)
 
+    # At each threshold error_variance has the variance of FP / n, twice the covariance, and the
+    # variance of FN / n, which give the variance of the mean cost for any two costs.
     decisions = DecisionsByThreshold.from_rows(study.measured.rows["a"], slider.tables["a"])
     products_of_costs = [fp_cost**2, fp_cost * fn_cost, fn_cost**2]
     assert decisions.units == pytest.approx(units)
@@ -180,6 +202,10 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
 
 
 def test_the_table_shows_the_limits_that_the_script_reads():
+    """With users as units, the page has the limits of each metric at each threshold of its slider
+    for its script (`data`). Its table shows the numbers at the threshold 0.4 of the study at first:
+    the interval of precision there must be that of the script, with its decimals.
+    """
     study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
     data = data_on_the_page(study)
     html = threshold_page.moving_threshold_table(study).html
@@ -196,7 +222,8 @@ def test_the_table_shows_the_limits_that_the_script_reads():
 
 def test_a_metric_without_predicted_rows_has_no_limits_on_the_page():
     """At an infinite threshold, the last on the page, no row is predicted positive, so that the
-    precision is undefined.
+    precision is undefined. Its limits in the data of the page's script are a number that stands for
+    undefined, UNDEFINED_LIMIT, as JSON has no NaN.
     """
     study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
     data = data_on_the_page(study)

@@ -79,6 +79,12 @@ IN_MEMORY_AND_LARGE = pytest.mark.parametrize(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", INPUTS)
 def test_a_round_threshold_counts_what_numpy_counts(tmp_path, form, dtype, limits):
+    """The table has the scores of the systems a and b with one decimal; 80 of 600 scores of a are
+    0.7. Those of a are stored as `dtype`, in which 0.7 is rounded: single precision has
+    0.699999988. The threshold 0.7 must be rounded alike, so that these rows are predicted
+    positive, as by numpy. The table is given in several forms, such as an Arrow table or a Parquet
+    file, and read at once or (with the limits SMALL) by blocks.
+    """
     table = table_with_scores_at_threshold(dtype)
     preds = INPUTS[form](table, tmp_path)
     study = limited(classified(preds, limits, threshold=THRESHOLD))
@@ -104,9 +110,12 @@ def test_the_scores_of_a_csv_file_are_compared_in_double_precision(tmp_path):
 
 @IN_MEMORY_AND_LARGE
 def test_each_system_is_compared_in_the_precision_of_its_own_file(tmp_path, limits):
+    """The file of system a has scores in single, that of b in double precision, with one decimal.
+    Many are 0.7, the threshold, which must be rounded to the precision of each file, as numpy does.
+    """
     table = table_with_scores_at_threshold("float32")
     files = []
-    for system in "ab":  # a in single, b in double precision
+    for system in ("a", "b"):
         columns = {"label": table["label"], "score": table[f"score_{system}"]}
         rows = pd.DataFrame({"id": table.index.astype(str)} | columns)
         files.append(str(tmp_path / f"{system}.parquet"))
@@ -121,18 +130,23 @@ def test_each_system_is_compared_in_the_precision_of_its_own_file(tmp_path, limi
 
 
 def test_more_distinct_scores_than_bins_leave_the_threshold_exact():
-    """The 600 scores of a are pooled in 64 bins; 21 of them lie exactly at the threshold."""
+    """A table that is read by blocks has its scores counted in bins: here 600 distinct scores of a
+    in 64 bins. A row in the bin of the threshold, 0.7, could fall on either side. The 21 scores
+    that are exactly 0.7 show whether the counts at the threshold are exact nevertheless.
+    """
     rng = np.random.default_rng(3)
     scores = rng.random(600).astype("float32")
     scores[:21] = np.float32(THRESHOLD)
     table = table_with_scores_at_threshold("float32").assign(score_a=scores)
     study = classified(table, replace(SMALL, bins=64), threshold=THRESHOLD)
-    assert grid.pools_scores(study.measured.scores(0, 0, 0).bins).any()
+    counted_scores_of_a = study.measured.scores(0, 0, 0)
+    assert grid.pools_scores(counted_scores_of_a.bins).any()  # some bin has several scores
     expected = positives_by_numpy(table["score_a"], table["label"])
     assert positives_of_study(study)["a"] == expected
 
 
 def test_the_page_says_in_which_precision_scores_are_stored_and_compared():
+    """System a has scores in single, b in double precision. The threshold is 0.7."""
     study = classification.read(table_with_scores_at_threshold("float32"), threshold=THRESHOLD)
     assert (
         "The scores of a are stored in single precision (float32), and the threshold is rounded to "
@@ -165,8 +179,10 @@ def test_a_threshold_beyond_half_precision_is_rounded_to_infinity_as_by_numpy():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(dtype):
-    """The labels u and v with scores with one decimal: of u with this dtype, of v in double
-    precision.
+    """A row has two labels, u and v, each true or not (y_u, y_v), and a score for each (p_u, p_v).
+    The scores have one decimal, so that many are 0.7, the threshold; those of u are stored as
+    `dtype`, those of v in double precision. The threshold must be rounded to the precision of each,
+    as numpy does, and the page notes it for u unless u is in double precision too.
     """
     rng = np.random.default_rng(4)
     true = rng.integers(0, 2, (300, 2))
@@ -187,6 +203,9 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(dtyp
 
 
 def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
+    """The scores of system "s" come in two frames, the first in single and the second in double
+    precision. Double precision holds both exactly.
+    """
     table = table_with_scores_at_threshold("float32")
     single = pd.DataFrame({"label": table["label"], "score": table["score_a"], "system": "s"})
     double = single.astype({"score": "float64"})
@@ -198,8 +217,10 @@ def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("where", ["grades in the run", "judgements"])
 def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(where, dtype):
-    """Precision at 5 of 20 queries with 5 items each, over the queries with a relevant item. Many
-    grades with one decimal are exactly at the level of 0.7.
+    """Each of 20 queries has 5 items, with grades of relevance in the run itself or in a table of
+    judgements. An item is relevant from the grade 0.7 on. Grades have one decimal, and seven of 100
+    are 0.7, which single and half precision round: the level must be rounded alike, as by numpy.
+    Expected is the mean share of relevant items (precision at 5) over queries that have any.
     """
     rng = np.random.default_rng(6)
     run = pd.DataFrame(
@@ -221,9 +242,13 @@ def test_a_round_relevance_level_counts_the_grades_that_numpy_counts(where, dtyp
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", ["pandas", "parquet"])
 def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, form, dtype):
+    """Scores with one decimal are stored as `dtype` in five folds, given as a data frame or as a
+    Parquet file. Many are 0.7, the threshold, which must be rounded as the scores are. Folds are of
+    equal size, so that the mean of their accuracies is the share of rows that are right.
+    """
     table = table_with_scores_at_threshold(dtype)
     folds = pd.DataFrame({"label": table["label"], "score": table["score_a"]})
-    folds["fold"] = np.arange(len(folds)) % 5  # of equal size, so that their mean is that of rows
+    folds["fold"] = np.arange(len(folds)) % 5
     preds = INPUTS[form](folds, tmp_path)
     study = validation.read(preds, threshold=THRESHOLD, metrics="accuracy")
     is_right = (folds["score"].to_numpy() >= THRESHOLD) == folds["label"].to_numpy()
@@ -318,8 +343,13 @@ def test_a_threshold_outside_the_scores_of_several_labels_is_told():
 @IN_MEMORY_AND_LARGE
 @pytest.mark.parametrize("weight", [1e300, 1.7e308, 2e12])
 def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(weight, limits):
+    """Sums of weights are exact up to weights of 1e12. One of 180 weights, in row 7, is larger: it
+    is refused whether the table is read at once or by blocks; a sum with it would lose digits, or
+    wrap around as an integer.
+    """
     table = pd.concat([sixty_scores(weight=1.0)] * 3, ignore_index=True)
-    table.loc[6, "weight"] = weight
+    seventh_row = 6
+    table.loc[seventh_row, "weight"] = weight
     with pytest.raises(
         InputError,
         match=r"weight must be at most 1e\+12, got .* \(row 7\); multiply all weights by the same",
@@ -329,7 +359,10 @@ def test_weights_whose_sums_are_not_exact_are_refused_and_never_wrapped(weight, 
 
 @pytest.mark.parametrize("scale", [1e-70, 1e20, 1e74])
 def test_very_small_and_very_large_numbers_print_with_an_exponent(scale):
-    """In full digits, 1e-70 and 1e74 would be words of more than 70 characters."""
+    """Actual values and forecasts of about 1 are multiplied by the scale. In full digits, numbers
+    of about 1e-70 and 1e74 would be words of more than 70 characters; no word of the tables on the
+    page, without tags, has 60.
+    """
     study = rating.read(forecasts(scale))
     html = (
         first_screen.verdict(study).html
@@ -347,7 +380,10 @@ def test_very_small_and_very_large_numbers_make_valid_json(scale):
 
 @pytest.mark.parametrize("factor", [1e-300, 1e12, 1e300])
 def test_scores_of_any_size_make_valid_json(factor):
-    """With the AUC of the scores without the factor, as their order is the same."""
+    """Scores are multiplied by a very small or large factor. The published results must have no NaN
+    and fit the schema of the kit. Their AUC is that of the scores without the factor, since it
+    depends on the order of scores alone.
+    """
     table = sixty_scores()
     study = classification.read(table.assign(score=table["score"] * factor))
     published = validated_json(classification_page.results(study))

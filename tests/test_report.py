@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def two_runs(tmp_path_factory):
-    """How one notebook ended that was run twice with preds 1e3 and ks [1,5], which it publishes. It
-    is at a path with a blank, braces and letters beyond ASCII.
+    """How two runs of one notebook ended, with preds 1e3 and ks [1,5], which it publishes. Its name
+    and its folders have blanks, braces and letters beyond ASCII.
     """
     home = tmp_path_factory.mktemp("home")
     path = notebook(home / "dör {x} y" / "näme {run}.ipynb", CHECK, PUBLISH)
@@ -41,7 +41,7 @@ def test_a_good_run_writes_three_files_and_prints_the_path_of_the_page(two_runs)
 
 
 def test_the_results_hold_what_the_notebook_published(two_runs):
-    """Values with all their digits and text as it is, one entry a line."""
+    """Values are stored with all their digits and text as it is, one entry a line."""
     text = (two_runs[0].folder / "näme {run}.json").read_text(encoding="utf-8")
     results = json.loads(text)
     assert results["ks"] == [1, 5]
@@ -56,9 +56,13 @@ def test_two_runs_give_identical_bytes(two_runs):
 
 
 def test_the_stored_notebook_tells_no_times_and_no_output_paths(two_runs):
+    """A notebook "näme {run}" with a title, a cell of defaults and two of code was run by
+    papermill. The copy that is stored in the folder of the output must not depend on when and where
+    it was run.
+    """
     folder = two_runs[0].folder
     text = (folder / "näme {run}.ipynb").read_text(encoding="utf-8")
-    assert "papermill" not in text  # which would store the times of each cell
+    assert "papermill" not in text  # its metadata would have the times of each cell
     assert "start_time" not in text
     assert str(folder.parent) not in text
     stored = nbformat.reads(text, as_version=4)
@@ -105,10 +109,14 @@ def test_how_a_run_ends(tmp_path, source, status, message, number_of_files):
 
 
 def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
+    """The folder has the three files of an earlier report. The first cell of the notebook raises
+    KeyError. What is there of the failed run is written beside the files, under names of its own.
+    """
     folder = tmp_path / "out"
     old = {ending: f"old {ending}" for ending in (".html", ".ipynb", ".json")}
     report.write(folder, "n", old)
-    ended = evalkit("report", notebook(tmp_path / "n.ipynb", "{}['x']", PUBLISH), folder=folder)
+    path = notebook(tmp_path / "n.ipynb", "{}['x']", PUBLISH)
+    ended = evalkit("report", path, folder=folder)
     assert (ended.status, ended.out) == (1, "")
     assert ended.err == f"evalkit: run failed: KeyError: 'x'; see {folder / 'n.failed.html'}\n"
     assert {ending: (folder / f"n{ending}").read_text() for ending in old} == old
@@ -122,19 +130,24 @@ def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
 
 
 def test_all_files_are_replaced_or_none(tmp_path):
+    """Files n.a and n.b are written, and twice written anew, together with a second file that
+    cannot be written: None is no text, and n.json is a folder. The file n.a must stay as it was,
+    though its new text is valid, and no draft may be left.
+    """
     report.write(tmp_path, "n", {".a": "old", ".b": "old"})
     (tmp_path / "n.json").mkdir()
-    for error, texts in (
-        (TypeError, {".a": "new", ".b": None}),
-        (IsADirectoryError, {".a": "new", ".json": "c"}),
-    ):
-        with pytest.raises(error):
-            report.write(tmp_path, "n", texts)
+    with pytest.raises(TypeError):
+        report.write(tmp_path, "n", {".a": "new", ".b": None})
+    with pytest.raises(IsADirectoryError):
+        report.write(tmp_path, "n", {".a": "new", ".json": "c"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.a", "n.b", "n.json"]
     assert (tmp_path / "n.a").read_text() == "old"
 
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
+    """A failed run of the notebook n leaves a page and a notebook named n.failed, which the next
+    good run replaces by its three files.
+    """
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
     failure = report.Failure("KeyError", "x", 0)
     failed_run = report.Run(cells, results=None, failure=failure)
@@ -158,6 +171,10 @@ def manager_of(options):
 
 
 def test_each_run_has_a_folder_of_sockets_of_its_own_that_is_removed_with_it(monkeypatch, tmp_path):
+    """A run talks to its kernel by Unix sockets ("ipc"), whose files lie beside the connection
+    file, in a temporary folder for as long as its options are in use. Two runs at once must not
+    share it.
+    """
     monkeypatch.chdir(tmp_path)
     with kernels.kernel_options() as first, kernels.kernel_options() as second:
         folder = Path(manager_of(first).connection_file).parent
@@ -181,31 +198,33 @@ def test_a_run_below_a_path_too_long_for_sockets_uses_tcp(monkeypatch, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def engine():
-    """Arguments of papermill that have it run a notebook by evalkit."""
+def evalkit_as_engine():
+    """The arguments by which papermill runs a notebook with the engine of evalkit."""
     papermill_engines.register("evalkit", report.EvalkitEngine)
     return {"engine_name": "evalkit", "progress_bar": False}
 
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
-    """Of a few cells, for speed; test_notebooks.py runs all of them."""
-    # the kernel takes the instructions of the processor that this process takes
+    """Six cells of the notebook of the report `rating` are run both ways, with the origin of the
+    parameters that a settings file would have; test_notebooks.py runs all cells, which is slow.
+    """
+    # A kernel may be started with some instructions of the processor switched off by this variable,
+    # which rounds sums otherwise; once it is set, it stays as it is, and both compute alike.
     monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     few = {"parameters", "read", "verdict", "actual-plot", "comparisons", "results"}
     notebook.cells = [cell for cell in code if cell.id in few]
-    given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
-    here, kernel = (
-        running.execute(notebook, **given, in_process=in_process) for in_process in (True, False)
-    )
-    assert here == kernel
+    options = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
+    here = running.execute(notebook, **options, in_process=True)
+    in_kernel = running.execute(notebook, **options, in_process=False)
+    assert here == in_kernel
     assert here.failure is None
     assert here.results["settings"] == "june.toml, SHA-256 0"
 
 
 def test_a_cell_that_fails_in_this_process_has_the_outputs_it_has_in_a_kernel():
-    """The first cell prints and has a value, the second fails, the third is not run."""
+    """Cell 0 prints and has a value, cell 1 fails with a division by zero, cell 2 is not run."""
     sources = ["import sys\nprint('a')\nsys.stderr.write('b')\n1", "1 / 0", "2"]
     book = new_notebook(
         cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
@@ -221,19 +240,26 @@ def test_a_cell_that_fails_in_this_process_has_the_outputs_it_has_in_a_kernel():
     assert lines[-1] == "ZeroDivisionError: division by zero"
 
 
-def test_the_engine_writes_the_page_beside_the_notebook(tmp_path, engine):
-    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")  # the last cell shows ks
-    papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **engine)
+def test_the_engine_writes_the_page_beside_the_notebook(tmp_path, evalkit_as_engine):
+    """The last cell of the notebook shows its parameter ks."""
+    source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
+    papermill.execute_notebook(
+        source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **evalkit_as_engine
+    )
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "<title>A report</title>" in page
     assert "<pre>[7, 8]</pre>" in page
 
 
-def test_the_engine_writes_a_page_of_a_run_that_failed(tmp_path, engine):
+def test_the_engine_writes_a_page_of_a_run_that_failed(tmp_path, evalkit_as_engine):
+    """The notebook has the parameters preds, ks and good. Its first cell (CHECK) refuses any other,
+    such as "pred", so that the run by papermill fails; the page out.html says why.
+    """
     source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
-    unknown = {"pred": "x"}
     with pytest.raises(papermill.PapermillExecutionError):
-        papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters=unknown, **engine)
+        papermill.execute_notebook(
+            source, tmp_path / "out.ipynb", parameters={"pred": "x"}, **evalkit_as_engine
+        )
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "RUN FAILED" in page
     assert "(did you mean &#x27;preds&#x27;?); this notebook has: preds, ks, good" in page
@@ -259,6 +285,9 @@ def stderr_of(run, status):
 
 
 def test_a_file_named_like_a_package_beside_the_data_is_not_imported(tmp_path):
+    """The working directory has a.csv, and pandas.py and others that would end the process. The
+    notebook imports pandas and numpy, reads a.csv, and publishes its text as preds.
+    """
     for name in ("pandas", "numpy", "papermill", "IPython"):
         (tmp_path / f"{name}.py").write_text(
             "raise SystemExit('imported from the working directory')"
@@ -280,10 +309,12 @@ def test_a_folder_of_ipython_that_cannot_be_written_is_not_needed(tmp_path):
 
 
 def test_a_home_that_cannot_be_written_is_not_needed(tmp_path):
-    """Matplotlib would warn that its folder is not writable, in an output of the notebook."""
+    """The home folder and that of settings cannot be written. Matplotlib, which the notebook
+    imports, would warn of it in an output of the notebook; the report must have no such warning.
+    """
     nowhere = tmp_path / "file"  # a file in the place of a folder: not even root can write there
     nowhere.write_text("")
-    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
+    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)  # and a result
     home = {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"}
     run = run_evalkit("report", path, "-o", "out", cwd=tmp_path, **home)
     assert stderr_of(run, 0) == ""
@@ -299,8 +330,9 @@ def test_a_run_leaves_the_environment_as_it_was():
 
 
 def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
-    """A draft has the id of its process in its name: .NAME.html.ID.part. The process of the first
-    draft has ended, that of the second one still runs, and the third file is no draft.
+    """A report is written as a draft, named .NAME.html.ID.part by the id of its process, and then
+    renamed. The folder has a draft of a process that has ended, which is left for good, a draft of
+    one that still runs, and a file with another name. Writing a report removes the first alone.
     """
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
@@ -313,23 +345,28 @@ def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
     assert {*tmp_path.iterdir()} == {of_running_process, no_draft, tmp_path / "n.html"}
 
 
-def messages_of_a_good_run(folder, name, *inputs):
-    """What the command prints at the end of a good run of the inputs."""
+def messages_when_written(folder, name, input_file):
+    """What the command prints once a good report on the file is written as folder/name.html."""
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    outcome = requests.finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
+    outcome = requests.finish(report.Run(cells, {"inputs": [input_file]}, None), folder, name)
     assert outcome.status == 0
     return "".join(outcome.messages)
 
 
 def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
-    first, second = ({"name": "a.csv", "rows": 3, "sha256": sha} for sha in ("1", "2"))
-    assert messages_of_a_good_run(tmp_path, "n", first) == ""
-    assert messages_of_a_good_run(tmp_path, "n", first) == ""
+    """Two versions of a.csv have different SHA-256 sums. Reports on them are written to one folder,
+    under the names "n" and "other": only one that replaces a report on other data is noted.
+    """
+    version_1 = {"name": "a.csv", "rows": 3, "sha256": "1"}
+    version_2 = {"name": "a.csv", "rows": 3, "sha256": "2"}
+    assert messages_when_written(tmp_path, "n", version_1) == ""
+    assert messages_when_written(tmp_path, "n", version_1) == ""
     note = "note: this replaced a report of other data (a.csv); --name NAME keeps both"
-    assert messages_of_a_good_run(tmp_path, "n", second) == note
-    assert messages_of_a_good_run(tmp_path, "other", first) == ""
+    assert messages_when_written(tmp_path, "n", version_2) == note
+    assert messages_when_written(tmp_path, "other", version_1) == ""
+    # of an old report whose results cannot be read, the data are unknown
     (tmp_path / "n.json").write_text("no JSON")
-    assert "(inputs unknown)" in messages_of_a_good_run(tmp_path, "n", second)
+    assert "(inputs unknown)" in messages_when_written(tmp_path, "n", version_2)
 
 
 def test_two_reports_in_one_folder_have_names(tmp_path):

@@ -63,7 +63,10 @@ def first_comparison(study):
     "case", PEER_RESULTS["tests"], ids=lambda case: "-".join(map(str, case.values()))
 )
 def test_statistic_equals_that_of_dieboldmariano(case):
-    """Of the Python package dieboldmariano; a case has its forecasts, its loss and its results."""
+    """A case is a row of the stored results of the Python package dieboldmariano: the names of the
+    series and of a pair of systems, the horizon, the loss, and the statistic of the package. The
+    statistic of this kit, the mean difference of the losses over its standard error, must equal it.
+    """
     in_series = MACRO_FORECASTS["series"] == case["series"]
     rows = MACRO_FORECASTS[in_series & (MACRO_FORECASTS["horizon"] == case["horizon"])]
     power = 2 if case["loss"] == "squared" else 1
@@ -80,6 +83,10 @@ def test_statistic_equals_that_of_dieboldmariano(case):
 @pytest.mark.parametrize("horizon", [1, 4])
 @pytest.mark.parametrize("series", ["inflation", "unemployment"])
 def test_p_of_a_report_equals_that_of_dieboldmariano(series, horizon, loss):
+    """PEER_RESULTS holds the p of each pair of three systems by the Python package dieboldmariano.
+    The report is made from the same forecasts, by the metric that is the mean of the loss. It must
+    have the same p though its rows are shuffled, as it sorts them by time.
+    """
     in_series = MACRO_FORECASTS["series"] == series
     rows = MACRO_FORECASTS[in_series & (MACRO_FORECASTS["horizon"] == horizon)]
     in_random_order = rows.sample(frac=1, random_state=1)
@@ -96,7 +103,11 @@ def test_p_of_a_report_equals_that_of_dieboldmariano(series, horizon, loss):
 
 
 def test_a_variance_that_is_not_positive_is_tapered():
-    # products at lag 1 are all negative: 4 − 2 × 3 < 0, with the weight 1/2 it is 4 − 3
+    """The series 1, −1, 1, −1 has the sum of squares 4 and the sum of products −3 at lag 1. Counted
+    in full, twice, it makes the variance 4 − 2 × 3 negative; with Bartlett's weight of 1/2 for
+    lag 1 it is 4 − 3 = 1. Harvey's correction for a small sample multiplies it by n² / (m (m − 1)),
+    where n is 4 and m is n − 1 lag = 3.
+    """
     spread = Spread.from_series(np.array([1.0, -1.0, 1.0, -1.0]), lags=1)
     assert spread.tapered
     assert spread.error == pytest.approx(np.sqrt(1 * 4 * 4 / (3 * 2)))
@@ -118,6 +129,9 @@ def test_a_report_says_which_metric_has_a_tapered_variance():
 
 
 def test_too_few_times_for_the_horizon_have_no_p():
+    """Forecasts 12 steps ahead are compared on 10 days. Their errors depend on the 11 before, more
+    than there are, so that no variance can be estimated.
+    """
     study = study_of_a_and_b(daily_series(10, horizon=12), metrics="mae")
     assert np.isnan(first_comparison(study)["p"])
     assert first_comparison(study)["verdict"] == "cannot tell"
@@ -146,16 +160,19 @@ def test_a_constant_difference_other_than_0_has_no_p_as_its_variance_is_0():
 
 
 def test_order_of_rows_does_not_matter():
+    """The autocovariances need rows in time order; the report sorts shuffled rows by time."""
     table = daily_series(horizon=3)
     shuffled = table.sample(frac=1, random_state=1)
-    sides = ["difference", "low", "high", "p"]
-    expected = first_comparison(study_of_a_and_b(table))[sides].to_numpy(float)
-    assert first_comparison(study_of_a_and_b(shuffled))[sides].to_numpy(float) == pytest.approx(
-        expected, rel=1e-12
-    )
+    numbers = ["difference", "low", "high", "p"]
+    expected = first_comparison(study_of_a_and_b(table))[numbers].to_numpy(float)
+    found = first_comparison(study_of_a_and_b(shuffled))[numbers].to_numpy(float)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_each_horizon_has_its_own_lags():
+    """The variance of forecasts h steps ahead has h − 1 autocovariances. A table of the horizons 1
+    and 4 must therefore give for each the p that a table of this horizon alone gives.
+    """
     table = pd.concat([daily_series(horizon=1, seed=1), daily_series(horizon=4, seed=1)])
     study = study_of_a_and_b(table, metrics="mae")
     by_horizon_and_system = study.by_segment.set_index(["slice", "system"])
@@ -166,9 +183,13 @@ def test_each_horizon_has_its_own_lags():
 
 
 def test_autocorrelated_errors_are_a_warning():
+    """Forecasts one step ahead should have independent errors. Those of the first table are
+    independent from day to day; in the second the forecast a has one and the same error for ten
+    days each.
+    """
     table = daily_series(200)
-    ten_days_alike = np.repeat(np.random.default_rng(0).normal(0, 1, 20), 10)
-    autocorrelated = table.assign(a=table["y"] + ten_days_alike)
+    one_error_per_ten_days = np.repeat(np.random.default_rng(0).normal(0, 1, 20), 10)
+    autocorrelated = table.assign(a=table["y"] + one_error_per_ten_days)
     beginning = "Errors are autocorrelated"
     (finding,) = findings_on_times(study_of_a_and_b(autocorrelated, metrics="mae"), beginning)
     assert finding.severity == kinds.WARNING
@@ -195,6 +216,7 @@ def test_dates_that_do_not_begin_with_the_year_are_a_warning():
 
 
 def test_many_series_are_units():
+    """From 10 series on, each is a unit: 12 series of 12 days have an n of 12."""
     table = pd.concat([daily_series(12, seed=i, unique_id=f"s{i}") for i in range(12)])
     study = study_of_a_and_b(table)
     assert study.settings.unit == "unique_id"
@@ -204,6 +226,9 @@ def test_many_series_are_units():
 
 
 def test_few_series_are_added_up_by_time():
+    """Three series, fewer than 10, are too few to be units. The losses of their rows are added up
+    for each of the 40 days, which are then compared by the test of Diebold and Mariano: n is 40.
+    """
     table = pd.concat([daily_series(seed=i, unique_id=f"s{i}") for i in range(3)])
     study = study_of_a_and_b(table, metrics="mae")
     assert first_comparison(study)["n"] == 40
@@ -238,9 +263,12 @@ def test_horizons_are_counted_from_the_cutoff():
 
 
 def test_each_of_many_horizons_has_its_loss_and_the_page_draws_it():
+    """On each of 20 days the next 14 are forecast. The table of slices has four classes of the 14
+    horizons; the frame by horizon, which the page draws, has each one. The value of a at the
+    horizon 3 must be the mean absolute error of its 20 forecasts three days ahead.
+    """
     rows = forecasts_from_origins(steps=14, origins=20)
     study = study_of_a_and_b(rows, metrics="mae", reference="mean")
-    # The table of slices has classes of several horizons, the picture each of the 14.
     assert [horizons.label for horizons in study.slices] == [
         "[1, 4]",
         "(4, 7]",
@@ -257,7 +285,9 @@ def test_each_of_many_horizons_has_its_loss_and_the_page_draws_it():
 
 
 def test_horizons_are_whole_numbers_at_the_axis():
-    """Between 1 and 2 matplotlib would have ticks at fractions."""
+    """A curve over the horizons 1 and 2 must have ticks at 1, 2 and other whole numbers alone; by
+    itself matplotlib would put ticks at fractions between 1 and 2.
+    """
     study = study_of_a_and_b(forecasts_from_origins(steps=2), metrics="mae")
     lines = study.by_horizon.rename(columns={"value": "y"})
     _, axes = plt.subplots(squeeze=False)
@@ -270,7 +300,10 @@ def test_horizons_are_whole_numbers_at_the_axis():
 
 @pytest.mark.parametrize("name", ["day", "week", "month"])
 def test_a_part_of_the_calendar_is_the_time_of_each_series_and_system(name):
-    """Each number of a day, week or month occurs once in each of two series, for each system."""
+    """A table has the columns unique_id (of two series), y, model, forecast, and a column called
+    day, week or month (`name`) that counts from 0 to 39. Each number occurs once for each series
+    and system, so that the column must be taken for the time.
+    """
     series = [
         daily_series(40, seed=i, unique_id=f"s{i}").assign(**{name: range(40)}) for i in range(2)
     ]
@@ -306,6 +339,9 @@ def test_the_fan_plot_names_its_times():
 
 
 def test_the_fan_plot_says_how_the_bars_of_several_levels_differ():
+    """A forecast comes with its central interval of 80 %, then also with that of 90 %, which is
+    wider. Only then the caption explains the shades.
+    """
     one_level = with_interval(daily_series().drop(columns="b"), level=80, half_width=1)
     study = rating.read(one_level, columns={"actual": "y"})
     caption = "central intervals of 80%, point forecast"
@@ -337,6 +373,9 @@ def quantile_forecasts(table):
 
 
 def test_examples_are_the_last_times_of_the_first_series():
+    """The fan plot shows 30 forecasts at most. The table has 40 days of each of the series s0, s1
+    and s2, in random order: the plot must show the last 30 days of s0.
+    """
     table = pd.concat([daily_series(seed=i, unique_id=f"s{i}") for i in range(3)])
     in_random_order = quantile_forecasts(table).sample(frac=1, random_state=1)
     study = rating.read(in_random_order, columns={"actual": "y"})
@@ -356,8 +395,8 @@ def rows_with_random_dates(n=100, seed=3, **columns_added):
     return daily_series(n, seed).drop(columns="ds").assign(date=date, **columns_added)
 
 
-def sentence_on_rows_without_order(study):
-    """The sentence about the order in time of rows that have none."""
+def finding_on_rows_without_order(study):
+    """The message of the only finding about time, after a check that rows have no time order."""
     assert study.measured.layout is Layout.PLAIN
     (finding,) = findings_on_times(study)
     return finding.message
@@ -400,7 +439,7 @@ def interval_and_p(study):
 )
 def test_rows_in_no_evident_order_are_independent_and_the_page_says_so(table, starts):
     study = study_of_a_and_b(table)
-    assert sentence_on_rows_without_order(study).startswith(starts)
+    assert finding_on_rows_without_order(study).startswith(starts)
     assert interval_and_p(study) == interval_and_p(study_of_a_and_b(table[["y", "a", "b"]]))
 
 
@@ -411,13 +450,15 @@ def test_regular_times_are_an_order(freq):
 
 
 def test_irregular_times_are_an_order_if_a_naive_reference_is_asked_for():
-    assert (
-        study_of_a_and_b(rows_with_random_dates(), reference="naive").measured.layout
-        is Layout.SERIES
-    )
-    assert (
-        study_of_a_and_b(rows_with_random_dates(), reference="mean").measured.layout is Layout.PLAIN
-    )
+    """Dates at random may be those of independent rows, such as customers who signed up. Whoever
+    asks for the naive forecast, the value before, says that the rows are a series in time order
+    (Layout.SERIES); the mean as a reference does not say so, and rows stay independent
+    (Layout.PLAIN).
+    """
+    with_value_before = study_of_a_and_b(rows_with_random_dates(), reference="naive")
+    with_mean = study_of_a_and_b(rows_with_random_dates(), reference="mean")
+    assert with_value_before.measured.layout is Layout.SERIES
+    assert with_mean.measured.layout is Layout.PLAIN
 
 
 def rows_of_each_system(table):
@@ -431,7 +472,7 @@ def test_systems_with_unlike_times_of_a_row_have_no_order():
     of_a, of_b = rows_of_each_system(daily_series(40))
     of_b.loc[39, "ds"] = pd.Timestamp("2027-01-01")
     study = rating.read(pd.concat([of_a, of_b]), columns={"actual": "y"}, metrics="mae")
-    sentence = sentence_on_rows_without_order(study)
+    sentence = finding_on_rows_without_order(study)
     assert "Systems differ in ds on the same row" in sentence
 
 
@@ -439,44 +480,54 @@ def test_systems_with_unlike_cutoffs_of_a_row_have_no_order():
     of_a, of_b = rows_of_each_system(daily_series().assign(cutoff="2025-12-31"))
     of_b["cutoff"] = "2025-12-30"
     study = rating.read(pd.concat([of_a, of_b]), columns={"actual": "y"}, metrics="mae")
-    sentence = sentence_on_rows_without_order(study)
+    sentence = finding_on_rows_without_order(study)
     assert "Systems differ in ds, cutoff on the same row" in sentence
 
 
 def test_a_table_in_blocks_says_that_its_order_is_not_used():
-    study = rating.study_of(
-        RatingParameters.from_raw(
-            {"preds": daily_series(), "columns": {"actual": "y"}, "systems": "a,b"}
-        ),
-        Limits(reading=Reading(rows=20, shard=20, largest=20)),
+    """The table of 40 days, in the column ds, has more than the 20 rows that may be held in memory.
+    It is read in blocks of 20 rows, which are not sorted by time.
+    """
+    blocks_of_20_rows = Limits(reading=Reading(rows=20, shard=20, largest=20))
+    parameters = RatingParameters.from_raw(
+        {"preds": daily_series(), "columns": {"actual": "y"}, "systems": "a,b"}
     )
-    assert "not put in the order of ds" in sentence_on_rows_without_order(study)
+    study = rating.study_of(parameters, blocks_of_20_rows)
+    assert "not put in the order of ds" in finding_on_rows_without_order(study)
 
 
 def test_horizons_that_begin_at_0_are_one_step_more():
+    """Some tools number the horizons 0, 1, 2 in place of 1, 2, 3. The naive reference is the value
+    as many steps before as the horizon says, and the test depends on the steps too, so that the
+    skill has the same interval and p only if the horizon 0 is read as one step ahead.
+    """
     from_1 = pd.concat([daily_series(horizon=h, seed=h) for h in (1, 2, 3)])
     from_0 = from_1.assign(horizon=from_1["horizon"] - 1)
-    asked = {"reference": "naive", "metrics": "mae_skill"}
-    assert interval_and_p(study_of_a_and_b(from_0, **asked)) == interval_and_p(
-        study_of_a_and_b(from_1, **asked)
-    )
+    parameters = {"reference": "naive", "metrics": "mae_skill"}
+    study_from_0 = study_of_a_and_b(from_0, **parameters)
+    study_from_1 = study_of_a_and_b(from_1, **parameters)
+    assert interval_and_p(study_from_0) == interval_and_p(study_from_1)
 
 
 # Gaps, copies and weights of 0
 
 
 def test_copies_of_a_row_are_counted_and_named():
+    """Copies of two of the 40 days (ds) stand in rows 41 and 42. Rows that share a time have no
+    order: the report says so, and refuses a naive reference, which needs the value before.
+    """
     table = pd.concat([daily_series(), daily_series()[5:7]])
-    assert "share values of ds (2 rows, the first in row 41)" in sentence_on_rows_without_order(
-        study_of_a_and_b(table)
-    )
+    message = finding_on_rows_without_order(study_of_a_and_b(table))
+    assert "share values of ds (2 rows, the first in row 41)" in message
     with pytest.raises(ParameterError, match="some share values of ds"):
         study_of_a_and_b(table, reference="naive")
 
 
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_rows_of_weight_0_count_as_if_they_were_missing(horizon):
-    """Every fourth of 40 days has the weight 0, the other 30 the weight 1."""
+    """Every fourth of 40 days has the weight 0, the other 30 the weight 1. The study has the
+    numbers of the one of these 30 days.
+    """
     weight = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)
     table = daily_series(40, horizon=horizon)
     parameters = {"metrics": "mae,mae_skill", "reference": "mean"}
@@ -519,7 +570,11 @@ def test_rows_of_weight_0_count_as_if_they_were_missing(horizon):
     ],
 )
 def test_a_season_counts_times_that_the_table_lacks(times):
-    """The actual values repeat every 7 times: those a season before are equal, also over gaps."""
+    """The column ds has 42 evenly spaced `times`, such as days or months, of which five are then
+    dropped. The values y repeat every 7 times. The seasonal reference is the value 7 times before,
+    a count that must include the dropped times: then it equals the row's own value wherever that
+    time is in the table.
+    """
     seasonal = np.arange(42) % 7 + 1.0
     table = pd.DataFrame({"ds": times, "y": seasonal, "a": seasonal + 1, "b": seasonal - 1})
     missing = [5, 9, 17, 18, 30]
@@ -528,12 +583,16 @@ def test_a_season_counts_times_that_the_table_lacks(times):
     assert order.is_even
     actual = table["y"].to_numpy()
     before = order.values_before(actual, 7)
-    # None for the first season, of which 6 are there, and one season after each missing time.
+    # The 6 rows left of the first 7 have no value before; nor has the row 7 times after each
+    # missing time.
     assert np.isnan(before).sum() == 6 + len(missing)
     assert (before[~np.isnan(before)] == actual[~np.isnan(before)]).all()
 
 
 def test_the_last_known_value_is_that_before_a_gap_of_the_series():
+    """The series u has the values 1, 3, 2, 6, 4 at the periods 1 to 5; the series v has the same
+    but lacks the third. The value before its fourth period is then that of its second, 3.
+    """
     u = SERIES.assign(series="u")
     v = SERIES.assign(series="v").drop(index=2)
     order = study_of_a_and_b(pd.concat([u, v]), reference="naive").timing.order
@@ -542,15 +601,21 @@ def test_the_last_known_value_is_that_before_a_gap_of_the_series():
 
 
 def test_a_gap_counts_in_the_steps_from_the_cutoff():
+    """Forecasts made on 5 January (the cutoff) are of the days from 7 January on, without the 11th
+    and 12th: of 2, 3, 4, 5, and then 8 and 9 days ahead.
+    """
     table = daily_series()[6:].assign(cutoff="2026-01-05").drop(index=[10, 11])
     assert study_of_a_and_b(table).timing.order.steps_ahead[:6].tolist() == [2, 3, 4, 5, 8, 9]
 
 
 def test_a_season_of_unevenly_spaced_times_is_so_many_rows_and_the_page_says_so():
+    """The times are 1 apart at first and 1.3 apart later, so that the steps between them cannot be
+    counted. The reference of a season of 7 is then the value seven rows before.
+    """
     table = daily_series(40)
     table["ds"] = np.cumsum([1.0] * 20 + [1.3] * 20)  # 1, 2, …, 20, 21.3, 22.6, …
     study = study_of_a_and_b(table, reference="seasonal:7")
-    assert study.rows_without_reference == 7  # the first rows have none seven rows before
+    assert study.rows_without_reference == 7  # no row lies seven before each of the first 7
     messages = "\n".join(finding.message for finding in rating_page.every_finding(study))
     assert "lie on no even grid, so the naive forecast counts rows" in messages
 
@@ -558,15 +623,22 @@ def test_a_season_of_unevenly_spaced_times_is_so_many_rows_and_the_page_says_so(
 # Skill --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ids", [range(7, 47), np.random.default_rng(0).integers(1000, 9999, 40)])
+@pytest.mark.parametrize(
+    "ids",
+    [range(7, 47), np.random.default_rng(0).integers(1000, 9999, 40)],
+    ids=["ids in sequence", "random ids"],
+)
 def test_ids_called_reference_are_no_reference_forecast(ids):
+    """A column "reference" usually has forecasts to beat. Here it has 40 ids, which count up from 7
+    or are far above the values y: skill against them is refused, and other metrics ignore the
+    column. Skill against the naive forecast is computed; only the first row has no value before.
+    """
     table = daily_series(reference=ids)
     with pytest.raises(ParameterError, match="need forecasts in the column 'reference'"):
         study_of_a_and_b(table, metrics="mae_skill")
     assert study_of_a_and_b(table, metrics="mae").estimates["value"].notna().all()
-    assert (
-        study_of_a_and_b(table, metrics="mae_skill", reference="naive").rows_without_reference == 1
-    )
+    against_naive = study_of_a_and_b(table, metrics="mae_skill", reference="naive")
+    assert against_naive.rows_without_reference == 1
 
 
 SERIES = pd.DataFrame(
@@ -586,9 +658,12 @@ def values_of_a(study):
 
 
 def test_skill_against_the_last_value_by_hand():
-    # y    1  3  2  6  4, so that the naive errors are − 2  1  4  2: sum 9, of squares 25
-    # a    1  2  2  5  4, so that its errors are       0 1  0  1  0: sum 2, of squares 2
-    # MASE and RMSSE divide the errors of all five rows by the four naive errors.
+    """The values y are 1, 3, 2, 6, 4. The naive forecast is the value before, with the absolute
+    errors −, 2, 1, 4, 2: their sum is 9, that of their squares 25. The forecasts a are 1, 2, 2, 5,
+    4, with the absolute errors 0, 1, 0, 1, 0: both sums are 2. Skill compares the four rows with a
+    naive forecast; MASE and RMSSE divide the mean error of a on all five rows by the mean of the
+    four naive errors.
+    """
     study = study_of_a_and_b(
         SERIES, reference="naive", metrics="mae_skill,mse_skill,relative_mae,mase,rmsse"
     )
@@ -601,12 +676,14 @@ def test_skill_against_the_last_value_by_hand():
             "rmsse": np.sqrt(2 / 5 / (25 / 4)),
         }
     )
-    assert study.rows_without_reference == 1
+    assert study.rows_without_reference == 1  # the first
 
 
 def test_skill_against_the_season_before_by_hand():
-    # y    1  3  2  6  4, so that the seasonal errors are − − 1 3 2: sum 6
-    # a    1  2  2  5  4, so that its errors are          0 1 0 1 0: sum 1 of the last three rows
+    """The values y are 1, 3, 2, 6, 4. The reference is the value two before, with the absolute
+    errors −, −, 1, 3, 2, whose sum is 6. The forecasts a have the absolute errors 0, 1, 0, 1, 0:
+    their sum is 1 on the last three rows, and 2 on all five, which MASE takes.
+    """
     study = study_of_a_and_b(SERIES, reference="seasonal:2", metrics="mae_skill,mase")
     assert values_of_a(study) == pytest.approx({"mae_skill": 1 - 1 / 6, "mase": 2 / 5 / (6 / 3)})
 
@@ -617,17 +694,26 @@ def test_skill_against_the_mean_is_r2():
 
 
 def test_several_steps_ahead_the_last_known_value_is_older():
+    """The values y are 1, 3, 2, 6, 4. Two steps ahead the naive forecast is the value two before,
+    with absolute errors 1, 3, 2 on the last three rows, whose sum is 6. There the forecasts a are
+    2, 5, 4, with absolute errors 0, 1, 0.
+    """
     study = study_of_a_and_b(SERIES.assign(horizon=2), reference="naive", metrics="mae_skill")
     assert values_of_a(study)["mae_skill"] == pytest.approx(1 - 1 / 6)
 
 
 def test_each_series_has_its_own_last_value():
+    """Of two series of five rows each, the first row of either has no value before."""
     table = pd.concat([SERIES.assign(series="u"), SERIES.assign(series="v", y=SERIES["y"] * 10)])
     study = study_of_a_and_b(table, reference="naive", metrics="mae_skill")
     assert study.rows_without_reference == 2
 
 
 def test_scales_from_training_are_used_where_the_file_has_them():
+    """MASE divides the mean absolute error, here 2 / 5, by that of the naive forecast on the
+    training data, which the table has in its column naive_mae. RMSSE needs another scale, which the
+    table lacks: it is computed from the rows, and a finding says so.
+    """
     study = study_of_a_and_b(SERIES.assign(naive_mae=0.5), reference="naive", metrics="mase,rmsse")
     assert values_of_a(study)["mase"] == pytest.approx(2 / 5 / 0.5)
     found = [f for f in rating_page.every_finding(study) if "scale" in f.message]
@@ -635,11 +721,13 @@ def test_scales_from_training_are_used_where_the_file_has_them():
 
 
 def test_skill_of_quantiles_is_against_the_absolute_error_of_the_naive_forecast():
-    """The weighted interval score of a point forecast is its absolute error."""
+    """The metric wis is the weighted interval score of quantiles, which for a point forecast is its
+    absolute error. The skill is therefore 1 − wis / (mean absolute error of the naive forecast).
+    The first row has no value before and counts in neither.
+    """
     table = quantile_forecasts(daily_series(12))
     study = rating.read(table, columns={"actual": "y"}, reference="naive")
     skill = study.estimates.set_index("metric").loc["wis_skill", "value"]
-    # The first row has no value before and counts in no skill.
     without_first_row = rating.read(table[1:], columns={"actual": "y"}, metrics="wis")
     (wis,) = without_first_row.estimates["value"]
     naive_mae = table["y"].diff().abs()[1:].mean()

@@ -20,7 +20,7 @@ from evalkit.online import interleaving, sessions, simulation
 from evalkit.reading.tables.table import Coded
 from evalkit.statistics import independent, interval_methods
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "interleaving_semi"
+REAL_RANKINGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "interleaving_semi"
 DRAFTS = (interleaving.team_draft, interleaving.alternate, interleaving.probabilistic)
 LOG = {
     "session": ["s", "s", "t", "t"],
@@ -74,7 +74,9 @@ def test_neutral_items_and_their_outcome_are_counted():
 
 
 def test_sessions_with_more_items_of_one_team_are_counted_but_for_neutral_ones():
-    """Neutral items make one up for any team."""
+    """A neutral item ("-") may make up for a missing one of any team: of the sessions with the
+    teams "a b" and "- a" none is uneven. With "a b" and "a a" the second is.
+    """
     assert checks(log_with())["sessions with uneven teams"] == [0, 2]
     even_and_uneven = log_with(team=["a", "b", "a", "a"])
     assert checks(even_and_uneven)["sessions with uneven teams"] == [1, 2]
@@ -92,8 +94,11 @@ def equal_outcomes(rng, rows):
 @pytest.mark.parametrize("draw_outcome", [heavy_tailed_outcomes, equal_outcomes])
 @pytest.mark.parametrize("position", [2, 3, 4])
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_outcome, position):
-    """About 60 items a user are at positions 2 and 3, and none at position 4, whose outcome per
-    item is undefined. Sums over two halves of the users, one of which may be empty, are added up.
+    """Each user has about 60 items, with a random outcome each, at the positions 2 and 3. None are
+    at position 4, whose outcome per item is undefined. The kit adds up sums over two halves of the
+    users, one of which may be empty. Value and interval must be those of the ratio of sums by user,
+    Σ outcome / Σ items, over the users with items at the position: the jackknife leaves out one
+    user at a time.
     """
     rng = np.random.default_rng(users)
     user = rng.integers(0, users, 60 * users)
@@ -106,13 +111,14 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_o
         )
         for half in halves
     ]
-    found = sessions.SessionOutcomes.add_up(parts).per_item(position, np.inf, 0.95)
+    sums = sessions.SessionOutcomes.add_up(parts)
+    found = sums.per_item(position, highest=np.inf, level=0.95)
     is_here = position_of_item == position
     items = np.bincount(user[is_here], minlength=users)
     total = np.bincount(user[is_here], outcome[is_here], users)
     has_items = items > 0
     ratio = independent.ratio_of(Sums(total[has_items], items[has_items]))
-    expected = interval_methods.arm_within(ratio, 0.0, np.inf, level=0.95)
+    expected = interval_methods.arm_within(ratio, low=0.0, high=np.inf, level=0.95)
     assert [found.value, found.low, found.high, found.n] == pytest.approx(
         [expected.value, expected.low, expected.high, expected.n], rel=1e-9, nan_ok=True
     )
@@ -123,10 +129,14 @@ def test_a_unit_without_credit_has_no_share():
     assert user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="must not be committed, and is not beside")
+@pytest.mark.skipif(not REAL_RANKINGS.exists(), reason="must not be committed, and is not beside")
 def test_the_numbers_of_real_rankings_with_simulated_clicks_are_the_published_ones():
-    rows = pd.read_csv(REAL / "sessions.csv")
-    expected = json.loads((REAL / "expected" / "interleaving.json").read_text())
+    """The rankings are real, the clicks simulated; both were published with the numbers of each
+    experiment, such as its wins and its sign test. A row of the log is an item shown in a session:
+    with its position, the team that picked it, whether it was clicked, and the query.
+    """
+    rows = pd.read_csv(REAL_RANKINGS / "sessions.csv")
+    expected = json.loads((REAL_RANKINGS / "expected" / "interleaving.json").read_text())
     for name, numbers in expected.items():
         log = rows[rows["experiment"] == name]
         kept = sessions_of(
@@ -155,7 +165,7 @@ def test_the_numbers_of_real_rankings_with_simulated_clicks_are_the_published_on
         assert len(kept.users) == 30  # the queries, which are the units
 
 
-PAIR = np.array([[[1, 2, 3]], [[2, 3, 1]]])  # how two teams rank three items for one user
+RANKINGS_123_AND_231 = np.array([[[1, 2, 3]], [[2, 3, 1]]])  # of two teams, for one user
 
 
 def all_team_drafts(rankings, k):
@@ -166,12 +176,14 @@ def all_team_drafts(rankings, k):
 
 
 def test_two_coins_make_four_team_drafts():
-    """Three places take two rounds, each of which begins with a coin: which team picks first. The
-    teams rank items 1, 2, 3 and 2, 3, 1.
+    """Two teams, 0 and 1, rank the items 1, 2, 3 and 2, 3, 1, and pick items in turn for a list of
+    three places. That takes two rounds, each of which begins with a coin: which team picks first.
+    Each of the four results of the coins gives one draft.
     """
-    shown = all_team_drafts(PAIR, 3)
+    shown = all_team_drafts(RANKINGS_123_AND_231, 3)
     drafts = np.hstack([shown.item, shown.team])
-    # items of the three places, then their teams: 1 is of team 0, 2 of team 1, and 3 of either
+    # The items of the three places, then their teams: item 1 is always of team 0, item 2 of team 1,
+    # and item 3 of the team that begins the second round.
     assert sorted(drafts.tolist()) == [
         [1, 2, 3, 0, 1, 0],
         [1, 2, 3, 0, 1, 1],
@@ -182,13 +194,16 @@ def test_two_coins_make_four_team_drafts():
 
 @pytest.mark.parametrize(("item", "share"), [(1, 1), (2, 0), (3, 0.5)])
 def test_the_first_team_has_an_item_as_often_as_it_picks_it(item, share):
-    """It picks item 1 first and the other team item 2; who picks next takes 3."""
-    shown = all_team_drafts(PAIR, 3)
+    """Two teams rank the items 1, 2, 3 and 2, 3, 1. The first team (0) picks item 1, the other item
+    2; the one that begins the second round, each with probability 1/2, picks item 3. `share` is
+    the share of drafts in which an item is of the first team.
+    """
+    shown = all_team_drafts(RANKINGS_123_AND_231, 3)
     assert (shown.team[shown.item == item] == 0).mean() == share
 
 
 def test_random_clicks_on_team_drafts_prefer_neither_team():
-    assert (all_team_drafts(PAIR, 3).team == 0).mean() == 0.5
+    assert (all_team_drafts(RANKINGS_123_AND_231, 3).team == 0).mean() == 0.5
 
 
 @st.composite
@@ -208,10 +223,15 @@ def stacks_of_rankings(draw, max_teams=4):
 @settings(max_examples=150, deadline=None)
 @given(stacks_of_rankings(), st.integers(1, 12), st.sampled_from(DRAFTS), st.integers(0, 2**32))
 def test_a_draft_shows_no_item_twice_and_fills_what_it_can(rankings, k, draft, seed):
+    """Teams rank items for users (teams, users, items); the function `draft`, one of three methods
+    such as team draft, mixes them to a list of k places for each user. A list has k items, or all
+    that any team ranks if they are fewer. −1 stands for none: after the end of a ranking, and in
+    the places that are left.
+    """
     shown = draft(rankings, k, rng=np.random.default_rng(seed))
     assert shown.item.shape == shown.team.shape == (rankings.shape[1], k)
     for user, row in enumerate(shown.item):
-        items = row[row >= 0].tolist()  # −1 stands for a place without an item
+        items = row[row >= 0].tolist()
         ranked = {item for item in rankings[:, user, :].ravel().tolist() if item >= 0}
         assert len(items) == len(set(items)) == min(k, len(ranked))
         assert set(items) <= ranked
@@ -252,7 +272,10 @@ def test_what_is_no_stack_of_rankings_is_refused(draft, rankings, message):
 @settings(max_examples=150, deadline=None)
 @given(stacks_of_rankings(), st.integers(1, 8), st.integers(0, 2**32))
 def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
-    """In a round each team picks one item; within a round some teams have one more than others."""
+    """In a round of a team draft each team picks one item of its ranking. At the end of a round all
+    teams have as many items; within a round some have one more than others. That holds until all
+    items of a team's ranking are taken.
+    """
     teams = len(rankings)
     shown = interleaving.team_draft(rankings, k, rng=np.random.default_rng(seed))
     for user, team in enumerate(shown.team):
@@ -260,7 +283,7 @@ def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(r
         for place in range(k):
             taken = {-1, *shown.item[user, : place + 1].tolist()}
             if any(set(ranking[user].tolist()) <= taken for ranking in rankings):
-                break  # the list of a team is exhausted
+                break  # a team has no item left
             is_round_over = (place + 1) % teams == 0
             assert np.ptp(items_of_team[place]) <= (0 if is_round_over else 1)
 
@@ -268,6 +291,10 @@ def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(r
 @settings(max_examples=60, deadline=None)
 @given(stacks_of_rankings(max_teams=2), st.integers(1, 8), st.integers(0, 2**32))
 def test_the_draft_equals_a_plain_loop(rankings, k, seed):
+    """Two teams rank items for several users, with −1 after the end of a ranking. At each of k
+    places the team whose turn it is picks its best item that is not yet in the list, or the other
+    team if it has none. Places without an item have −1 as item and team.
+    """
     turns = np.random.default_rng(seed).integers(0, 2, (rankings.shape[1], k))
     shown = interleaving.draft(rankings, turns)
     for user in range(rankings.shape[1]):
@@ -287,11 +314,12 @@ def test_the_draft_equals_a_plain_loop(rankings, k, seed):
 
 def test_the_first_item_of_a_probabilistic_draft_follows_the_softmax():
     """A team picks the item at its rank r with a probability of r⁻³ / Σ r⁻³ (Hofmann et al. 2011).
-    One team ranks items 1, 2, 3 and the other one 2, 3, 1; either picks first in a half of the
-    drafts. 40,000 drafts have a standard error of 0.0025.
+    One team ranks the items 1, 2, 3 and the other 2, 3, 1; either picks first in half of the
+    drafts. Item 1, for example, has the rank 1 in one team and 3 in the other. A share of 40,000
+    drafts has a standard error of at most √(0.25 / 40,000) = 0.0025; 0.01 is four of them.
     """
     shown = interleaving.probabilistic(
-        np.repeat(PAIR, 40_000, axis=1), 3, rng=np.random.default_rng(4)
+        np.repeat(RANKINGS_123_AND_231, 40_000, axis=1), 3, rng=np.random.default_rng(4)
     )
     cubes = np.arange(1, 4) ** -3.0
     rank_1, rank_2, rank_3 = cubes / cubes.sum()
@@ -311,8 +339,10 @@ EACH = ("sessions", "p_play", "hours", "other_hours", "wrapping", "kind_shares")
     ids=["plain", "bait and kinds"],
 )
 def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
-    """The mean over 60,000 users of drawn less expected plays, hours and the like is 0 to within 4
-    standard errors. leave: the probability that a play ends the session.
+    """Simulated users look down a list, play items and may leave after a play, with the probability
+    `leave`. `traits` are further assumptions on the world, `rank` is the function that makes the
+    lists. Plays, hours and others are drawn for each user, and expected by a formula: the mean
+    difference over 60,000 users must be 0 to within 4 standard errors.
     """
     users = 60_000
     world = simulation.World(spread=0.5, leave=leave, **traits)
@@ -326,7 +356,11 @@ def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
 
 
 def test_a_diverse_ranker_begins_with_the_favourite_kind_and_shows_each_kind_once_in_a_turn():
-    """There are kinds 0, 1 and 2, so that the first three items of a list are one of each."""
+    """Items are of the kinds 0, 1 and 2, and each user wants the kinds by their own shares,
+    `kind_shares`. The kinds of a diverse ranker take turns: its first three items are one of each
+    kind, the first of the kind that the user wants most. That holds for each of 60,000 users,
+    whatever the noise in the ranker's guess of the items' appeal.
+    """
     world = simulation.World(spread=0.5, bait=0.5, kinds=3)
     rng = np.random.default_rng(5)
     people = simulation.people(world, 60_000, rng=rng)

@@ -68,9 +68,12 @@ def outputs_of(run):
 
 
 def test_a_notebook_shows_the_verdict_and_the_tables_of_a_study(study):
-    """Tables: the strip of results, the estimates, and the comparisons by each of two metrics."""
+    """A study of two systems, one of which has HTML markup as its name, by two metrics. IPython
+    shows the HTML of `_repr_html_`.
+    """
     html = study._repr_html_()
     assert "<strong>better</strong>" in html
+    # the strip of results, the estimates, and the comparisons by each of the two metrics
     assert html.count("<table") == 4
     assert "<b>" in html
     assert "<script>" not in html  # the name is escaped
@@ -115,7 +118,9 @@ def test_dir_of_a_study_lists_the_documented_attributes_that_it_has(study):
 
 
 def test_the_attributes_of_a_study_are_described_in_the_documentation(study):
-    """Those that begin with e, f or o: estimates, findings, order and others."""
+    """For speed only attributes that begin with e, f or o are looked for in docs/python.md, such as
+    estimates, findings and order.
+    """
     documentation = (ROOT / "docs/python.md").read_text("utf-8")
     names = [name for name in dir(study) if name[0] in "efo"]
     assert {"estimates", "findings", "order"} <= set(names)
@@ -123,7 +128,10 @@ def test_the_attributes_of_a_study_are_described_in_the_documentation(study):
 
 
 def test_the_frames_of_a_log_and_of_users_are_stacked():
-    """With a column `table` that is "log" or "users"."""
+    """An online experiment has two tables, a log of interleaving and a table of users; each has a
+    study of its own. A frame of both has the rows of the two studies, told apart by its column
+    `table`.
+    """
     options = {"metrics": "orders", "segments": "device,country"}
     online = ek.interleaving(online_samples.log(), online_samples.users(), **options)
     assert {"estimates", "comparisons", "log", "users"} < {*dir(online)}
@@ -136,9 +144,10 @@ def test_the_frames_of_a_log_and_of_users_are_stacked():
 
 
 def test_a_page_made_in_this_process_equals_the_one_of_the_command(monkeypatch):
-    """The command runs the notebook in a kernel. It may switch off some instructions of the
-    processor, with which sums are rounded otherwise in the last bits; here they stay as they are,
-    so that both compute alike.
+    """The command runs the notebook of the report in a kernel; `study.save` runs it in this
+    process. Six of its cells are run both ways, for speed. A kernel may be started with some
+    instructions of the processor switched off (by the variable processors.SWITCH), which rounds
+    sums otherwise in the last bits; the variable is set here, so that both compute alike.
     """
     monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
@@ -187,7 +196,9 @@ def test_saved_results_have_the_order_of_systems_and_the_parameters(study, saved
 
 
 def test_a_page_saved_by_a_notebook_of_ones_own_has_its_cells_alone(saved_folder):
-    """No cell of it shows a table."""
+    """The notebook that made the page computes `limit + 1` and shows no table; a study's own page
+    has tables, with cells <td>.
+    """
     assert "<td" not in (saved_folder / "page.html").read_text(encoding="utf-8")
 
 
@@ -291,8 +302,9 @@ def test_a_figure_is_not_drawn_on_what_is_not_axes():
 
 
 def test_the_interactive_mode_that_drawing_switches_on_stays_on(pyplot_without_windows):
-    """In a notebook pyplot turns interactive when it first draws; if that were undone with the
-    style of the figure, no later figure would be shown.
+    """In a notebook pyplot turns interactive when it first draws, as the drawing function of this
+    figure does. Drawing ends with the former style restored; if the interactive mode were restored
+    too, no later figure would be shown.
     """
 
     def draw_and_turn_interactive(frame, ax, *, label):
@@ -300,7 +312,8 @@ def test_the_interactive_mode_that_drawing_switches_on_stays_on(pyplot_without_w
 
     with mpl.rc_context():
         mpl.interactive(b=False)
-        line_figure(draw_and_turn_interactive)()
+        figure = line_figure(draw_and_turn_interactive)
+        figure()  # draws it on new axes
         assert mpl.is_interactive()
 
 
@@ -338,6 +351,9 @@ def test_the_reader_sets_the_colours_of_the_systems():
     "ending, start", [("pdf", b"%PDF-"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
 )
 def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
+    """The format follows from the ending of the path; a file of the format begins with the bytes
+    `start`. 3 × 2 inches at 100 dots per inch are 300 × 200 pixels.
+    """
     path = tmp_path / f"figure.{ending}"
     line_figure().save(path, size=(3, 2), dpi=100)
     assert path.read_bytes().startswith(start)
@@ -370,6 +386,10 @@ def pixels(display):
 
 
 def test_a_figure_is_displayed_as_a_picture_and_its_caption(study):
+    """A notebook shows two outputs: a PNG whose alternative text is that of the figure, and the
+    caption. A page made from the notebook takes what an output has under `displays.PAGE` in place
+    of the output: the first has the HTML of the whole figure, the second nothing.
+    """
     figure = study.plot.roc
     picture, caption = figure.displays()
     assert set(picture.data) == {"image/png", "text/plain", displays.PAGE}
@@ -393,19 +413,26 @@ def test_a_picture_is_the_same_twice():
 
 
 def test_panels_that_are_too_wide_for_a_screen_move_to_a_further_row():
+    """Four panels fit side by side; a fifth moves to a second row. The picture of five is therefore
+    about twice as high as that of four, and still narrower than 1,000 pixels, a usual screen.
+    """
     frame = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
-    several = {
-        n: figures.row(draw_line_in_each_panel, frame, panels=n, caption="c", label="x")
-        for n in (4, 5)
-    }
-    (four, _), (five, _) = (figure.displays() for figure in several.values())
-    assert pixels(five).shape[0] > 1.9 * pixels(four).shape[0]
+    options = {"caption": "c", "label": "x"}
+    figure_of_four = figures.row(draw_line_in_each_panel, frame, panels=4, **options)
+    figure_of_five = figures.row(draw_line_in_each_panel, frame, panels=5, **options)
+    four, _caption = figure_of_four.displays()
+    five, _caption = figure_of_five.displays()
+    height_of_four = pixels(four).shape[0]
+    height_of_five = pixels(five).shape[0]
+    assert height_of_five > 1.9 * height_of_four
     assert five.metadata["image/png"]["width"] < 1000
 
 
 def test_a_notebook_shows_the_parts_of_a_folded_paragraph_as_outputs_of_their_own():
-    """A heading, a figure, its caption, and the paragraph after it. The first output carries the
-    whole of what the page shows, the others nothing.
+    """A paragraph that a page folds away under "Why?" has a figure and a text. A notebook, which
+    cannot fold, shows a heading, the figure, its caption and the text. A page made from the
+    notebook takes what an output has under `displays.PAGE` in place of the output: the first has
+    the whole folded paragraph, the others nothing.
     """
     after = paragraph("after")
     piece = folded("Why?", stack([line_figure(), after]))
@@ -419,10 +446,16 @@ def test_a_notebook_shows_the_parts_of_a_folded_paragraph_as_outputs_of_their_ow
 
 
 def test_a_strip_of_results_is_a_table_in_a_notebook_and_a_drawing_on_the_page():
-    value_low_high = (0.5, 0.4, 0.6)
+    """A strip has a row per system: its name, a dot with an interval drawn on an axis, and numbers.
+    A notebook shows it without the drawing, with the name once and escaped; the page, whose HTML is
+    under `displays.PAGE`, has the drawing.
+    """
     name = NAME_WITH_MARKUP
-    rows = [strips.Result(Cell(name), [(name, value_low_high)], ["0.5 [0.4, 0.6]"], "better")]
-    strip = strips.strip("auc", ["system", "auc"], rows)
+    value_low_high = (0.5, 0.4, 0.6)
+    result = strips.Result(
+        Cell(name), points=[(name, value_low_high)], cells=["0.5 [0.4, 0.6]"], tone="better"
+    )
+    strip = strips.strip("auc", ["system", "auc"], [result])
     (display,) = strip.displays()
     assert display.data["text/html"].count(escape(name)) == 1
     assert "<svg" not in display.data["text/html"]
@@ -456,7 +489,10 @@ def test_ipython_displays_each_output(study, monkeypatch):
 
 
 def test_a_frame_of_estimates_has_value_and_limits_as_rounded_on_the_page(study):
-    """The first two rows are those of the two systems by roc_auc, with two decimals."""
+    """The first two rows of the frame are those of the two systems by roc_auc, and the first four
+    columns are name, value and limits. The page rounds to two decimals, so that they differ from
+    the exact numbers of the study by up to 0.005.
+    """
     first_frame = study.tables.estimates.to_frames()[0]
     exact = study.estimates.query("metric == 'roc_auc'").set_index("system")
     name_value_low_high = first_frame.iloc[:2, :4]
@@ -480,7 +516,9 @@ def test_the_first_table_of_a_csv_has_as_many_rows_and_columns_as_the_frame(stud
 
 
 def test_latex_has_escaped_names_with_letters_and_marks_wins_by_the_letter_of_the_loser(study):
-    """Systems have the letters a and b; the first wins over the second."""
+    """The table has two systems, which get the letters a and b; a wins over b. The name of a is
+    "<script>alert(1)</script> a_b & 5% | x", which must be escaped so that LaTeX prints it.
+    """
     latex = study.tables.estimates.to_latex()
     assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
     assert r"\textless" not in latex
@@ -511,8 +549,9 @@ def test_latex_of_comparisons_marks_a_significant_difference_by_an_asterisk(stud
 
 
 def test_a_spreadsheet_has_numbers_and_keeps_as_text_what_is_not_a_number():
-    """A name of digits, "7", stays a name; p < 0.001 stays text beside the number 0.2; a line below
-    a value is a column of its own.
+    """A table of the columns system, p and x has two rows. The system "7" stays a name; a p of
+    0.0004, shown as <0.001, stays text beside the number 0.2; the note "n = 7" below a value of x
+    gets a column of its own.
     """
     value_with_note = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
     heads = [Cell("system"), Cell("p"), Cell("x")]
@@ -538,6 +577,7 @@ def test_excel_needs_its_library(study, tmp_path, monkeypatch):
 
 
 def test_missing_folders_are_made(study, tmp_path):
+    """A figure and a table are saved into folders that do not exist yet."""
     figure = tmp_path / "new" / "figures" / "roc.svg"
     table = tmp_path / "new" / "tables" / "e.csv"
     study.plot.roc.save(figure)
@@ -547,7 +587,9 @@ def test_missing_folders_are_made(study, tmp_path):
 
 
 def test_a_folder_that_cannot_be_made_is_named(study, tmp_path):
-    """As there is a file of its name."""
+    """Figures, tables and studies make the folder of the path that they are saved to. Here it would
+    be a folder within a file, which cannot be.
+    """
     file = tmp_path / "file"
     file.touch()
     for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
@@ -607,7 +649,10 @@ def rows_of_markdown(text):
 
 @EACH_NAME
 def test_a_csv_file_shows_each_name_as_it_is(escaped):
-    """In the head and in a row; the number beside it stays a number."""
+    """A spreadsheet would take some names for a formula, such as "=HYPERLINK(1)"; `escaped.csv` is
+    the name as it must be written so that it does not. The table has the name in its head and in
+    a row. The number −0.031 beside it stays a number.
+    """
     name = escaped.name
     table = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
     head, row = rows_of_csv(table.to_csv())
@@ -619,12 +664,16 @@ def test_a_csv_file_shows_each_name_as_it_is(escaped):
 
 @EACH_NAME
 def test_markdown_shows_each_name_as_it_is(escaped):
-    """In the title, in the head and in a row."""
+    """A renderer would take some names for markup, such as "*bold*"; `escaped.markdown` is the name
+    as it must be written so that it does not. The table has the name as its title, in its head and
+    in a row.
+    """
     name = escaped.name
     table = tables.table(name, [name, "auc"], [[name, number_cell(-0.031, 3)]])
     markdown = table.to_markdown()
-    assert markdown.splitlines()[0] == f"**{escaped.markdown}**"
-    assert rows_of_markdown(markdown.split("\n", 1)[1]) == [
+    title, table_in_markdown = markdown.split("\n", 1)
+    assert title == f"**{escaped.markdown}**"
+    assert rows_of_markdown(table_in_markdown) == [
         f"{escaped.markdown} | auc",
         f"{escaped.markdown} | −0.031",
     ]
@@ -633,7 +682,11 @@ def test_markdown_shows_each_name_as_it_is(escaped):
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 @EACH_NAME
 def test_the_buttons_of_a_page_write_names_as_python_does(escaped):
-    """The formats of the script of the page are run by node, without a browser."""
+    """The script of a page writes its tables as CSV, Markdown and LaTeX; node runs it here without
+    a browser. The table has a name, such as "=HYPERLINK(1)", in its head and in a row.
+    `escaped.csv` and `escaped.markdown` are the names as Python writes them. In LaTeX the row
+    "[b]" must begin with {}, or the brackets would be an option of the line break before it.
+    """
     script = (ROOT / "evalkit" / "page" / "evalkit" / "tables.js").read_text(encoding="utf-8")
     formats = script.split("all(")[0]  # what follows adds the buttons to the page
     rows = json.dumps([["system", escaped.name], [escaped.name, "−0.031"], ["[b]", "1"]])

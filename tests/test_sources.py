@@ -154,13 +154,14 @@ IDS_LIKE_OTHER_VALUES = [
 
 
 def test_ids_in_csv_are_read_as_they_are_written(working_directory):
-    """Ids are texts. Those that look like numbers, dates, missing values or comments are kept, and
-    so are quotes, commas and line ends within quotes.
+    """Ids are texts. A CSV file has the column query with ids that look like other values, such as
+    007, NA, true or #x, or that have quotes, commas and line ends within quotes. All must be read
+    as they are written.
     """
     lines = []
     for text in IDS_LIKE_OTHER_VALUES:
         escaped = text.replace('"', '""')
-        lines.append(f'"{escaped}",i,1\n')
+        lines.append(f'"{escaped}",i,1\n')  # query, item and score
     (working_directory / "x.csv").write_text(HEADER + "".join(lines))
     assert load("x.csv")["query"] == IDS_LIKE_OTHER_VALUES
 
@@ -409,6 +410,7 @@ def test_refuses_frames(data, message):
 
 
 def test_the_fingerprint_of_a_file_has_its_name_rows_and_sha256(working_directory):
+    """The CSV file has a header and two rows; whoever read it passes their number."""
     (working_directory / "x.csv").write_text(GOOD)
     [part] = sources.parts("x.csv")
     fingerprint = part.fingerprint(rows=2)
@@ -443,8 +445,8 @@ def remove(path):
 def test_the_sha256_of_another_file_than_was_read_is_refused(
     working_directory, change_file, message
 ):
-    """The SHA-256 is computed only when it is asked for, after the file was read. The file was
-    changed or removed in between.
+    """The SHA-256 of a file is computed only when it is asked for, after the file was read. In
+    between, `change_file` changes or removes it: its SHA-256 would be that of other data.
     """
     path = working_directory / "x.csv"
     path.write_text(GOOD)

@@ -264,7 +264,11 @@ def test_the_name_of_a_report_does_not_end_the_text_of_jq():
 
 
 def test_a_gate_and_what_it_catches_are_said():
-    failed_rule = rule("auc.low >= 0.9", result="fail", catches=[0.05])  # of system m
+    """The results of a report have a gate that failed, as its only rule, on system m, was not kept.
+    The smallest regression that the rule would catch is 0.05. The comment of `evalkit summary`
+    has the message, the warning and a table of rules with this regression.
+    """
+    failed_rule = rule("auc.low >= 0.9", result="fail", catches=[0.05])
     failed_gate = gate(failed_rule)
     failed_gate |= {
         "passed": False,
@@ -517,6 +521,10 @@ def test_the_job_of_gitlab_runs(desk):
 
 
 def test_mlflow_gets_each_value_with_its_limits_and_the_page(desk):
+    """The folder `desk` has the report of the weekly job. The documented script log_report.py,
+    which logs it to MLflow, runs there with a module in place of MLflow that prints what it is
+    given.
+    """
     (desk / "mlflow.py").write_text(
         "import contextlib\n"
         "def start_run(run_name): return contextlib.nullcontext()\n"

@@ -10,7 +10,7 @@ from engine_samples import binary, classified, long
 
 from evalkit.limits import Limits, Reading
 
-# every table is large, in Spark too, and falls into shards
+# a table of more than 100 rows is read in shards, in Spark too, and not collected
 READING = Reading(rows=100, collected=100, worker=9_000)
 SMALL = Limits(reading=READING)
 
@@ -41,8 +41,9 @@ def test_odd_names_and_labels_are_no_sql(session):
 
 
 def test_texts_are_told_apart_whatever_the_collation(session):
-    """Some rows have the country "DE" in place of "de". The columns of the Spark table have the
-    collation UTF8_LCASE, by which the two are equal. They must be two slices nevertheless.
+    """The columns of the Spark table have the collation UTF8_LCASE, by which "DE" and "de" are
+    equal. Of 400 rows some have the country "DE" and others "de", which must be two slices of the
+    report nevertheless. Expected is the report of the same rows as a data frame.
     """
     rows = long(binary(400))
     rows["country"] = np.where(rows["id"].str[-1] == "3", "DE", rows["country"])
@@ -55,8 +56,9 @@ def test_texts_are_told_apart_whatever_the_collation(session):
 
 
 def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
-    """The scores of the system good are in a Spark table, those of weak in a CSV file. The study of
-    both has the numbers of the study of one data frame.
+    """The table has rows of the two systems good and weak. Those of good go into a Spark table,
+    those of weak into a CSV file; both have more rows than are read at once. The study of the two
+    sources must have the numbers of the study of one data frame.
     """
     rows = long(binary(2_000))
     rows_of_good = rows[rows["system"] == "good"].drop(columns="system")
