@@ -328,8 +328,8 @@ SMOOTHED = (
 @for_each([chosen for chosen in WITH_INTERVAL if chosen.label not in SMOOTHED])
 def test_influence_values_are_the_derivative_by_the_weight_of_a_row(metric_at_k):
     """The derivative is computed as a difference quotient: the weight of one row grows from 1 to
-    1.000001. Any rows would do; the first, the middle and the last of these lie far apart. The
-    quotient has a remainder of second order: up to 1.7 % of the derivative (for lift).
+    1.000001. It is compared for any three rows. Its remainder is of second order: up to 1.7 % of
+    the derivative (for lift).
     """
     rows, _ = rows_of_two_systems(metric_at_k)
     influence = metric_at_k.effects(rows).influence

@@ -206,11 +206,11 @@ def four_warnings_and_a_note():
 def test_two_warnings_about_the_verdict_stand_beside_it_and_all_others_in_their_sections(
     four_warnings_and_a_note,
 ):
-    """The warning a belongs to the slices; the warnings b, c and d and the note e belong to the
-    verdict, or to the metrics where the verdict has two already.
+    """The warning a belongs to the slices. The warnings b, c and d and the note e are of a kind
+    that belongs to the verdict, or else to the metrics: the verdict shows two warnings.
     """
     html = html_by_place(four_warnings_and_a_note)
-    del html["strip"]  # the number of all findings, which is tested below
+    del html["strip"]  # the number of all findings, at the top of the page
     assert {place: first_words_of_items(items) for place, items in html.items()} == {
         "verdict": ["b", "c"],
         "metrics": ["d", "e"],

@@ -482,9 +482,9 @@ def text_of_the_page(study) -> str:
     ],
 )
 def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
-    """The folds of a holdout have names such as train and test. All 120 training rows are predicted
-    right, some of the 80 test rows are not. The training gap is the accuracy on training rows minus
-    that on test rows, and its interval is Newcombe's, made from two Wilson intervals.
+    """A holdout has two folds, named train and test or with synonyms of these. All 120 training
+    rows are predicted right, some of the 80 test rows are not. The training gap is the accuracy on
+    training rows minus that on test rows; its interval is Newcombe's, from two Wilson intervals.
     """
     frame = holdout_rows(train, test)
     study = validation.read(frame)
