@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from engine_samples import compared
+from engine_samples import compared as read_in_blocks
 from online_samples import users
 
 import evalkit as ek
@@ -86,9 +86,9 @@ def test_every_measured_sentence_that_a_module_names_exists():
         assert named <= set(vars(kinds.measured)), path
 
 
-def sentences_said_by(function):
-    """Of each sentence that a function of a page says: the texts that it can have, and the names
-    of the facts that it is given.
+def texts_and_facts_of_sentences(function):
+    """For each sentence that a function of a page says: the texts that the sentence can have, and
+    the names of the facts that the function passes.
     """
     nodes = list(ast.walk(function))
     named = {}
@@ -130,16 +130,21 @@ def fields_of(text):
 
 
 def test_a_page_gives_each_sentence_the_facts_that_its_text_has_fields_for():
-    """Read from the source of the pages, so that sentences of rare data are checked too. Fields
-    with the name of a measured sentence are filled for every page.
+    """A page says a sentence by a call that passes facts, rows=9, to a text with fields, "{rows}
+    rows are duplicates". The calls are found in the source, so that sentences which only rare data
+    cause are checked too. A field may also be named after a sentence of `kinds.measured`, which
+    every page fills in without a fact.
     """
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("pages/*.py")]
     functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
-    sentences = [sentence for function in functions for sentence in sentences_said_by(function)]
-    assert len(sentences) > 130  # the calls are recognised
-    for texts_of_sentence, facts in sentences:
-        for text in texts_of_sentence:
-            assert fields_of(text) - set(vars(kinds.measured)) == facts, text
+    sentences = [
+        sentence for function in functions for sentence in texts_and_facts_of_sentences(function)
+    ]
+    assert len(sentences) > 130  # there are 190; far fewer would mean that calls were overlooked
+    measured_sentences = set(vars(kinds.measured))
+    for possible_texts, names_of_facts in sentences:
+        for text in possible_texts:
+            assert fields_of(text) - measured_sentences == names_of_facts, text
 
 
 def test_severe_findings_come_first_and_others_keep_their_order():
@@ -201,8 +206,11 @@ def four_warnings_and_a_note():
 def test_two_warnings_about_the_verdict_stand_beside_it_and_all_others_in_their_sections(
     four_warnings_and_a_note,
 ):
+    """The warning a belongs to the slices. The warnings b, c and d and the note e are of a kind
+    that belongs to the verdict, or else to the metrics: the verdict shows two warnings.
+    """
     html = html_by_place(four_warnings_and_a_note)
-    del html["strip"]  # the count of all
+    del html["strip"]  # the number of all findings, at the top of the page
     assert {place: first_words_of_items(items) for place, items in html.items()} == {
         "verdict": ["b", "c"],
         "metrics": ["d", "e"],
@@ -241,15 +249,17 @@ def test_three_notes_of_a_section_are_folded_and_two_are_not():
 
 
 def test_advice_names_parameters_that_exist():
-    """Names in backticks, such as `unit=user`; id and all are a column and a value."""
+    """The advice writes parameters of the reports in backticks, such as `unit=user`. In the same
+    way it writes `id`, which is a column, and `all`, which is a value.
+    """
     parameters = {name for report in NOTEBOOKS.values() for name in report.options()}
-    named = {
+    named_in_advice = {
         name
         for kind in KINDS
         for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)
     }
-    assert len(named) > 10  # the pattern finds them
-    assert named - parameters - {"id", "all"} == set()
+    assert len(named_in_advice) > 10  # the pattern finds names at all
+    assert named_in_advice - parameters - {"id", "all"} == set()
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
@@ -290,13 +300,13 @@ RNG = np.random.default_rng(5)
 LESS = RNG.normal(1, 0.2, 40)  # `good` has lower values than `bad`
 
 
-def table_where_good_is_lower(value="value", **further_columns):
+def table_where_good_has_lower_values(column="value", **further_columns):
     """Values of the systems good and bad in the column of that name, one row per unit and system;
     those of good are lower.
     """
     both = np.concatenate([LESS, LESS + RNG.normal(0.5, 0.1, 40)])
     return pd.DataFrame(
-        {"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, value: both}
+        {"query": [*range(40)] * 2, "system": ["good"] * 40 + ["bad"] * 40, column: both}
         | further_columns
     )
 
@@ -320,49 +330,63 @@ LOWER = "loss wer WER perplexity ppl error cost time regret eer fid cer ter log_
 UNITS = "latency_ms time_s Latency_(sec) error_%"
 
 
-@pytest.mark.parametrize("name", f"{LOWER} {UNITS}".split())
-@pytest.mark.parametrize("read", [significance.read, compared])
-def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name, read):
-    study = read(table_where_good_is_lower(name))
-    assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
-        name,
-        "good",
-        [],
-    )
+@pytest.mark.parametrize("name_of_losses", f"{LOWER} {UNITS}".split())
+@pytest.mark.parametrize("read_study", [significance.read, read_in_blocks])
+def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name_of_losses, read_study):
+    """A column named loss, wer or latency_ms is known to be better if it is lower. The system good
+    has the lower values, whether the table is read at once or in blocks.
+    """
+    study = read_study(table_where_good_has_lower_values(name_of_losses))
+    assert study.primary.label == name_of_losses
+    assert better_system(study) == "good"
+    assert warnings_of_direction(study) == []
 
 
 @pytest.mark.parametrize(
-    "name", ["accuracy", "F1", "ndcg@10", "reward", "neg_log_loss", "-loss", "watch_time"]
+    "name_of_gains", ["accuracy", "F1", "ndcg@10", "reward", "neg_log_loss", "-loss", "watch_time"]
 )
-def test_a_column_of_gains_is_higher_is_better_without_a_warning(name):
-    study = ek.significance(table_where_good_is_lower(name), columns=f"value={name}")
-    assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
-        name,
-        "bad",
-        [],
-    )
+def test_a_column_of_gains_is_higher_is_better_without_a_warning(name_of_gains):
+    """The table has lower values for the system good than for the system bad. As accuracy, or as
+    -loss, higher is better: the system named bad wins.
+    """
+    table = table_where_good_has_lower_values(name_of_gains)
+    study = ek.significance(table, columns=f"value={name_of_gains}")
+    assert study.primary.label == name_of_gains
+    assert better_system(study) == "bad"
+    assert warnings_of_direction(study) == []
 
 
 NAMES_WITHOUT_DIRECTION = ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"]
+at_once_and_in_blocks = pytest.mark.parametrize(
+    "read_study", [significance.read, read_in_blocks], ids=["at once", "by blocks"]
+)
 
 
 @pytest.mark.parametrize("name", NAMES_WITHOUT_DIRECTION)
-@pytest.mark.parametrize("read", [significance.read, compared], ids=["at once", "by blocks"])
-def test_a_name_that_tells_no_direction_is_warned_of_with_what_to_set(name, read):
-    study = read(table_where_good_is_lower(name))
+@at_once_and_in_blocks
+def test_a_name_that_tells_no_direction_is_warned_of_with_what_to_set(name, read_study):
+    """A column named closeness or minutes may be better if it is higher or if it is lower. The
+    system bad, which has the higher values, is called higher and not better.
+    """
+    study = read_study(table_where_good_has_lower_values(name))
     assert study.headline.iloc[0][["first", "verdict"]].tolist() == ["bad", "higher"]
     assert f"If lower ones are, set lower_is_better={name!r}" in warnings_of_direction(study)[0]
     assert "whether higher or lower is better is not known" in str(study)
     assert not re.search(r"\b(better|worse) than\b", str(study))
 
 
-@pytest.mark.parametrize("name", NAMES_WITHOUT_DIRECTION)
-@pytest.mark.parametrize("read", [significance.read, compared], ids=["at once", "by blocks"])
-def test_a_direction_that_is_set_decides_without_a_warning(name, read):
-    lower_is_better = read(table_where_good_is_lower(name), lower_is_better=name)
+@pytest.mark.parametrize("name_without_direction", NAMES_WITHOUT_DIRECTION)
+@at_once_and_in_blocks
+def test_a_direction_that_is_set_decides_without_a_warning(name_without_direction, read_study):
+    """A column named closeness or minutes may be better if it is higher or if it is lower. The
+    system good has the lower values: it wins if lower_is_better names the column, and loses if
+    lower_is_better names no column.
+    """
+    table = table_where_good_has_lower_values(name_without_direction)
+    lower_is_better = read_study(table, lower_is_better=name_without_direction)
     assert better_system(lower_is_better) == "good"
     assert warnings_of_direction(lower_is_better) == []
-    higher_is_better = read(table_where_good_is_lower(name), lower_is_better="none")
+    higher_is_better = read_study(table, lower_is_better="none")
     assert better_system(higher_is_better) == "bad"
     assert warnings_of_direction(higher_is_better) == []
 
@@ -375,9 +399,9 @@ def test_whole_words_decide_and_no_part_of_one():
 
 
 @pytest.fixture(scope="module")
-def rated(tmp_path_factory):
-    """The units of a rating report by an own metric of which less is better, and its better
-    system.
+def units_file_and_better_system(tmp_path_factory):
+    """The file of units of a rating report by the user's own metric my_own, which is better if it
+    is lower, and the name of the better system in that report.
     """
     folder = tmp_path_factory.mktemp("rated")
     (folder / "mine.py").write_text(
@@ -395,21 +419,25 @@ def rated(tmp_path_factory):
     return folder / "rated.units.parquet", better_system(study)
 
 
-def test_the_units_of_a_report_keep_the_direction_that_they_state(rated):
-    file, good = rated
+def test_the_units_of_a_report_keep_the_direction_that_they_state(units_file_and_better_system):
+    """The file states that the user's metric my_own is better if it is lower, which its name does
+    not tell. So the same system is better if the file is read for another report, by its path or
+    as an Arrow table, at once or in blocks.
+    """
+    file, better_system_of_report = units_file_and_better_system
     for data in (str(file), pq.read_table(file)):
-        for read in (significance.read, compared):
-            study = read(data, columns="value=numerator")
-            assert (study.primary.label, better_system(study), warnings_of_direction(study)) == (
-                "my_own",
-                good,
-                [],
-            )
+        for read_study in (significance.read, read_in_blocks):
+            study = read_study(data, columns="value=numerator")
+            assert study.primary.label == "my_own"
+            assert better_system(study) == better_system_of_report
+            assert warnings_of_direction(study) == []
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_an_earlier_report_keeps_the_direction_that_it_states(tmp_path):
-    earlier = ek.significance(table_where_good_is_lower("minutes"), lower_is_better="minutes")
+    earlier = ek.significance(
+        table_where_good_has_lower_values("minutes"), lower_is_better="minutes"
+    )
     earlier.save(tmp_path / "earlier.json")
     study = ek.significance(str(tmp_path / "earlier.json"))
     assert (better_system(study), warnings_of_direction(study)) == ("good", [])

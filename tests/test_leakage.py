@@ -33,10 +33,10 @@ def severe_findings(folds, **columns):
 
 
 def test_repeated_measures_are_severe_by_row_and_not_by_person():
-    """Each row is a year of a person, and the rows of a person follow each other: a new person
-    begins where one of four columns that do not change within a person changes. In folds by row,
-    equal rows of one person are in training and in test; in folds by person, only rows of persons
-    who happen to be alike are.
+    """Each row of the RAND health data is a year of a person, without an id of the person. Rows of
+    a person follow each other, so that a new person begins where one of four columns that are
+    constant within a person changes. In folds by row, equal rows of one person are in training and
+    in test; in folds by person, only equal rows of different persons are.
     """
     visits = pd.read_parquet(VISITS)
     features = visits.drop(columns=["id", "mdvis"])
@@ -61,8 +61,9 @@ def test_copied_rows_are_found(cancer):
 
 
 def test_nearly_copied_rows_are_found(cancer):
-    """The last 12 rows, the copies, differ from the first 12 by about a millionth. Fold 0 tests the
-    originals, fold 1 the copies: 24 tested rows have a near duplicate in training.
+    """The table is 569 rows and copies of the first 12, which are changed by about a millionth.
+    Fold 0 tests the 569 rows and trains on the copies, fold 1 the other way round: 12 rows of each
+    fold have a near duplicate in training.
     """
     features = cancer.drop(columns="label")
     relative_noise = 1e-6 * np.random.default_rng(2).normal(size=(12, features.shape[1]))
@@ -86,7 +87,9 @@ def test_folds_by_user_have_no_severe_finding(user_and_folds):
 
 
 def test_a_user_with_rows_in_training_and_test_is_found(user_and_folds):
-    """The first test row of the first fold gets the user of a training row."""
+    """Folds are made by user; then the first test row of the first fold gets the user of a training
+    row. The audit of all folds finds it, and that of the first fold names this row alone.
+    """
     user, folds = user_and_folds
     train, test = folds.pairs[0]
     user[test[0]] = user[train[0]]
@@ -138,6 +141,9 @@ def test_a_feature_that_orders_rows_as_their_numbers_is_found():
 
 
 def test_a_feature_of_codes_that_are_not_in_the_order_of_the_classes_is_found():
+    """The codes 5, 9 and 1 of the classes x, y and z tell the class, although neither rises with
+    the other. Beside them is a column of noise, which is no finding.
+    """
     noise = np.random.default_rng(3).normal(size=300)
     kind = np.random.default_rng(4).choice(["x", "y", "z"], 300)
     code = pd.Series(kind).map({"x": 5, "y": 9, "z": 1})

@@ -124,7 +124,10 @@ def largest_vertical_distance(points, line):
     ("kind", "steps"), [("roc", "default"), ("pr", STEPS), ("gain", "default")]
 )
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
-    """Long curves are drawn through fewer points than they have."""
+    """The table has the numbers of positives and negatives at each score, for 600, 10,000 or ten
+    million rows. Long curves are drawn through fewer points than they have. The points of the exact
+    curve are converted to pixels of the SVG; each line must then be near the other.
+    """
     curve = score_curves.CURVES[kind](table)
     diagonal = ((0, 1), (0, 1))  # x, y: it shows where (0, 0) and (1, 1) lie in the SVG
     panel = Panel(score_curves.points("a", curve), "x", "y", reference=diagonal, steps=steps)
@@ -151,10 +154,15 @@ def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
 
 
-def with_probabilities_as_scores(c):
-    """The table with its scores made probabilities, without scores that no row has."""
-    has = c.positive + c.negative > 0
-    return replace(c, threshold=expit(c.threshold[has] - 1.5), tp=c.tp[has], fp=c.fp[has])
+def with_probabilities_as_scores(counts_at_scores):
+    """The table with its scores made probabilities, without the scores that no row has."""
+    has = counts_at_scores.positive + counts_at_scores.negative > 0
+    return replace(
+        counts_at_scores,
+        threshold=expit(counts_at_scores.threshold[has] - 1.5),
+        tp=counts_at_scores.tp[has],
+        fp=counts_at_scores.fp[has],
+    )
 
 
 TABLES = {
@@ -163,7 +171,9 @@ TABLES = {
     "10M": counts_in_bins(4 * 10**8),
 }
 each_table_of_counts = pytest.mark.parametrize(
-    "c", [with_probabilities_as_scores(c) for c in TABLES.values()], ids=TABLES
+    "counts_at_scores",
+    [with_probabilities_as_scores(table) for table in TABLES.values()],
+    ids=TABLES,
 )
 
 
@@ -189,17 +199,24 @@ def distance_of_drawn_line(svg, colour, x, y):
     return max(*parts, largest_vertical_distance(exact, drawn))
 
 
-def steps_after(x, y):
+def corners_of_steps(x, y):
     """The corners of a line of steps that holds each value up to the next point."""
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
 
 
 @each_table_of_counts
-def test_reliability(c):
-    """The drawn curve of a reliability diagram is the isotonic regression of the labels."""
+def test_reliability(counts_at_scores):
+    """The drawn curve of a reliability diagram is the isotonic regression of the labels on the
+    scores, to half a pixel. Its input is a table of the numbers of positives and negatives at each
+    score. The random numbers are for a band around the curve, which is not compared.
+    """
     detail = reliability.FigureDetail()
     data = reliability.reliability(
-        {"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9, detail=detail
+        {"a": counts_at_scores},
+        lambda: np.random.default_rng(1),
+        draws=20,
+        level=0.9,
+        detail=detail,
     )
     options = {
         "caption": "c",
@@ -209,40 +226,50 @@ def test_reliability(c):
         "ylabel": "y",
         "words": {"a": []},
     }
-    # the fields of the data are the arguments of the plot, in this order
-    svg = figures.picture(curve_plots.reliability, *vars(data).values(), **options).svg
-    assert (
-        distance_of_drawn_line(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF_A_PIXEL
-    )
+    arguments_of_plot = vars(data).values()  # the fields of the data, in the order of arguments
+    svg = figures.picture(curve_plots.reliability, *arguments_of_plot, **options).svg
+    x, y = calibration.isotonic_curve(counts_at_scores)
+    assert distance_of_drawn_line(svg, plots.COLOURS[0], x, y) < HALF_A_PIXEL
 
 
 @each_table_of_counts
-def test_distribution_functions(c):
-    """The drawn curves are the shares of positives, and of negatives, with at most each score."""
-    frame = score_curves.distribution("a", c)
-    widest = score_curves.distances({"a": c})
+def test_distribution_functions(counts_at_scores):
+    """The drawn curves are the cumulative shares of the positives, and of the negatives, with at
+    most each score, to half a pixel. The input is a table of the numbers of positives and negatives
+    at each score, from the highest score to the lowest.
+    """
+    frame = score_curves.distribution("a", counts_at_scores)
+    widest = score_curves.distances({"a": counts_at_scores})
     options = {"caption": "c", "height": 3.0, "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
     svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
-    ascending_score = c.threshold[::-1]
-    for name, rows_at_score in (("positive", c.positive), ("negative", c.negative)):
+    ascending_score = counts_at_scores.threshold[::-1]
+    for name, rows_at_score in (
+        ("positive", counts_at_scores.positive),
+        ("negative", counts_at_scores.negative),
+    ):
         share = np.cumsum(rows_at_score[::-1]) / rows_at_score.sum()
-        x, y = steps_after(ascending_score, share)
+        x, y = corners_of_steps(ascending_score, share)
         assert distance_of_drawn_line(svg, curve_plots.CLASSES[name], x, y) < HALF_A_PIXEL
 
 
 @each_table_of_counts
-def test_decision_curve(c):
-    """The drawn curve is the net benefit, down to the lowest value that is drawn."""
-    frame = decision_curves.decision_curves({"a": c})
+def test_decision_curve(counts_at_scores):
+    """The drawn curve is the net benefit at each threshold, to half a pixel, up to the threshold
+    where it falls below the lowest value that is drawn. The input is a table of the numbers of
+    positives and negatives at each score; the net benefit jumps at the scores.
+    """
+    frame = decision_curves.decision_curves({"a": counts_at_scores})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
     options = {"caption": "c", "height": 3.3, "panels": (1, 1)}
     svg = figures.picture(curve_plots.panels, [panel], **options).svg
     low, high = decision_curves.FINE_PROBABILITIES[[0, -1]]
-    scores = c.threshold[(c.threshold > low) & (c.threshold < high)]
+    all_scores = counts_at_scores.threshold
+    scores = all_scores[(all_scores > low) & (all_scores < high)]
     just_above_scores = np.nextafter(scores, 1)  # where the net benefit jumps
     threshold = np.unique(np.r_[np.linspace(low, high, 20_001), scores, just_above_scores])
-    benefit = net_benefit(c, threshold)
-    lowest_drawn = decision_curves.LOWEST * c.positives / c.total  # a multiple of the base rate
+    benefit = net_benefit(counts_at_scores, threshold)
+    base_rate = counts_at_scores.positives / counts_at_scores.total
+    lowest_drawn = decision_curves.LOWEST * base_rate
     not_drawn = np.flatnonzero(benefit < lowest_drawn)
     end = not_drawn[0] if len(not_drawn) else len(benefit)
     assert threshold[end - 1] > 0.9  # so that most of the curve is compared

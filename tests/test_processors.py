@@ -50,8 +50,9 @@ def test_a_processor_that_nothing_describes_needs_no_remedy(tmp_path):
 
 
 def test_numpy_is_not_imported_to_find_its_name():
-    """numpy reads the variable when it is imported: afterwards it is too late. The child process
-    prints the remedy, a dict, and False, as numpy was not imported.
+    """On this processor numpy's sort is slow; the remedy is an environment variable that switches
+    features of numpy off. numpy reads it when it is imported, so that it must be found before. The
+    child process prints the remedy, a dict, and False, as numpy was not imported.
     """
     zen_4 = "vendor_id: AuthenticAMD\ncpu family: 25\nmodel: 17"
     code = (
@@ -77,7 +78,9 @@ def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatc
     not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it"
 )
 def test_numpy_takes_the_remedy_without_a_warning():
-    """With all features switched off that numpy chooses at run time (dispatches), none is left."""
+    """numpy chooses features of the processor at run time. A child process in whose environment all
+    of them are switched off has none left, and no warning although warnings are errors.
+    """
     code = "from evalkit.machine import processors; print(processors.dispatched())"
     environment = os.environ | {processors.SWITCH: " ".join(FEATURES)}
     run = subprocess.run(

@@ -60,6 +60,10 @@ def write_run_files(folder) -> None:
 
 
 def test_every_kind_of_input_gives_the_same_rankings(working_directory):
+    """The lists of the systems s1 and s2 are written to one file of each format, to two files whose
+    rows are divided, and to a file per system. All of them, with the same judgements (QRELS), give
+    the rankings of the data frame.
+    """
     table = TWO_SYSTEMS.drop(columns=["rank", "grade"])
     text = table.to_csv(index=False)
     (working_directory / "x.csv").write_text(text)
@@ -95,6 +99,9 @@ def test_every_kind_of_input_gives_the_same_rankings(working_directory):
 
 
 def test_every_kind_of_judgements_gives_the_same_rankings(working_directory):
+    """The judgements (QRELS) are a data frame of query, item and grade. As a CSV file, as a file of
+    TREC, as an Arrow table and under other names of columns they say the same of two systems.
+    """
     expected = rankings_as_lists(runs.read(TWO_SYSTEMS, QRELS))
     QRELS.to_csv(working_directory / "q.csv", index=False)
     (working_directory / "q.txt").write_text(
@@ -118,12 +125,16 @@ def test_grades_beside_the_rows_pool_those_of_all_systems():
 
 
 def test_wide_tables():
+    """A row is an item with a column of scores per system and a grade. The order of the items a and
+    b is by x from 2 to 1, b before a, and by y a before b. The scores of the systems may be chosen
+    by name, also without the prefix score_.
+    """
     wide = pd.DataFrame(
         {"query": "q1", "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]}
     )
     data = runs.read(wide)
     returned_grades = {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems}
-    assert returned_grades == {"x": [0, 1], "y": [1, 0]}  # x scores b higher, whose grade is 0
+    assert returned_grades == {"x": [0, 1], "y": [1, 0]}  # a has grade 1, b has 0
     assert data.columns["score"] == "score_x, score_y"
     assert runs.read(wide, systems=["y"]).systems == ("y",)
     named = wide.rename(columns={"score_x": "mine", "score_y": "theirs"})
@@ -166,6 +177,10 @@ def test_a_file_without_a_column_of_systems_is_a_system_named_after_the_file(
 
 
 def test_ids_stay_different():
+    """Each id is its text: 007 is not 7, numbers above 2^64 that are one double differ, NA, null
+    and nan are no missing values, and a line break and an accent stay. Only four of the items are
+    judged, so only they have a grade.
+    """
     items = [
         "007",
         "7",
@@ -188,13 +203,16 @@ def test_ids_stay_different():
 
 
 def test_whole_number_ids_are_their_text(working_directory):
+    """The list has the ids 7 and 2^63 − 1, the largest of 64 bits, as numbers. The judgements are
+    text, of the query 7, which matches, and of the query 007, which has no list.
+    """
     pq.write_table(pa.table({"query": [7], "item": [2**63 - 1], "score": [1]}), "x.parquet")
     (working_directory / "q.csv").write_text(
         f"query,item,grade\n7,{2**63 - 1},1\n007,{2**63 - 1},1\n"
     )
     data = runs.read("x.parquet", "q.csv")
     assert list(data.query) == ["007", "7"]
-    assert data.rankings["x"].retrieved.length.tolist() == [0, 1]
+    assert data.rankings["x"].retrieved.length.tolist() == [0, 1]  # items of 007 and of 7
 
 
 def test_ties_fall_by_the_bytes_of_the_id_descending():
@@ -229,6 +247,9 @@ def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
 
 
 def test_grades_below_zero_are_not_judged_and_counted():
+    """In files of TREC a negative grade says that an item was not judged. Of a, b and c only a has
+    a grade then; the list returns b, without a grade, and a.
+    """
     qrels = pd.DataFrame({"query": "q", "item": ["a", "b", "c"], "grade": [2, -1, -2]})
     run = pd.DataFrame({"query": "q", "item": ["b", "a"], "score": [2, 1]})
     data = runs.read(run, qrels)
@@ -246,6 +267,9 @@ def test_an_empty_grade_is_no_judgement(working_directory):
 
 
 def test_attributes_in_the_rows_of_lists_become_one_value_per_query():
+    """The segment and the user stand in each row of the lists of two systems, for the queries q1
+    and q2; all rows of a query have the same.
+    """
     of_q1 = TWO_SYSTEMS["query"] == "q1"  # the other rows are of q2
     table = TWO_SYSTEMS.assign(
         seg=np.where(of_q1, "x", None),  # None is a missing value
@@ -272,6 +296,7 @@ def test_a_query_that_the_table_of_queries_lacks_has_no_attribute(working_direct
 
 
 def test_sources_are_listed_with_their_rows(working_directory):
+    """The lists are in the files s1.run and s2.run, the judgements (QRELS) in a data frame."""
     write_run_files(working_directory)  # s1.run and s2.run, with 4 rows each
     assert len(QRELS) == 5
     data = runs.read("*.run", QRELS)
@@ -294,8 +319,9 @@ def test_columns_may_stand_in_the_judgements_only():
 
 
 def test_hashes_that_collide_change_nothing(monkeypatch):
-    """With one hash for all ids, the texts of the ids must decide whether two ids are equal, in the
-    run and in the judgements.
+    """Ids are looked up by a hash of their text. If all texts have the hash 0, the texts must
+    decide whether two ids are equal. Rankings and refusals of duplicates are then as with the usual
+    hashes. The run is 710 random items of 20 queries, a third of them judged.
     """
     rng = np.random.default_rng(2)
     run = (
@@ -306,14 +332,14 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     run["score"] = rng.normal(size=len(run)).round(1)
     judged = run[["query", "item"]].iloc[::3]
     judged = judged.assign(grade=rng.integers(0, 3, len(judged)))
-    usual = runs.read(run, judged)
+    with_usual_hashes = runs.read(run, judged)
     monkeypatch.setattr(ids, "text_hashes", lambda texts: np.zeros(len(texts), np.uint64))
-    collided = runs.read(run, judged)
-    expected = usual.rankings["score"]
-    found = collided.rankings["score"]
+    with_equal_hashes = runs.read(run, judged)
+    expected = with_usual_hashes.rankings["score"]
+    found = with_equal_hashes.rankings["score"]
     assert np.array_equal(found.retrieved.grade, expected.retrieved.grade, equal_nan=True)
     assert np.array_equal(found.ideal.grade, expected.ideal.grade)
-    assert collided.accounts == usual.accounts
+    assert with_equal_hashes.accounts == with_usual_hashes.accounts
     with pytest.raises(InputError, match="must appear once in system 'score', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
     with pytest.raises(

@@ -104,21 +104,23 @@ def test_the_parts_of_an_interval_have_the_same_digits(report):
 
 
 def test_an_interval_of_a_slice_has_the_same_digits_in_the_figure_and_in_the_table():
-    """Pointers of the figure say "forest, housing rent: 0.796 [0.722, 0.854]", of three systems in
-    four age bands and three kinds of housing; the table has cells "0.796 [0.722, 0.854]".
+    """The tooltips of the figure say "forest, housing rent: 0.796 [0.722, 0.854]", one for each of
+    three systems in each of four age bands and three kinds of housing; the table has cells such as
+    "0.796 [0.722, 0.854]".
     """
     page = lines("classification")
     intervals_of_figure = [
         line.partition(": ")[2] for line in page if re.match(r"\w+, (housing|age_band)", line)
     ]
     assert len(intervals_of_figure) == 3 * (4 + 3)
-    assert set(intervals_of_figure) <= {*page}
+    assert set(intervals_of_figure) <= {*page}  # a cell of the table is a line of its own
 
 
 @pytest.mark.parametrize("report", ["rating", "ranking", "significance"])
 def test_the_strip_has_the_differences_as_the_table_prints_them(report):
-    """The strip is the figure of the first screen with estimates, "0.71 [0.62, 0.80]", and one
-    difference per comparison, "−0.05 [−0.12, +0.02]", which begins with a sign.
+    """The strip is a figure at the top of the page. It has estimates, "0.71 [0.62, 0.80]", and one
+    difference per comparison, "−0.05 [−0.12, +0.02]", which begins with a sign. Each difference
+    must stand with the same digits in the table of comparisons.
     """
     study = getattr(ek, report)()
     strip = lines_of(first_screen.strip(study).html)

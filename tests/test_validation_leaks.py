@@ -44,6 +44,9 @@ def test_copied_rows_fail():
     ("values_per_column", "copies"), [(2, 2), (4, 3), (None, 2)], ids=["2", "4", "continuous"]
 )
 def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column, copies):
+    """A table of 300 rows occurs two or three times. Its four columns have 2 or 4 values, or are
+    continuous (None). The coarse ones have equal rows before the table is copied.
+    """
     rng = np.random.default_rng(11)
     if values_per_column is None:
         features = rng.normal(size=(300, 4))
@@ -51,7 +54,7 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column
         features = rng.integers(0, values_per_column, (300, 4))
     frame = pd.DataFrame(features).rename(columns=str).assign(label=rng.integers(0, 2, 300))
     study = five_fold_study(pd.concat([frame] * copies, ignore_index=True))
-    assert study.word == "fail"
+    assert study.word == "fail"  # the verdict
     assert f"every row occurs {copies} times" in severe(study)["duplicate rows"].message
     # Without copies the equal rows of coarse columns are a coincidence, worth a note at most.
     without_copies = five_fold_study(frame)
@@ -59,19 +62,23 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column
 
 
 def test_copies_that_their_group_keeps_together_are_no_leak():
+    """A row and its copy have one group, and so are in one fold."""
     rng = np.random.default_rng(14)
     frame = (
         pd.DataFrame(rng.integers(0, 3, (300, 3)))
         .rename(columns=str)
         .assign(label=rng.integers(0, 2, 300))
     )
-    frame = frame.assign(group=np.arange(300))  # a row and its copy are one group
+    frame = frame.assign(group=np.arange(300))
     assert not severe(five_fold_study(pd.concat([frame, frame], ignore_index=True)))
 
 
 def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
+    """Four columns of 3 values have 3⁴ = 81 combinations: each of 600 rows has about 7 equals that
+    are no copies. 60 rows are copied besides. That the copies cannot be detected is said, and equal
+    rows with different labels are a note.
+    """
     rng = np.random.default_rng(12)
-    # 600 rows take the 3⁴ = 81 possible values, so that each row has equals that are no copies.
     features = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str)
     frame = features.assign(label=rng.integers(0, 2, 600))
     study = five_fold_study(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
@@ -134,6 +141,9 @@ def test_an_id_in_two_folds_fails():
 
 
 def test_training_on_the_future_fails_and_blocks_of_time_do_not():
+    """Each of 100 rows is a day. Folds of every fifth day train on days after those that they test.
+    Five folds of 20 successive days each train on the days before them. Scores do not matter here.
+    """
     frame = pd.DataFrame(
         {
             "label": np.arange(100) % 2,
@@ -142,7 +152,7 @@ def test_training_on_the_future_fails_and_blocks_of_time_do_not():
     )
     frame["time"] = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
     interleaved = validation.read(frame.assign(fold=np.arange(100) % 5))
-    # 99 of 100 rows: all but the last day are older than a training row of their fold.
+    # All 99 days before the last are older than some training day of their fold.
     assert severe(interleaved)["time travel"].count > 50
     blocks = validation.read(frame.assign(fold=np.arange(100) // 20))
     assert not severe(blocks)
@@ -160,6 +170,9 @@ def test_a_score_that_is_the_label_fails():
 
 
 def test_scores_that_rise_with_the_fold_are_on_other_scales_and_do_not_pass():
+    """Scores range over 0.3 within a fold, and are higher by 0.15 in each fold than in the one
+    before: half of the range. The order of rows of different folds then says little.
+    """
     rng = np.random.default_rng(2)
     label = np.arange(400) % 2
     fold = rng.permutation(np.arange(400) % 4)
@@ -203,6 +216,9 @@ def test_a_fold_whose_scores_have_another_factor_is_on_another_scale():
 
 
 def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decides():
+    """The system good has the same scale in all five folds. The scores of poor are noise that is
+    higher by 0.5 in each fold than in the one before.
+    """
     good = scores_of_a_tree(shift_by_fold=0.0, rows=500)
     random = np.random.default_rng(3).random(500)
     poor = good.assign(score=random + 0.5 * good["fold"], model="poor")
@@ -216,6 +232,11 @@ def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decide
 
 
 def test_one_bad_fold_is_heterogeneous():
+    """Of 500 decisions about 80 % are right in four folds, but only about 40 % in the last. Then
+    the interval that pools all rows is not to be trusted, and the mean of folds is the answer.
+    Cochran's Q of the five accuracies is Pearson's chi-square of right and wrong by fold, but for
+    the variance.
+    """
     rng = np.random.default_rng(3)
     fold = np.arange(500) % 5
     label = rng.integers(2, size=500)
@@ -238,6 +259,9 @@ def test_one_bad_fold_is_heterogeneous():
 
 
 def test_only_a_fold_column_can_prove_nothing():
+    """The table has scores, labels and five folds, but no id, group or time, so that leaks between
+    folds cannot be looked for. Nothing is wrong, and yet the verdict is not pass.
+    """
     rng = np.random.default_rng(4)
     label = np.arange(200) % 2
     frame = pd.DataFrame(
@@ -277,6 +301,10 @@ def noise_and_selected_columns(
 
 
 def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
+    """The label does not depend on any of 1,000 columns. The 10 that separate the classes best on
+    all 100 rows were selected before the folds were made. With them the accuracy is above 0.65;
+    selected anew in each fold, on training rows alone, columns give that of guessing, 0.5.
+    """
     noise_columns, selected = noise_and_selected_columns(seed=4, columns=1000, kept=10)
     study = five_fold_study(noise_columns, selected=selected)
     assert study.word == "fail"
@@ -287,9 +315,9 @@ def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     outside = accuracy["LogisticRegression"]  # of the columns that were selected
     inside = accuracy["selected anew, in each fold"]
     assert min(outside, accuracy["selected anew, on all rows"]) > 0.65
-    assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows
+    assert inside == pytest.approx(0.5, abs=0.15)  # 3 · √(0.5 · 0.5 / 100) = 0.15
     section = validation_page.selection(study)
-    places = of_frame(study.selection, "value")
+    places = of_frame(study.selection, "value")  # decimal places of the printed values
     assert f"<s>{outside:.{places}f}" in section.html  # crossed out
     assert f"{inside:.{places}f} [" in section.text
     assert "not set" not in validation_page.verdict(study).text
@@ -302,10 +330,13 @@ def test_the_selection_inside_a_fold_sees_its_training_rows_alone():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    """Of 60 columns of noise, 10 are selected on all rows. The study also selects 10 anew in each
+    fold, and must then have the accuracy of a pipeline of scikit-learn, which fits its scaling and
+    its selection on the training rows of a fold.
+    """
     frame, selected = noise_and_selected_columns(seed=4, columns=60, kept=10)
     study = five_fold_study(frame, selected=selected)
     accuracy = study.selection.set_index("columns")["value"]
-    # scikit-learn fits all of a pipeline, its selection of as many columns too, on training rows.
     model = make_pipeline(StandardScaler(), SelectKBest(k=10), LogisticRegression(max_iter=1000))
     label = frame["label"]
     predicted = cross_val_predict(model, frame.drop(columns="label"), label, cv=study.folds)
@@ -347,6 +378,9 @@ BUNDLED = examples("bundled")  # by the file of a table, the parameters of its s
 
 
 def test_each_bundled_table_is_studied_or_has_nothing_to_predict():
+    """BUNDLED has the parameters of a validation study of each table under data/ that has a
+    target; a table that is added there must be listed too.
+    """
     data = ROOT / "data"
     tables = {
         str(path.relative_to(data))
@@ -463,10 +497,14 @@ def text_of_the_page(study) -> str:
     ],
 )
 def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
-    frame = holdout_rows(train, test)  # 120 training rows, all right, and 80 test rows
+    """A holdout has two folds, named train and test or with synonyms of these. All 120 training
+    rows are predicted right, some of the 80 test rows are not. The training gap is the accuracy on
+    training rows minus that on test rows; its interval is Newcombe's, from two Wilson intervals.
+    """
+    frame = holdout_rows(train, test)
     study = validation.read(frame)
-    tests = frame[frame["fold"] == test]
-    right = int(((tests["score"] >= 0.5) == tests["label"]).sum())
+    test_rows = frame[frame["fold"] == test]
+    right = int(((test_rows["score"] >= 0.5) == test_rows["label"]).sum())
     of_tests = intervals_by_name(study).loc["on the test rows"]
     assert (of_tests["n"], of_tests["value"]) == (80, right / 80)
     assert "pooled out of fold" not in intervals_by_name(study).index
@@ -484,10 +522,12 @@ def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
 
 
 def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
+    """The system majority always predicts the class that is most frequent in training, here 1. Two
+    thirds of the training rows have the label 1, but only a third of the test rows.
+    """
     frame = holdout_rows()
     third = np.arange(200) % 3 == 0
     is_training = frame["fold"] == "train"
-    # Two thirds of the training rows have the label 1, but only a third of the test rows.
     frame["label"] = np.where(is_training, ~third, third).astype(int)
     study = validation.read(frame)
     accuracy_of_1 = frame.loc[~is_training, "label"].mean()
@@ -517,6 +557,9 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
     ],
 )
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
+    """Folds named in-sample and out-of-sample, or seen and unseen, are those of a holdout as train
+    and test are: the study is the same.
+    """
     frame = holdout_rows()
     named = frame.assign(fold=frame["fold"].map({"train": train, "test": test}))
     study = validation.read(named)
@@ -527,6 +570,9 @@ def test_a_holdout_by_other_names_is_one_test_set(train, test):
 
 @pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])
 def test_folds_drawn_several_times_under_another_name_are_refused_by_name(name):
+    """Folds were drawn five times; the column repeat numbers the draws. Under the name seed or draw
+    the column is not taken for it: the message says how to name it.
+    """
     frame = rows_of_repeated_folds()
     assert validation.read(frame).examples.repeats == 5
     renamed = frame.rename(columns={"repeat": name})
@@ -543,6 +589,10 @@ def test_a_constant_column_that_could_number_draws_does_not_hide_an_id_in_two_fo
 
 
 def test_a_holdout_of_dated_rows_and_of_groups():
+    """The first 120 of 200 rows train and the last 80 are tested. Groups of four rows are the units
+    of the intervals. Training on older rows is no leak; with the times reversed, all 80 test rows
+    are older than training rows.
+    """
     frame = holdout_rows().assign(time=np.arange(200), group=np.arange(200) // 4)
     study = validation.read(frame)
     assert not severe(study)
@@ -573,7 +623,11 @@ def test_a_holdout_beside_features_is_fitted_once():
 
 @pytest.mark.parametrize("name", ["repeat", "repetition", "rep"])
 def test_repeated_folds_count_each_id_once(name):
-    frame = rows_of_repeated_folds(repeats=5, k=4)  # of 200 ids
+    """Four folds of 200 ids are drawn five times, and each draw predicts all ids with nearly the
+    same scores: the 1,000 rows are 200 independent units. The column of the draws may be called
+    repeat, repetition or rep.
+    """
+    frame = rows_of_repeated_folds(repeats=5, k=4)
     study = validation.read(frame.rename(columns={"repeat": name}))
     assert not severe(study)
     pooled = intervals_by_name(study).loc["pooled out of fold, ids with all their repeats"]
@@ -583,7 +637,9 @@ def test_repeated_folds_count_each_id_once(name):
     naive = intervals_by_name(study).loc["pooled, as if each repeat of an id were another row"]
     assert not naive["honest"]
     # Repeats are nearly copies, and five times as many rows narrow an interval by √5 = 2.2.
-    assert pooled["high"] - pooled["low"] > 1.8 * (naive["high"] - naive["low"])
+    width = pooled["high"] - pooled["low"]
+    naive_width = naive["high"] - naive["low"]
+    assert width > 1.8 * naive_width
     assert len(study.tests) == 5 * 4
     (against_majority,) = study.paired.to_dict("records")
     assert (against_majority["n"], against_majority["unit"]) == (5 * 4, "fold")
@@ -641,17 +697,19 @@ def test_repeats_that_cannot_be_meant_are_refused(change, message):
 
 
 def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
-    frame = scored_rows().assign(fold=np.arange(200) % 4)  # 200 rows
+    """A table of 200 rows occurs twice: row 201 is the second of the first id."""
+    frame = scored_rows().assign(fold=np.arange(200) % 4)
     twice = pd.concat([frame, frame])
     with pytest.raises(
         InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"
     ):
         validation.read(twice)
-    # Rows of one group may be several, as the message says.
+    # If the ids are names of groups, as the message suggests, several rows may have the same.
     assert len(validation.read(twice, columns="group=id").examples) == 400
 
 
 def test_features_that_are_repeated_are_refused_by_name():
+    """Repeats are for predictions. A model fitted to a table of features needs each row once."""
     frame = noise(60).assign(id=np.arange(60), fold=np.arange(60) % 3)
     both = pd.concat([frame.assign(repeat=0), frame.assign(repeat=1)])
     with pytest.raises(
@@ -664,7 +722,8 @@ def test_features_that_are_repeated_are_refused_by_name():
 
 
 def test_an_id_in_two_folds_is_the_severe_finding_with_a_system_column_too():
-    frame = scored_rows().assign(fold=np.arange(200) % 4)  # 200 rows
+    """Of 200 ids the first 7 are in a second fold too, in the rows of both systems a and b."""
+    frame = scored_rows().assign(fold=np.arange(200) % 4)
     in_the_next_fold = frame.iloc[:7].assign(fold=(np.arange(7) + 1) % 4)
     a = pd.concat([frame, in_the_next_fold]).assign(system="a")
     study = validation.read(pd.concat([a, a.assign(system="b", score=1 - a["score"])]))

@@ -30,7 +30,9 @@ def study_of_trials(tmp_path, rows):
 
 
 def test_values_and_differences_of_unlike_sizes_each_say_their_n(tmp_path):
-    """Systems with 2, 4 and 10 trials: each value and each difference has an n of its own."""
+    """The systems a, b and c have 1 success in 2 trials, 3 in 4 and 7 in 10. Where sizes differ,
+    each value and each difference is printed with its own n, and captions give the range.
+    """
     study = study_of_trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
     picture = significance_page.differences(study).svg
     comparisons = page.comparisons(study).html
@@ -80,6 +82,7 @@ USER_OF_ROW = np.repeat([f"u{i}" for i in range(40)], 5)  # 40 users with 5 rows
 
 
 def test_the_caption_of_forecasts_says_the_units_that_the_intervals_are_over():
+    """Forecasts of 200 rows are of 40 users with 5 rows each."""
     rng = np.random.default_rng(1)
     actual = rng.random(200)
     forecast = actual + rng.normal(0, 0.1, 200)
@@ -91,6 +94,7 @@ def test_the_caption_of_forecasts_says_the_units_that_the_intervals_are_over():
 
 
 def test_the_caption_of_scores_says_the_units_that_the_intervals_are_over():
+    """Scores of 200 rows are of 40 users with 5 rows each."""
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 200)
     score = np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1)
@@ -121,8 +125,9 @@ def scores_by_miscalibration():
 
 
 def test_each_kind_of_miscalibration_is_named():
-    """Logits that are 3 times (extreme) or a third (timid) of the right ones, or 1 above (inflated)
-    or below (deflated) them.
+    """The scores of the system right are the true probabilities. The logits of the others are 3
+    times (extreme) or a third (timid) of its logits, or 1 above (inflated) or below (deflated)
+    them.
     """
     study = classification.read(scores_by_miscalibration(), metrics="brier")
     wrong, right = calibration_verdicts(study)
@@ -139,6 +144,9 @@ def test_each_kind_of_miscalibration_is_named():
 
 
 def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
+    """The sentence on costs is the same for any scores. If costs of 1 are asked for, they are no
+    assumption.
+    """
     frame = scores_by_miscalibration()[["label", "score_right"]]
     assert classification.read(frame).costs.sentence.startswith(
         "No costs were set, so a false positive and a false neg"
@@ -183,6 +191,9 @@ def test_of_clustered_rows_the_units_are_won_tied_and_lost():
 
 
 def test_systems_with_the_same_best_printed_value_are_both_bold():
+    """The MAE of b is larger than that of a by a hundred-thousandth, which rounding hides; that of
+    c is twice as large.
+    """
     rng = np.random.default_rng(2)
     actual = rng.normal(0, 1, 50)
     error = rng.normal(0, 1, 50)
@@ -190,7 +201,7 @@ def test_systems_with_the_same_best_printed_value_are_both_bold():
         {
             "actual": actual,
             "forecast_a": actual + error,
-            "forecast_b": actual + error * 1.00001,  # an MAE that prints as that of a
+            "forecast_b": actual + error * 1.00001,
             "forecast_c": actual + error * 2,
         }
     )
@@ -234,12 +245,12 @@ def test_numbers_sort_as_numbers():
 
 
 def test_p_values_of_slices_are_adjusted_by_holm_over_all_slices():
-    """Holm: the smallest of four p-values times 4, the next times 3, the next times 2, the largest;
-    none below the one before, and none above 1.
+    """Holm multiplies the smallest of four p-values by 4, the next by 3, the next by 2 and the
+    largest by 1; then none may be below the one before or above 1.
     """
     rng = np.random.default_rng(4)
     table = pd.DataFrame({"actual": rng.normal(size=400), "where": np.repeat(list("abcd"), 100)})
-    # x has less noise than y in a, as much in c, so that p differs by slice
+    # y has noise of 1 in all slices, x less in a and b, so that p differs by slice
     noise_of_x = np.repeat([0.5, 0.8, 1.0, 1.1], 100)
     table["forecast_x"] = table["actual"] + rng.normal(size=400) * noise_of_x
     table["forecast_y"] = table["actual"] + rng.normal(size=400)

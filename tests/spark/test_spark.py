@@ -67,7 +67,10 @@ def table_in_20_files(session, tmp_path_factory):
 
 
 def test_whole_groups_of_a_table_in_many_files_are_reduced(session, table_in_20_files):
-    """Groups are the rows of a query; a worker reduces about 3,000 rows at a time."""
+    """The 60,000 rows are in groups, those of one query each; a worker reduces about 3,000 rows at
+    a time. Counts by query are those of one pass over all rows. Sums are not compared: they depend
+    on the order of the rows.
+    """
     name, rows = table_in_20_files
     engine = backends.Spark(session, Reading(worker=3_000))
     query = Query(f"SELECT * FROM {name}", name, group_column="query")
@@ -84,7 +87,10 @@ def test_whole_groups_of_a_table_in_many_files_are_reduced(session, table_in_20_
 def test_rows_without_groups_are_reduced_in_shards_and_their_results_added(
     session, table_in_20_files
 ):
-    """Results are added by +, which joins lists and sums numbers."""
+    """A worker reduces about 3,000 of the 60,000 rows at a time, a shard. Results of shards are
+    added by +, which joins lists and sums numbers: once to the list of the sizes of shards, and
+    then to the number of all rows.
+    """
     engine = backends.Spark(session, Reading(worker=3_000))
     query = Query(f"SELECT * FROM {table_in_20_files.name}", "rows")
     rows_per_shard = engine.total(query, lambda table: [len(table)])
@@ -97,24 +103,27 @@ def test_rows_without_groups_are_reduced_in_shards_and_their_results_added(
 
 @pytest.mark.parametrize("rows_known", [9_000, 0], ids=["one fold", "two steps"])
 def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_known):
-    """The 9,000 numbers come in 30 partitions. Their results are merged by one fold if the rows are
-    known to be few, and in two steps if their number is not known (0).
+    """The 9,000 numbers come in 30 partitions. Workers merge the results of partitions, by one fold
+    if the query's rows are known to be few, and in two steps if their number is not known (0), so
+    that the driver reads one result and not 30.
     """
-    collected = []
+    results_read_by_driver = []
     read = backends._read
 
     def read_and_note(content):
-        collected.append(content)
+        results_read_by_driver.append(content)
         return read(content)
 
     monkeypatch.setattr(backends, "_read", read_and_note)
     query = Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers", rows=rows_known)
     assert backends.Spark(session).total(query, number_of_rows) == 9_000
-    assert len(collected) == 1
+    assert len(results_read_by_driver) == 1
 
 
 def test_rows_are_streamed_in_whole_groups(session, table_in_20_files):
-    """60,000 rows of 700 queries: a query in two shards would be counted twice."""
+    """The 60,000 rows of 700 queries come in shards of about 3,000 rows. A query with rows in two
+    shards would be counted twice.
+    """
     engine = backends.Spark(session, Reading(worker=3_000))
     query = Query(f"SELECT * FROM {table_in_20_files.name}", "rows", group_column="query")
     shards = list(engine.stream(query))
@@ -129,12 +138,15 @@ def incompressible_numbers(table: pa.Table) -> list[np.ndarray]:
 
 
 def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
-    """Results, here of two partitions of 40,000 rows, are cut into cells of a table and joined."""
+    """Spark carries a result in cells of a table, of at most CELL = 2^20 bytes each: the result is
+    cut, and joined by `contents`. The result of each of two partitions of 40,000 rows is 2.4 MB of
+    incompressible numbers, and so it has two full cells and a smaller one.
+    """
     bytes_of_cells = []
     bytes_of_contents = []
     contents = spark_worker.contents
 
-    def contents_and_sizes(batches):  # here, and in the workers that merge
+    def contents_and_sizes(batches):  # takes the place of `contents` here and in workers
         listed = list(batches)
         bytes_of_cells.extend(cell.as_buffer().size for batch in listed for cell in batch["cell"])
         assert max(bytes_of_cells, default=0) <= spark_worker.CELL
@@ -153,10 +165,16 @@ def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
 
 
 def test_cells_in_any_order_are_the_contents_that_were_cut(monkeypatch):
-    """Contents of 9, 1 and 3 bytes, of each of two partitions, in cells of at most 3 bytes."""
+    """Two partitions, 0 and 7, have the same three results, of 9, 1 and 3 bytes. In cells of at
+    most 3 bytes the first has three cells and the others have one each. The shuffled cells are
+    joined to the six results again.
+    """
     monkeypatch.setattr(spark_worker, "CELL", 3)
     contents = [b"T12345678", b"E", b"T90"]
-    cells = [*spark_worker.cells(contents, 0), *spark_worker.cells(contents, 7)]
+    cells = [
+        *spark_worker.cells(contents, partition=0),
+        *spark_worker.cells(contents, partition=7),
+    ]
     bytes_per_cell = [len(cell["cell"][0].as_buffer()) for cell in cells]
     assert bytes_per_cell == [3, 3, 3, 1, 3] * 2
     order = np.random.default_rng(0).permutation(len(cells))
@@ -165,8 +183,10 @@ def test_cells_in_any_order_are_the_contents_that_were_cut(monkeypatch):
 
 
 def test_groups_are_bytes_whatever_the_collation(session):
-    """The collation UTF8_LCASE takes a and A for equal."""
-    engine = backends.Spark(session, Reading(worker=2))
+    """The collation UTF8_LCASE of Spark takes a and A for equal, but as ids of queries they are
+    different: 3 rows of A, 3 of a and 1 of b.
+    """
+    engine = backends.Spark(session, Reading(worker=2))  # a worker reduces about two rows at a time
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
     sql = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
     query = Query(sql, "t", {"t": table}, group_column="query")
@@ -190,6 +210,10 @@ def test_workers_run_the_evalkit_that_was_sent(session):
 
 @pytest.mark.parametrize("error", [InputError, ParameterError])
 def test_what_a_function_refuses_comes_back_as_it_was_raised(session, table_in_20_files, error):
+    """A worker calls the function for the rows of some queries. The error that it raises there,
+    InputError or ParameterError, is raised here with the same class and message.
+    """
+
     def refuse(table: pa.Table) -> int:
         raise error(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
 
@@ -200,6 +224,10 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, table_in_2
 
 
 def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
+    """The numbers from 0 to 8,999 come in 30 partitions of 300. The function refuses the one that
+    ends with 4,499; results of the others are merged.
+    """
+
     def refuse(table: pa.Table) -> int:
         if pc.max(table["id"]).as_py() == 4_499:
             raise InputError("x.csv: 4499 is wrong")
@@ -282,8 +310,9 @@ def test_a_data_frame_without_a_row_is_refused(session):
 
 @pytest.mark.parametrize("batch_size", [None, "77", "200000"])
 def test_the_session_is_left_as_it_was(session, batch_size):
-    """Its settings and views, after calls that succeed and one that fails. Each call brings a table
-    t of five rows, which hides the session's own view t of three, for this call only.
+    """The session has a view t of three rows. Each call brings a table t of five rows, which hides
+    the view during the call only. Settings, such as the size of batches, and views are as before
+    after two calls that succeed and one that fails.
     """
     session.createDataFrame(rows_of_queries(3, 1)).createOrReplaceTempView("t")
     if batch_size is None:
@@ -297,7 +326,8 @@ def test_the_session_is_left_as_it_was(session, batch_size):
     try:
         counted = engine.table(Query("SELECT count(*) AS n FROM t", "t", five_rows))
         assert counted["n"].to_pylist() == [5]
-        engine.total(Query("SELECT * FROM t", "t", five_rows, "query"), count_and_sum_by_query)
+        by_query = Query("SELECT * FROM t", "t", five_rows, group_column="query")
+        engine.total(by_query, count_and_sum_by_query)
         with pytest.raises(InputError):
             engine.table(Query("SELECT nope FROM t", "t", five_rows))
         assert session.table("t").count() == 3
@@ -340,6 +370,9 @@ def numbers_of_report(results) -> dict:
 
 
 def test_a_classification_report_is_the_one_from_memory(session):
+    """The numbers are those of the file, whether a Spark data frame is passed or the name of a
+    view. The published JSON says that the data were the view, without a checksum of a file.
+    """
     path = "data/german_credit/predictions.csv"
     settings = {"segments": "housing", "positive": "1"}
     table = spark_frame_of_file(session, path)
@@ -425,7 +458,9 @@ def test_columns_of_a_table_that_only_spark_reads_are_recognised_by_their_cells(
 
 
 def test_a_table_of_more_rows_than_may_be_collected_stays_in_the_cluster(session):
-    """Of 10 rows, where 9 may be collected; lists of 9 are read in memory."""
+    """At most 9 rows may be collected from Spark. A table of 10 rows stays in its cluster, and a
+    report that must collect it refuses it; a table of 9 rows has no cluster any more.
+    """
     few = Reading(collected=9)
     table = session.createDataFrame(rows_of_queries(10, 3)).selectExpr(
         "query", "query AS item", "x AS score", "1 AS grade"
@@ -441,7 +476,9 @@ def test_a_table_of_more_rows_than_may_be_collected_stays_in_the_cluster(session
 
 
 def columns_by_role(session, table: pa.Table, texts: dict, numbers: dict) -> pa.Table:
-    """What Spark selects of a table for roles that are texts and numbers, role -> column."""
+    """The columns that Spark selects from a table, each named by its role and cast to text or to a
+    number. texts, numbers: the column of each role, role -> column.
+    """
     (part,) = sources.parts(session.createDataFrame(table))
     engine = backends.Spark(session)
     chosen = part.select(texts, numbers, engine.dialect, frame="frame7")
@@ -449,17 +486,20 @@ def columns_by_role(session, table: pa.Table, texts: dict, numbers: dict) -> pa.
         return engine.table(Query(chosen.query, part.name, chosen.frames))
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
-def test_columns_are_selected_by_role_without_a_guess(session, ansi):
-    session.conf.set("spark.sql.ansi.enabled", ansi)
+@pytest.mark.parametrize("ansi_enabled", ["true", "false"])
+def test_columns_are_selected_by_role_without_a_guess(session, ansi_enabled):
+    """Ids become texts and other values become doubles, in the ANSI mode of Spark's SQL, where a
+    wrong cast is an error, and without it, where it is null.
+    """
+    session.conf.set("spark.sql.ansi.enabled", ansi_enabled)
     try:
         table = pa.table(
             {
-                "q`1": ["007", "7"],
-                "n": pa.array([2**60 + 1, 3], pa.int64()),
+                "q`1": ["007", "7"],  # different texts, and a name that SQL must quote
+                "n": pa.array([2**60 + 1, 3], pa.int64()),  # a double would lose the 1
                 "words": [" 1.5", "-2e3"],
                 "yes": [True, False],
-                "none": ["nan", None],
+                "none": ["nan", None],  # a number that is NaN, and no number
             }
         )
         found = columns_by_role(
@@ -470,7 +510,7 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
         )
         assert found.column_names == ["query", "id", "score", "label", "w"]
         assert found["query"].to_pylist() == ["007", "7"]
-        assert found["id"].to_pylist() == ["1152921504606846977", "3"]
+        assert found["id"].to_pylist() == ["1152921504606846977", "3"]  # 2^60 + 1
         assert found["score"].to_pylist() == [1.5, -2000.0]
         assert found["label"].to_pylist() == [1.0, 0.0]
         assert np.isnan(found["w"][0].as_py())
@@ -479,9 +519,9 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
         session.conf.unset("spark.sql.ansi.enabled")
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("ansi_enabled", ["true", "false"])
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "text_in_message"),
     [
         ("1d", "'1d'"),
         ("0x10", "'0x10'"),
@@ -490,18 +530,25 @@ def test_columns_are_selected_by_role_without_a_guess(session, ansi):
         ("x\n'</evalkit>", "'x\n'"),  # the mark behind evalkit's own words in an error of SQL
     ],
 )
-def test_a_text_that_is_no_number_is_refused_as_a_score(session, ansi, text, shown):
-    session.conf.set("spark.sql.ansi.enabled", ansi)
+def test_a_text_that_is_no_number_is_refused_as_a_score(
+    session, ansi_enabled, text, text_in_message
+):
+    """The column of scores holds one text, such as 1d, 0x10 or nothing, that some casts take for a
+    number. The message quotes it, the same in the ANSI mode of Spark's SQL, where a wrong cast is
+    an error, and without it, where it is null.
+    """
+    session.conf.set("spark.sql.ansi.enabled", ansi_enabled)
     table = pa.table({"q": ["a"], "s": [text]})
     try:
         with pytest.raises(InputError) as caught:
             columns_by_role(session, table, {"query": "q"}, {"score": "s"})
-        assert str(caught.value) == f"Spark data frame: s must be a number, got {shown}"
+        assert str(caught.value) == f"Spark data frame: s must be a number, got {text_in_message}"
     finally:
         session.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_columns_of_a_wrong_type_are_refused(session):
+    """Fractions and arrays are no ids, and bytes are no numbers."""
     table = pa.table({"q": [0.5], "s": [b"1"], "l": [["a"]]})
     with pytest.raises(
         InputError, match="Spark data frame: q must hold ids as text or whole numbers, got DOUBLE"
@@ -516,10 +563,15 @@ def test_columns_of_a_wrong_type_are_refused(session):
 
 
 def test_a_file_beside_a_table_is_sent_to_the_session(session):
+    """A file of judgements is no Spark table. Its rows are sent to the session, so that Spark's SQL
+    can count the grades: as many as the file has lines.
+    """
     engine = backends.Spark(session)
     qrels = ROOT / "data/digits_retrieval/qrels.txt"
     (part,) = sources.parts(str(qrels))
-    chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
+    text_columns = {"query": "query"}  # role -> column
+    number_columns = {"grade": "grade"}
+    chosen = part.select(text_columns, number_columns, engine.dialect, frame="judged")
     lines = len(qrels.read_text(encoding="utf-8").splitlines())
     found = engine.table(Query.from_selection(chosen, "count(`grade`) AS n"))
     assert found["n"].to_pylist() == [lines]

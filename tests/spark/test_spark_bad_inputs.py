@@ -60,8 +60,10 @@ def tables(session, case: Case, reader: Reader) -> list[str]:
     "case, reader", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader in TRIED]
 )
 def test_a_bad_spark_table_is_refused_in_one_line_with_what_is_wrong(session, case, reader):
-    """The second of two tables is bad. The message names it, or either table if they contradict
-    each other, holds what the case asks for, and names the column if there is one to name.
+    """A case spoils the second of two tables, by a wrong value in a column of some role: the reader
+    says which column of its tables has that role. The reader's report must refuse the tables. Its
+    message has the patterns that the case lists, the name of the bad table, or of either if the
+    case lets two tables contradict each other, and the name of the column if the case has one.
     """
     patterns = [*case.says]
     patterns.append("(first|second)_table" if case.either else "second_table")

@@ -86,7 +86,11 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
-    """Spark reads the table from ten files of a folder, DuckDB from a frame."""
+    """A case is a report with a table and settings. Spark reads the table from ten files of a
+    folder, DuckDB from a frame. The published numbers must agree within 1e-9, since Spark adds up
+    in any order; so must the values per unit that both studies write. Spark may query the table as
+    often as the case says, and not once more for each question.
+    """
     case = CASES[name]
     queries_of_spark = count_queries_of_spark(monkeypatch)
     rows = case.table().reset_index(drop=True)
