@@ -33,7 +33,8 @@ from evalkit.studies import diagnostics, paired
 
 SIDES = (Alternative.GREATER, Alternative.LESS)
 LEVEL = 0.95
-DIFFERENCES = [0.4, -0.1, 0.3, 0.9, 0.2, 0.2, -0.3, 0.5]
+# between two systems, of eight units; their mean is 2.1 / 8 = 0.2625
+EIGHT_DIFFERENCES = [0.4, -0.1, 0.3, 0.9, 0.2, 0.2, -0.3, 0.5]
 
 
 def rng():
@@ -53,7 +54,11 @@ def one_sided_form(compare, side, level=LEVEL):
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_t_test_and_its_interval_equal_scipys(side, sign):
-    values = sign * np.array(DIFFERENCES)
+    """The paired t-test of eight differences, made one-sided (`side` is "greater" or "less"), has
+    the p and the 95% interval of scipy's one-sided t-test. With `sign` −1 all differences are
+    negated, so that each side is tested with an observed mean above and below 0.
+    """
+    values = sign * np.array(EIGHT_DIFFERENCES)
     expected = stats.ttest_1samp(values, 0, alternative=side.value)
     comparison = one_sided_form(lambda level: paired_t(values, level=level), side)
     assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
@@ -62,8 +67,8 @@ def test_the_t_test_and_its_interval_equal_scipys(side, sign):
     assert comparison.difference.high == pytest.approx(limits.high)
 
 
-FLIPPED = {
-    "enumerated": DIFFERENCES,
+DIFFERENCES_TO_FLIP = {
+    "enumerated": EIGHT_DIFFERENCES,
     "all above": [0.1, 0.2, 0.4],
     "one amount": [1, 1, 1, -1, 1, 1, 0],
     "the sum is 0": [1, 2, -3],
@@ -73,21 +78,31 @@ FLIPPED = {
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("values", FLIPPED.values(), ids=FLIPPED)
+@pytest.mark.parametrize("values", DIFFERENCES_TO_FLIP.values(), ids=DIFFERENCES_TO_FLIP)
 def test_sign_flips_equal_scipys_permutations(values, sign, side):
-    d = sign * np.array(values, float)
+    """The sign-flip test of a few differences (`values`, negated if `sign` is −1), made one-sided,
+    has the p of scipy's permutation test of paired samples. Both enumerate all sign vectors, so
+    that p is the same up to rounding; n_resamples=np.inf asks scipy to do so.
+    """
+    differences = sign * np.array(values, float)
     expected = stats.permutation_test(
-        (d,), np.mean, permutation_type="samples", alternative=side.value, n_resamples=np.inf
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        alternative=side.value,
+        n_resamples=np.inf,
     )
-    comparison = one_sided_form(lambda level: sign_flip(d, rng=rng(), level=level), side)
+    comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
     assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side, sign):
-    """The null distribution of the sum by convolution: each difference adds plus or minus its size
-    with probability 1/2.
+    """The one-sided p of the sign-flip test of 40 whole numbers is exact: the probability, under
+    random signs, of a sum at least as far to the side that counts as the observed one. The test
+    computes it here by convolution: each difference adds plus or minus its size with probability
+    1/2.
     """
     differences = sign * rng().integers(-3, 5, 40)
     largest_sum = np.abs(differences).sum()
@@ -96,13 +111,14 @@ def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side
     for size in np.abs(differences):
         probability = (np.roll(probability, size) + np.roll(probability, -size)) / 2
     sums = np.arange(-largest_sum, largest_sum + 1)
+    # evidence: the sum itself if an increase counts, minus the sum if a decrease does
     as_extreme = side.evidence(sums) >= side.evidence(differences.sum())
     comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
     assert "Fourier" in comparison.method  # 2^40 sign vectors are too many to enumerate
     assert comparison.p_value == pytest.approx(probability[as_extreme].sum(), rel=1e-9)
 
 
-WITHOUT_TIES = np.array(DIFFERENCES) + np.arange(8) / 1000
+WITHOUT_TIES = np.array(EIGHT_DIFFERENCES) + np.arange(8) / 1000
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -128,6 +144,9 @@ def test_the_sign_test_equals_scipys_binomial_test(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_studentised_permutation_has_the_tails_of_all_permutations(side):
+    """Two independent samples of four values have only 70 permutations, 8 choose 4, so that the
+    test enumerates them. Its one-sided p is that of scipy's Welch test over all permutations.
+    """
     first = np.array([1.0, 2, 9, 30])
     second = np.array([0.5, 1.5, 1, 2.2])
     expected = stats.ttest_ind(
@@ -190,11 +209,22 @@ TWO_SIDED_TESTS = {
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("test", TWO_SIDED_TESTS.values(), ids=TWO_SIDED_TESTS)
+@pytest.mark.parametrize("two_sided_test", TWO_SIDED_TESTS.values(), ids=TWO_SIDED_TESTS)
 @given(values=LISTS_OF_QUARTERS, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 @settings(max_examples=25, deadline=None)
-def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, values, level):
-    comparison = one_sided_form(lambda two_sided_level: test(values, two_sided_level), side, level)
+def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(
+    two_sided_test, side, values, level
+):
+    """Each of nine tests, from the paired t-test to permutations, is made one-sided at a random
+    level and applied to random multiples of 1/4, of which many are tied or 0. Its interval is open
+    on the side that does not count, except [0, 0] where no unit differs. Where p is undefined, so
+    is the interval.
+    """
+
+    def compare(two_sided_level):
+        return two_sided_test(values, two_sided_level)
+
+    comparison = one_sided_form(compare, side, level)
     difference = comparison.difference
     if np.isnan(comparison.p_value):
         assert np.isnan(difference.low)
@@ -202,15 +232,18 @@ def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, valu
     assert difference.low <= difference.value <= difference.high
     excludes_0 = difference.low > 0 or difference.high < 0
     assert rejected(comparison.p_value, level) == excludes_0
-    limit_that_does_not_count = difference.high if side is Alternative.GREATER else difference.low
+    open_limit = difference.high if side is Alternative.GREATER else difference.low
     no_unit_differs = difference.low == difference.high == 0
-    assert np.isinf(limit_that_does_not_count) or no_unit_differs
+    assert np.isinf(open_limit) or no_unit_differs
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
-    """The mean of the differences, 0.2625, is shifted from clearly below 0 to clearly above."""
-    differences = np.array(DIFFERENCES * 3)
+    """The one-sided bootstrap test of 24 differences rejects exactly where its 95% interval
+    excludes 0. The mean difference, 0.2625, is shifted in 15 steps from clearly below 0 to clearly
+    above, so that p passes alpha, 5 %, in between.
+    """
+    differences = np.array(EIGHT_DIFFERENCES * 3)  # each three times, which keeps the mean
     for shift in np.linspace(-0.5, 0.2, 15):
 
         def compare(level, shift=shift):
@@ -222,7 +255,10 @@ def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
 
 
 def test_a_one_sided_interval_has_the_limit_at_alpha():
-    """The only limit of the 95% interval is the 5% quantile, not the 2.5% quantile."""
+    """A difference of 1 with a standard error of 0.5 is compared by z, "greater". The only limit of
+    its 95% interval is the 5% quantile, not the 2.5% quantile of a two-sided interval; `freedom` is
+    infinite, so that n has no influence.
+    """
     difference = DifferenceByT(value=1.0, error=0.5, n=99, freedom=np.inf, method="z")
     comparison = one_sided_form(
         lambda level: difference.comparison(level=level, unit="row"), Alternative.GREATER
@@ -460,15 +496,16 @@ def comparisons_of(report, alternative):
 
 @pytest.mark.parametrize("report", STUDIES)
 def test_the_p_of_both_sides_add_up_to_1_or_more(report):
-    """More than 1 where the observed difference has a probability of its own: both tails have
-    it.
+    """In each comparison of a report the p of "greater" and the p of "less" are the two tails of
+    one distribution, which cover it. Their sum is more than 1 where the observed difference itself
+    has a probability: each tail contains it.
     """
     greater = comparisons_of(report, "greater")
     less = comparisons_of(report, "less")
     assert list(greater["first"]) == list(less["first"])
     p_of_both_sides = (greater["p"] + less["p"]).dropna()
     assert len(p_of_both_sides)
-    assert p_of_both_sides.between(1 - 1e-9, 2).all()
+    assert p_of_both_sides.between(1 - 1e-9, 2).all()  # 1e-9 for rounding
 
 
 @pytest.mark.parametrize("report", STUDIES)
@@ -526,9 +563,13 @@ def test_over_a_negative_baseline_the_lift_of_a_significant_decrease_is_above_0(
 
 @pytest.mark.parametrize("side", SIDES)
 def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
+    """In 20 A/B tests the 60 users of both arms have profits around −1, without a true difference.
+    The lift is the difference over the negative mean of A, so that its sign is the opposite one.
+    Its one-sided interval must exclude 0 exactly where p is below 5 %.
+    """
     for seed in range(20):
-        profit = np.random.default_rng(seed).normal(-1, 1, 60)  # of both arms
-        users = users_with_losses(b_minus_a=0, n=60).assign(profit=profit)
+        profit = np.random.default_rng(seed).normal(-1, 1, 60)
+        users = pd.DataFrame({"user": range(60), "arm": ["A", "B"] * 30, "profit": profit})
         row = profit_of_b_against_a(users, side.value)
         excludes_0 = row["lift_low"] > 0 or row["lift_high"] < 0
         assert excludes_0 == (row["p"] < 0.05)
@@ -536,15 +577,19 @@ def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
 
 @pytest.mark.parametrize("side", ["greater", "less"])
 def test_a_lift_with_one_limit_stands_in_the_verdict(side):
+    """Users of B spend 50 % more than those of A on average, or, if only a decrease counts
+    ("less"), significantly less. One limit of the one-sided lift is infinite; the first sentence of
+    the page must still say the lift, as "(… % more)" or "(… % less)".
+    """
     table = users_spending_more_in_b()
     if side == "less":
-        table["spent"] = 4 - table["spent"]  # so that B spends significantly less than A
+        table["spent"] = 4 - table["spent"]  # about 3 in A and 2.5 in B, in place of 1 and 1.5
     study = ek.interleaving(
         users=table, metrics="spent", baseline="A", world="none", alternative=side
     )
-    text = first_screen.verdict(study.users).text
+    verdict = first_screen.verdict(study.users).text
     lift = study.comparisons.iloc[0]["lift"]
-    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", text)
+    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", verdict)
 
 
 def test_the_limit_that_does_not_count_is_infinite_for_a_bounded_metric():
@@ -579,19 +624,28 @@ def test_identical_systems_have_p_1_by_each_other_test_that_is_defined(side):
 
 
 def test_identical_rankings_have_p_1_by_t():
-    one = pd.DataFrame(
+    """Systems a and b rank the same three items in the same order for each of 12 queries, so that
+    nDCG@3 does not differ in any. The t statistic is then 0 / 0; the one-sided p of the t-test, the
+    column `p_t`, is defined as 1.
+    """
+    judged = pd.DataFrame(
         {
             "query": np.repeat([f"q{i}" for i in range(12)], 3),
             "item": np.tile(["x", "y", "z"], 12),
             "grade": rng().integers(0, 2, 36),
         }
     )
-    ranks = {"rank_a": np.tile([1, 2, 3], 12), "rank_b": np.tile([1, 2, 3], 12)}
-    study = ek.ranking(one.assign(**ranks), baseline="b", metrics="ndcg@3", alternative="greater")
+    same_ranks = np.tile([1, 2, 3], 12)
+    table = judged.assign(rank_a=same_ranks, rank_b=same_ranks)
+    study = ek.ranking(table, baseline="b", metrics="ndcg@3", alternative="greater")
     assert study.comparisons["p_t"].tolist() == [1.0]
 
 
 def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
+    """In the study, `new` and `bad` are compared one-sided with the baseline `old`; `study.part`
+    keeps some of the systems. A one-sided question is asked of the baseline alone. Without `old`
+    the pair new − bad, which differs clearly, is therefore compared two-sided.
+    """
     study = new_and_bad_against_old("greater")
     assert study.part(systems="new").sided == "two-sided"
     without_old = study.part(systems=["new", "bad"])
@@ -611,12 +665,13 @@ def two_equally_good_scores(seed, n=2500):
 
 def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseline_one_sided():
     """Which of a and b leads is chosen from the data, so that a leader above the runner-up is no
-    evidence; the baseline, a constant prediction, is named beforehand.
+    evidence: their row must be that of a two-sided study. The baseline, a constant prediction, is
+    named beforehand: "greater" holds for it, and its interval has no upper limit.
     """
-    table = two_equally_good_scores(1)
+    table = two_equally_good_scores(seed=1)
     two_sided = ek.validation(table, metrics="roc_auc").paired.set_index("second")
     study = ek.validation(table, metrics="roc_auc", alternative="greater")
-    greater = study.paired.set_index("second")
+    greater = study.paired.set_index("second")  # the leader against each other system
     leader = study.subject
     (runner_up,) = {"a", "b"} - {leader}
     columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
@@ -628,8 +683,13 @@ def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseli
 
 
 def test_the_page_names_the_side_of_each_comparison_of_the_leader():
-    study = ek.validation(two_equally_good_scores(1), metrics="roc_auc", alternative="greater")
-    (runner_up,) = {"a", "b"} - {study.subject}
+    """Systems a and b are equally good; the one that happens to lead is compared two-sided with the
+    other, the runner-up, and one-sided ("greater") with the baseline. The page names the method of
+    both comparisons, and the side of the second.
+    """
+    study = ek.validation(two_equally_good_scores(seed=1), metrics="roc_auc", alternative="greater")
+    leader = study.subject
+    (runner_up,) = {"a", "b"} - {leader}
     method = study.paired.set_index("second").loc[runner_up, "method"]
     text = validation_page.paired(study).html
     assert f"{method} against {runner_up}" in text
@@ -644,8 +704,10 @@ def axes_drawn_by(draw, *data, **options):
 @pytest.mark.parametrize("side", Alternative)
 @pytest.mark.parametrize("gap", [0.12, -0.12])
 def test_the_red_bars_of_the_null_distribution_add_up_to_p(side, gap):
-    """The bars are shares of 16,384 random sign vectors; a share of them has a standard error of
-    at most √(0.25 / 16384) = 0.004.
+    """The figure is a histogram of the mean difference under 16,384 random sign vectors; red are
+    those at least as extreme as the observed mean, about ±0.12 (`gap`). Their share estimates p
+    with a standard error of at most √(0.25 / 16384) = 0.004; 0.02 is five of them. A two-sided test
+    has a second line, at the opposite of the observed mean.
     """
     new_and_old = values_around_old(gap=gap).drop(columns="bad")
     study = ek.significance(new_and_old, baseline="old", metrics="quality", alternative=side.value)
@@ -658,7 +720,7 @@ def test_the_red_bars_of_the_null_distribution_add_up_to_p(side, gap):
         xlabel="x",
         ylabel="y",
     )
-    _, red_bars = ax.containers
+    _grey_bars, red_bars = ax.containers
     assert sum(bar.get_height() for bar in red_bars) == pytest.approx(row["p"], abs=0.02)
     labels_of_lines = {line.get_label() for line in ax.lines}
     assert "observed" in labels_of_lines
@@ -681,9 +743,10 @@ def test_the_caption_of_the_null_distribution_names_the_tail(side, phrase):
 
 @pytest.mark.parametrize("side", Alternative)
 def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
-    """The figure shows the p of each hypothetical mean difference, with a dot at the observed one.
-    Against the hypothesis that the difference is the observed one, p is 1 if two-sided, and 1/2 if
-    one-sided.
+    """The figure shows the p of each hypothetical mean difference as a curve, with a dot at the
+    observed difference. Against the hypothesis that the difference is the observed one, p is 1 if
+    two-sided, and 1/2 if one-sided. The values are those of random sign vectors: hence the
+    tolerances.
     """
     study = new_and_bad_against_old(side.value)
     options_of_figure = {}
@@ -692,7 +755,7 @@ def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
         "picture",
         lambda *data, **options: options_of_figure.update(options),
     )
-    significance_page.duality(study)
+    significance_page.duality(study)  # instead of drawing, fills options_of_figure
     curve = study.p_curve()
     p_of_observed = options_of_figure["p_of_observed"]
     p_on_curve = np.interp(options_of_figure["observed"], curve["mean"], curve["p"])
@@ -723,7 +786,11 @@ def test_the_words_of_metrics_of_both_directions_are_named():
 
 
 @pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
-def test_an_unknown_direction_has_its_own_words(side, word):
+def test_the_page_says_higher_or_lower_where_no_direction_is_known_to_be_better(side, word):
+    """An A/B test of the column `spent`, whose name does not say whether more is better. The
+    section "How this was tested" then calls a significant difference higher (if only an increase
+    counts, "greater") or lower ("less"), where it would otherwise say better or worse.
+    """
     study = ek.interleaving(
         users=users_spending_more_in_b(),
         metrics="spent",
@@ -768,8 +835,10 @@ def test_a_forest_names_the_side_that_can_be_shown(side, sides):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
-    """The difference new − old is above 0. Where only a decrease counts, no sample size has a power
-    of 80 % or 90 % for a difference of this sign; the margin has the sign that counts.
+    """The study says how many units it needs for a power of 80 % or 90 %, for the observed
+    difference, half of it, and the margin. The observed new − old is above 0. Where only a decrease
+    counts, no sample size has this power for a difference above 0: the cells are NaN. The margin is
+    taken with the sign that counts.
     """
     new_and_old = values_around_old(gap=0.1).drop(columns="bad")
     study = ek.significance(
@@ -861,8 +930,10 @@ def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
 
 
 def test_a_one_sided_rule_catches_smaller_regressions():
-    """As small as those that the two-sided 90% interval catches: its lower limit is that of the
-    one-sided 95% interval, and decides in both.
+    """A rule's `catches` is the smallest true regression that it fails with 80 % probability. The
+    rule "not worse within 0.2" looks at the lower limit alone; that of the one-sided 95% interval
+    is that of the two-sided 90% interval. A one-sided study therefore catches as small a regression
+    as a two-sided one at a level of 90 %.
     """
     rule = "not worse within 0.2 of new"
     one_sided = new_and_bad_against_old("greater", gate=rule).gate.statements.iloc[0]
@@ -943,9 +1014,12 @@ def test_a_two_sided_diff_of_one_sided_reports_says_so(one_sided_reports, two_si
 
 
 def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
-    """Of a and b, which are equally good, a is better than the baseline, the majority class."""
+    """The command `report` writes a one-sided validation report of the equally good systems a and b
+    and the baseline, the majority class. The command `check` reads it. The rule "better of a" is
+    kept, exit code 0: a is compared with the baseline, not with b.
+    """
     path = tmp_path / "scores.csv"
-    two_equally_good_scores(1).to_csv(path, index=False)
+    two_equally_good_scores(seed=1).to_csv(path, index=False)
     parameters = ["-p", "preds", str(path), "-p", "metrics", "roc_auc"]
     parameters += ["-p", "alternative", "greater"]
     folder = str(tmp_path / "report")
@@ -956,6 +1030,10 @@ def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, cap
 
 
 def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, capsys):
+    """The command `report` compares shares of successes with the null share 0.5, one-sided, and the
+    command `check` reads its report. 70 of 100 are significantly more than half (binomial p <
+    0.001): exit code 0. 55 of 100 are not (p = 0.18): exit code 3, a rule that is not kept.
+    """
     path = tmp_path / "trials.csv"
     trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}
     pd.DataFrame(trials).to_csv(path, index=False)
