@@ -578,8 +578,8 @@ def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
 @pytest.mark.parametrize("side", ["greater", "less"])
 def test_a_lift_with_one_limit_stands_in_the_verdict(side):
     """Users of B spend 50 % more than those of A on average, or, if only a decrease counts
-    ("less"), significantly less. One limit of the one-sided lift is infinite; the first sentence of
-    the page must still say the lift, as "(… % more)" or "(… % less)".
+    ("less"), significantly less. One limit of the one-sided lift is infinite; the
+    verdict must still say the lift, as "(… % more)" or "(… % less)".
     """
     table = users_spending_more_in_b()
     if side == "less":

@@ -31,7 +31,7 @@ from evalkit.report import plain
 from evalkit.studies import randomisation
 from evalkit.studies.diff import partners
 
-GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
+POLICY_OF_NOT_WORSE = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
 
 
 def forecasts(*systems, rows=30):
@@ -62,7 +62,7 @@ def renamed(tmp_path):
     """
     for day, name in (("old", "m-0806"), ("new", "m-1120")):
         save_report(ek.rating(forecasts(name, "base"), metrics="mae"), tmp_path / day, "rating")
-    (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
+    (tmp_path / "guard.toml").write_text(POLICY_OF_NOT_WORSE, encoding="utf-8")
     return tmp_path
 
 
@@ -110,7 +110,9 @@ def test_a_gate_is_decided_when_the_partner_is_named(renamed):
 
 
 def test_a_gate_on_a_candidate_that_the_new_report_lacks_is_not_decided(tmp_path):
-    """The old report has the systems m and base, the new one has base alone."""
+    """The old report has forecasts by the systems m and base, the new one by base alone. The diff
+    of both cannot compare m, so that the rule "not worse", of every system, is not decided.
+    """
     old_study = ek.rating(forecasts("m", "base"), metrics="mae")
     new_study = ek.rating(forecasts("base"), metrics="mae")
     save_report(old_study, tmp_path / "old", "rating")
@@ -247,7 +249,7 @@ def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(make_study, rul
 
 
 def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
-    (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
+    (tmp_path / "guard.toml").write_text(POLICY_OF_NOT_WORSE, encoding="utf-8")
     gate = study_of_values("widgets", gate=str(tmp_path / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
 
@@ -298,7 +300,10 @@ def reports_of_widgets(tmp_path):
 
 
 def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets):
-    """Read as text, and as the input of another study."""
+    """The report compares the systems new and base by the metric "widgets", whose name does not say
+    whether more is better; new has more. Its JSON must not call new better, but higher, and the
+    direction unknown. A study that reads the JSON must not know a direction either.
+    """
     path = reports_of_widgets / "old" / "significance.json"
     results = json.loads(path.read_text())
     assert results["headline"][0]["verdict"] == "higher"
@@ -308,7 +313,10 @@ def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets
 
 
 def test_a_diff_by_a_metric_without_a_direction_is_decided_only_if_it_is_given(reports_of_widgets):
-    """Both reports have the same values, so that no system is worse once a direction is known."""
+    """Two reports, old and new, have the same values of the metric "widgets", whose name does not
+    say whether more is better. The rule "not worse" is undecided, until `lower_is_better` gives the
+    direction; then it passes, as nothing has changed.
+    """
     without_direction = diff_of_reports(reports_of_widgets, gate="not worse")
     assert without_direction.gate.undecided
     with_direction = diff_of_reports(
@@ -690,7 +698,11 @@ def test_each_bundled_notebook_checks_its_gate_last(name):
     "engine", [None, "evalkit"], ids=["papermill's engine", "evalkit's engine"]
 )
 def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
-    """The mean absolute error is far above 0.1. The results are published nevertheless."""
+    """The notebook reads forecasts whose mean absolute error is far above 0.1, publishes its
+    results and checks the gate "mae.high <= 0.1". papermill runs it, with its own engine or
+    evalkit's (`engine`), and ends with the error of the gate; the results are in the notebook
+    nevertheless.
+    """
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
     path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
     out = tmp_path / "out.ipynb"
