@@ -118,17 +118,25 @@ def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side
     assert comparison.p_value == pytest.approx(probability[as_extreme].sum(), rel=1e-9)
 
 
-WITHOUT_TIES = np.array(EIGHT_DIFFERENCES) + np.arange(8) / 1000
+EIGHT_DIFFERENCES_WITHOUT_TIES = np.array(EIGHT_DIFFERENCES) + np.arange(8) / 1000
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_wilcoxon_of_few_units_equals_scipys_exact_test(side):
-    expected = stats.wilcoxon(WITHOUT_TIES, alternative=side.value, method="exact").pvalue
-    assert multiplicity.wilcoxon(WITHOUT_TIES, side) == pytest.approx(expected)
+    """Eight differences without ties or zeros have an exact null distribution of Wilcoxon's
+    signed-rank test. The one-sided p (`side` is "greater" or "less") must be scipy's.
+    """
+    expected = stats.wilcoxon(
+        EIGHT_DIFFERENCES_WITHOUT_TIES, alternative=side.value, method="exact"
+    ).pvalue
+    assert multiplicity.wilcoxon(EIGHT_DIFFERENCES_WITHOUT_TIES, side) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_wilcoxon_of_many_units_equals_scipys(side):
+    """For 60 differences, more than 50, scipy takes the normal approximation of Wilcoxon's
+    signed-rank test; the one-sided p (`side` is "greater" or "less") must be the same.
+    """
     differences = rng().normal(0.1, 1, 60)
     expected = stats.wilcoxon(differences, alternative=side.value).pvalue
     assert multiplicity.wilcoxon(differences, side) == pytest.approx(expected)
@@ -136,9 +144,12 @@ def test_wilcoxon_of_many_units_equals_scipys(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_sign_test_equals_scipys_binomial_test(side):
-    wins = int((WITHOUT_TIES > 0).sum())
-    expected = stats.binomtest(wins, WITHOUT_TIES.size, 0.5, side.value).pvalue
-    comparison = proportions.sign_test(WITHOUT_TIES).answering(side, level=LEVEL)
+    """The sign test of eight differences, made one-sided, is the binomial test of the number of
+    positive ones with a probability of 1/2.
+    """
+    wins = int((EIGHT_DIFFERENCES_WITHOUT_TIES > 0).sum())
+    expected = stats.binomtest(wins, EIGHT_DIFFERENCES_WITHOUT_TIES.size, 0.5, side.value).pvalue
+    comparison = proportions.sign_test(EIGHT_DIFFERENCES_WITHOUT_TIES).answering(side, level=LEVEL)
     assert comparison.p_value == pytest.approx(expected)
 
 
@@ -304,11 +315,18 @@ def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_max_t_of_one_comparison_is_its_p(side):
-    """Up to the error of random signs, or of normal draws where only sums are known."""
-    d = rng().normal(0.2, 1, (60, 1))
-    p = one_sided_form(lambda level: sign_flip(d[:, 0], rng=rng(), level=level), side).p_value
-    assert max_t.max_t(d, rng=rng(), alternative=side)[0] == pytest.approx(p, abs=0.01)
-    by_sums = max_t.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=rng(), alternative=side)
+    """Max-T adjusts the p-values of several comparisons. With one alone there is nothing to adjust:
+    it must be the one-sided p of the sign-flip test, up to the error of random signs, or of normal
+    draws where only sums are known.
+    """
+    one_column = rng().normal(0.2, 1, (60, 1))  # 60 units, one comparison
+    differences = one_column[:, 0]
+    p = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side).p_value
+    by_signs = max_t.max_t(one_column, rng=rng(), alternative=side)
+    assert by_signs[0] == pytest.approx(p, abs=0.01)
+    total = one_column.sum(axis=0)
+    products = one_column.T @ one_column
+    by_sums = max_t.max_t_of_sums(total, products, rng=rng(), alternative=side)
     assert by_sums[0] == pytest.approx(p, abs=0.02)
 
 
@@ -342,12 +360,20 @@ def verdicts(study):
 
 
 def test_only_the_direction_that_counts_has_a_verdict():
+    """System new is clearly above the baseline old, and bad clearly below it. A one-sided study,
+    where only an increase ("greater") or only a decrease ("less") counts, says "cannot tell" of a
+    difference in the other direction.
+    """
     assert verdicts(new_and_bad_against_old()) == {"new": "better", "bad": "worse"}
     assert verdicts(new_and_bad_against_old("greater")) == {"new": "better", "bad": "cannot tell"}
     assert verdicts(new_and_bad_against_old("less")) == {"new": "cannot tell", "bad": "worse"}
 
 
 def test_where_lower_is_better_an_increase_is_worse():
+    """System new is clearly above the baseline old, and bad clearly below it; lower values are
+    better, and only an increase counts. So new is worse, and nothing can be told of bad, whose
+    decrease does not count.
+    """
     assert verdicts(new_and_bad_against_old("greater", lower_is_better="quality")) == {
         "new": "worse",
         "bad": "cannot tell",
@@ -368,6 +394,7 @@ def test_the_verdict_says_that_only_an_increase_counts(sentence):
 
 
 def test_no_system_is_worse_where_only_an_increase_counts():
+    """System bad is clearly below the baseline, but only an increase counts."""
     assert "worse than" not in first_screen.verdict(new_and_bad_against_old("greater")).text
 
 
@@ -377,6 +404,7 @@ def test_the_verdict_says_that_only_a_decrease_counts(sentence):
 
 
 def test_a_one_sided_question_changes_no_estimate():
+    """The values of the systems, unlike their differences, keep their two-sided intervals."""
     pd.testing.assert_frame_equal(
         new_and_bad_against_old("greater").estimates, new_and_bad_against_old().estimates
     )
@@ -396,12 +424,20 @@ def test_a_one_sided_question_changes_no_interval_of_equivalence():
 
 
 def test_max_t_is_one_sided():
+    """System new is clearly above the baseline old, and bad clearly below it, where only an
+    increase counts. The adjusted p of new is small, and that of bad close to 1, where a two-sided p
+    would be small as well.
+    """
     p = new_and_bad_against_old("greater").comparisons.set_index("first")["max_t"]
     assert p["new"] < 0.05
     assert p["bad"] > 0.9
 
 
 def test_the_other_tests_are_one_sided():
+    """System new is clearly above the baseline old, and bad clearly below it, where only an
+    increase counts. By each other test with a one-sided form the p of new is small, and that of bad
+    close to 1, where a two-sided p would be small as well.
+    """
     tests = paired.other_tests(new_and_bad_against_old("greater")).set_index("first")
     with_one_sided_form = ["t", "bootstrap", "wilcoxon", "sign"]
     assert (tests.loc["new", with_one_sided_form].astype(float) < 0.05).all()
@@ -409,6 +445,7 @@ def test_the_other_tests_are_one_sided():
 
 
 def test_tests_without_a_one_sided_form_are_left_out():
+    """Tukey's test and the mean ranks of the systems only have a two-sided form."""
     study = new_and_bad_against_old("greater")
     assert paired.other_tests(study)["tukey"].isna().all()
     assert paired.mean_ranks(study) is None
@@ -526,6 +563,9 @@ def test_where_only_an_increase_counts_no_decrease_has_a_verdict(report):
 
 
 def test_a_lift_has_one_limit():
+    """An A/B test where only an increase counts. The interval of a lift is open above, like that of
+    the difference; its lower limit is above 0 exactly where p is below 5 %.
+    """
     rows = comparisons_of("users", "greater")
     assert rows["lift_high"].eq(np.inf).all()
     assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
@@ -609,6 +649,9 @@ def new_and_a_copy_of_old(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_identical_systems_do_not_differ(side):
+    """The system `copy` has the values of the baseline old, unit by unit. Its one-sided interval is
+    [0, 0] and its p is 1, whichever side counts, and the page says that it does not differ.
+    """
     study = new_and_a_copy_of_old(side)
     row = study.comparisons.set_index("first").loc["copy"]
     assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
@@ -618,6 +661,9 @@ def test_identical_systems_do_not_differ(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_identical_systems_have_p_1_by_each_other_test_that_is_defined(side):
+    """The system `copy` has the values of the baseline old, unit by unit. Where a test without any
+    difference is undefined, its p is missing; the t-test must have one.
+    """
     tests = paired.other_tests(new_and_a_copy_of_old(side)).set_index("first").loc["copy"]
     assert tests["t"] == 1.0
     assert tests[["bootstrap", "wilcoxon", "sign"]].dropna().eq(1.0).all()
@@ -858,6 +904,10 @@ def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
 
 
 def test_a_rule_follows_the_question():
+    """System new is clearly above the baseline old, and bad clearly below it. Where only an
+    increase counts, nothing is told of bad, so that "better" fails for it, and holds for new. Where
+    only a decrease counts, new is not worse.
+    """
     with pytest.raises(AssertionError, match="better of bad: cannot tell"):
         new_and_bad_against_old("greater").check("better of bad")
     new_and_bad_against_old("greater").check("better of new")
@@ -926,6 +976,9 @@ def test_a_rule_of_a_policy_that_can_only_be_kept_or_only_fail_is_refused(
 
 
 def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
+    """Where only a decrease counts, no system can be "better". The rule is accepted nevertheless,
+    as a system may be equivalent within the margin.
+    """
     assert new_and_bad_against_old("less", gate="better or equivalent", margin=0.1).gate is not None
 
 
@@ -1080,12 +1133,20 @@ def test_tails_of_an_unknown_p_are_unknown():
 
 
 def test_symmetric_tails_add_up_to_1_and_what_they_share():
+    """From a two-sided p of 0.3 and a positive difference, the upper tail is 0.3 / 2 and the lower
+    tail 1 − 0.15. `overlap` is the probability of the observed difference, which both tails
+    contain. A difference of 0 has equal tails.
+    """
     assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
     assert sum(Tails.symmetric(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
     assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
 
 
 def test_a_mid_p_shares_the_datas_own_signs_alone():
+    """All four differences are positive, so that only one of 2⁴ sign vectors gives a sum as large
+    as the observed one. Its probability, 1/16, is the overlap of both tails. The mid-p counts half
+    of it (HALF), which does not change the overlap.
+    """
     p, _, overlap = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
     assert overlap == 2.0**-4
     assert 0 < p < 1
@@ -1093,5 +1154,9 @@ def test_a_mid_p_shares_the_datas_own_signs_alone():
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
 def test_the_limit_that_does_not_count_makes_no_slice_too_small(alternative):
+    """A slice has too few units to be tested if a limit of its difference that counts is infinite.
+    The other limit of a one-sided interval is infinite in every slice, which does not make it
+    untestable.
+    """
     study = ek.classification(alternative=alternative, baseline="logistic")
     assert diagnostics.untestable_slices(study) == []

@@ -141,6 +141,9 @@ def test_each_row_has_the_texts_of_its_unused_columns_across_files(tmp_path):
 
 
 def test_the_first_rows_of_a_page_open_to_their_unused_columns():
+    """The column city is not used by the study. Of the 80 rows the first OPENED = 30 listed open
+    (<details>) to it. Its texts are escaped, so that <b> is no HTML.
+    """
     table = scores_of_good_a_and_poor_b(n_rows=80, city=[f"<b>{i}</b>" for i in range(80)])
     html = explorer.explorer(classification.read(table)).html
     assert html.count("<details><summary>r") == explorer.OPENED < len(table)
@@ -291,6 +294,9 @@ def test_each_query_shows_the_similarity_of_its_two_lists():
 
 
 def test_a_query_opens_to_the_lists_of_both_systems_side_by_side():
+    """Systems x and y rank eight items for each query. The first query of the page opens to two
+    sections, one per system, with 8 items (<li>) each.
+    """
     study = ranking.read(lists_by_good_x_and_noisy_y(items=8))
     html = ranking_page.explorer(study).html
     first_query = html.split("<details><summary>q")[1].split("</details>")[0]

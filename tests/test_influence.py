@@ -123,6 +123,7 @@ def test_the_influence_on_auc_adds_up_to_0_in_each_class(rows):
 
 
 def test_a_class_with_one_row_has_no_variance():
+    """The variance of an AUC is a sum of a variance of each class; there is one positive alone."""
     c = cumulative_counts([0.1, 0.2, 0.3], [0, 1, 0])
     assert np.isnan(auc_variance(c))
 
@@ -164,7 +165,9 @@ def test_the_bias_of_average_precision_is_that_of_the_jackknife(digits):
 
 
 def test_a_single_positive_leaves_no_bias_of_average_precision_to_estimate():
-    """Without it there is no average precision."""
+    """The jackknife leaves out each row. Without the single positive there is no average precision,
+    so that the bias is set to 0.
+    """
     assert average_precision_bias(cumulative_counts([0.2, 0.1], [1, 0])) == 0
 
 
@@ -299,19 +302,29 @@ def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name
 
 @each_variance_explained
 def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(name):
-    few_flipped = replace(OPTIONS, limits=replace(USUAL, flipped=ROWS_OF_FORECASTS - 1))
+    """The jackknife is left for the delta method if there are more rows than the limit `flipped`:
+    here 29, for 30 rows. `name` is r2, or the squared correlation.
+    """
+    one_row_too_many = replace(OPTIONS, limits=replace(USUAL, flipped=ROWS_OF_FORECASTS - 1))
     good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
-    assert inference.compare(good, bad, few_flipped).method == "delta method"
+    assert inference.compare(good, bad, one_row_too_many).method == "delta method"
 
 
 @each_variance_explained
 def test_a_system_does_not_differ_from_itself_in_variance_explained(name):
+    """Both forecasts are the same 30 values, so that the difference in R² (`name`: r2, or the
+    squared correlation) and its error are 0.
+    """
     statistic = forecast_statistic(name, 0.5)
     assert inference.compare(statistic, statistic, OPTIONS).p_value == 1.0
 
 
 def test_thresholds_of_positives_alone_are_pooled_by_rank():
-    scores = np.random.default_rng(5).random(5_000)  # more thresholds than cells
+    """5,000 distinct scores make more thresholds than the CELLS into which they are pooled. Without
+    negatives cells are made by rank: there are more than 100 and at most CELLS, and the last
+    includes all 5,000 positives.
+    """
+    scores = np.random.default_rng(5).random(5_000)
     without_negatives = cumulative_counts(scores, np.ones(5_000))
     pooled = cell_ends(without_negatives)
     assert 100 < len(pooled.threshold) <= CELLS

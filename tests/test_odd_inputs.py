@@ -36,6 +36,9 @@ def message_of_refusal(read, *data, **given):
 
 
 def test_pipes_devices_and_sockets_are_refused_by_what_they_are(tmp_path, monkeypatch):
+    """A path may name a pipe, a device or a socket. Reading a pipe or /dev/zero would never end;
+    each is refused by a message that says what it is.
+    """
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.csv")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -192,6 +195,9 @@ def test_values_that_are_too_large_for_sums_of_squares_are_refused(
 
 @pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
 def test_targets_beside_features_that_are_too_large_are_refused(size):
+    """The seventh label is larger than 1e75, whose square could not be summed. Models would be
+    trained on the feature x.
+    """
     values = np.random.default_rng(3).normal(size=60)
     values[6] = size
     table = pd.DataFrame({"label": values, "x": range(60)})
@@ -200,6 +206,9 @@ def test_targets_beside_features_that_are_too_large_are_refused(size):
 
 
 def test_the_largest_value_makes_a_page():
+    """Values up to 1e75 are accepted, as their squares can still be summed: an A/B test with one
+    such value has finite results.
+    """
     values = np.random.default_rng(3).normal(size=60)
     values[6] = 1e75
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})

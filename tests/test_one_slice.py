@@ -124,6 +124,9 @@ def study_of_log_and_users(log_and_users):
 
 
 def test_a_slice_by_a_column_of_the_log_has_no_users(log_and_users, study_of_log_and_users):
+    """A study of a log of interleaved lists, which has the column device, and of a table of users,
+    which has not. A slice by device is one of the log alone.
+    """
     log, _ = log_and_users
     found = study_of_log_and_users.segment("device=web")
     expected = ek.interleaving(log[log["device"] == "web"], world="none")
@@ -132,6 +135,9 @@ def test_a_slice_by_a_column_of_the_log_has_no_users(log_and_users, study_of_log
 
 
 def test_a_slice_by_a_column_of_the_users_has_no_log(log_and_users, study_of_log_and_users):
+    """A study of a log of interleaved lists, and of a table of users with the column country, which
+    the log has not. A slice by country is one of the users alone.
+    """
     _, users = log_and_users
     found = study_of_log_and_users.segment("country=x")
     expected = ek.interleaving(users=users[users["country"] == "x"], metrics="orders", world="none")
@@ -171,6 +177,9 @@ def lines_in(axes):
 
 
 def test_the_page_of_a_slice_names_the_slice(study_by_plan):
+    """The study has slices by the column plan. The page of the slice plan=a says so in its title
+    and in the code that makes it.
+    """
     study_of_slice = study_by_plan.segment("plan=a")
     assert "Only plan=a" in classification_page.title(study_of_slice).text
     # the Python code that makes this study, escaped for HTML
@@ -189,6 +198,9 @@ def test_a_slice_of_a_study_without_segments_is_refused():
 
 
 def test_a_figure_on_the_page_takes_no_slice(study_by_plan):
+    """A figure of `study.plot` can be drawn for one slice; that of the page, made by a function of
+    `classification_page`, cannot.
+    """
     with pytest.raises(ParameterError, match=r"only a figure of study.plot .* got 'plan=a'"):
         classification_page.calibration_plot(study_by_plan)(segment="plan=a")
 
@@ -200,6 +212,9 @@ def first(axes):
 
 @pytest.mark.parametrize("limits", [IN_MEMORY, IN_BLOCKS], ids=["held", "blocks"])
 def test_a_slice_of_a_number_with_an_exponent_has_a_plain_label(limits):
+    """The column dose holds the texts 5.000e-01, 1.500e+00 and 2.500e+00. Slices are called by the
+    plain numbers, read in memory or in blocks (`limits`).
+    """
     rows = LABELLED_ROWS.assign(dose=[f"{number:.3e}" for number in np.arange(400) % 3 + 0.5])
     study = classified(rows, limits, segments="dose", metrics="roc_auc")
     assert [part.name for part in study.slices] == ["dose=0.5", "dose=1.5", "dose=2.5"]

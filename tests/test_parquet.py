@@ -35,6 +35,10 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("name", ["double", "single", "truth"])
 def test_columns_of_numbers_are_what_the_file_holds(path, name):
+    """The file `path` has four rows and a column of each type, among them double, single and truth.
+    Read as a number, a column has the cells that were written, truth as 0 and 1; an empty cell
+    stays empty.
+    """
     (part,) = sources.parts(path)
     cells = COLUMN_BY_TYPE[name].to_pylist()
     expected = [None if cell is None else float(cell) for cell in cells]
@@ -43,6 +47,10 @@ def test_columns_of_numbers_are_what_the_file_holds(path, name):
 
 @pytest.mark.parametrize("name", ["text", "wide", "whole", "unsigned"])
 def test_columns_of_ids_are_the_texts_of_what_the_file_holds(path, name):
+    """The file `path` has four rows and a column of each type, among them texts and whole numbers
+    up to 2⁶⁴ − 1. Read as an id, a column has the texts of the cells that were written; an empty
+    cell stays empty.
+    """
     (part,) = sources.parts(path)
     cells = COLUMN_BY_TYPE[name].to_pylist()
     expected = [None if cell is None else str(cell) for cell in cells]
@@ -50,6 +58,9 @@ def test_columns_of_ids_are_the_texts_of_what_the_file_holds(path, name):
 
 
 def test_zero_is_one_text_whatever_its_sign(tmp_path):
+    """0.0 and −0.0 are equal numbers, in double (x) and in single precision (y). As texts, such as
+    ids, they must be equal as well.
+    """
     zeros = {"x": pa.array([0.0, -0.0, 0.1]), "y": pa.array([-0.0, 0.0, 0.1], pa.float32())}
     pq.write_table(pa.table(zeros), tmp_path / "z.parquet")
     found = sources.parts(tmp_path / "z.parquet")[0].load({"text x": "x", "text y": "y"}, {})
@@ -130,12 +141,18 @@ def test_durations_are_no_numbers(tmp_path, unit):
 
 
 def test_names_of_columns_and_the_number_of_rows_are_known_without_reading(path):
+    """The file `path` has four rows and a column of each type. The end of a Parquet file holds its
+    columns and rows.
+    """
     file = Parquet.opened(path)
     assert file.columns == tuple(COLUMN_BY_TYPE)
     assert file.known_rows == 4
 
 
 def test_a_folder_of_a_key_and_a_value_is_a_column(tmp_path):
+    """A file in a folder "day=3", as other tools partition tables, has a column day with the value
+    3 in each row.
+    """
     (tmp_path / "t" / "day=3").mkdir(parents=True)
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t" / "day=3" / "p.parquet")
     (part,) = sources.parts(tmp_path / "t")
@@ -170,6 +187,9 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
 
 
 def test_a_broken_page_is_refused(path):
+    """The first half of the file `path`, after its first four bytes, is overwritten with zeros: its
+    end can still be read, its columns cannot.
+    """
     part = sources.parts(path)[0]
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
@@ -178,6 +198,9 @@ def test_a_broken_page_is_refused(path):
 
 
 def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
+    """A file in the folder "score=7" has itself a column score, with 1.0. The value of the folder's
+    name is taken.
+    """
     (tmp_path / "score=7").mkdir()
     pq.write_table(pa.table({"id": ["a"], "score": [1.0]}), tmp_path / "score=7" / "p.parquet")
     part = sources.parts(tmp_path)[0]
@@ -206,6 +229,9 @@ def test_a_column_without_a_name_has_one_by_its_place(tmp_path):
 
 
 def test_the_index_of_a_pandas_frame_is_no_column_in_any_form(tmp_path):
+    """The frame has lost its first row, so that its index is 1 and 2. pandas and pyarrow store such
+    an index as a column, which is none of the table's.
+    """
     frame = pd.DataFrame({"id": ["a", "b", "c"], "a": [1, 2, 3]}).query("a > 1")
     frame.to_parquet(tmp_path / "t.parquet")
     table = pa.Table.from_pandas(frame)

@@ -64,6 +64,9 @@ def test_folds_of_groups_partition_rows_and_keep_each_group_whole(table, k, seed
 
 
 def test_the_seed_fixes_the_folds_of_groups():
+    """60 rows belong to seven groups, which are put into three folds at random, twice with the same
+    seed.
+    """
     group = np.arange(60) % 7
     once, again = (splits.group_k_fold(group, seed=3, k=3) for _ in range(2))
     assert [test.tolist() for test in once.tests] == [test.tolist() for test in again.tests]
@@ -119,6 +122,9 @@ def test_training_rows_are_no_older_than_the_window():
 
 
 def test_equal_times_share_a_block_and_the_others_still_have_one_each():
+    """97 of 100 rows have the same time, and cannot be divided. The three folds test the other
+    three times, with one row each.
+    """
     time = np.repeat([1, 2, 3, 4], [97, 1, 1, 1])
     folds = splits.forward(time, k=3)
     assert [test.size for test in folds.tests] == [1, 1, 1]
@@ -176,6 +182,9 @@ def test_a_bootstrap_sample_leaves_each_row_out_with_probability_1_minus_1_in_n_
 
 
 def test_a_bootstrap_sample_and_the_rows_out_of_bag_are_all_rows():
+    """A bootstrap sample draws 50 of 50 rows with replacement; the rows that it did not draw are
+    left out.
+    """
     for sample, left_out in splits.out_of_bag(50, rng=np.random.default_rng(0), repeats=5).pairs:
         assert sample.size == 50
         assert np.array_equal(np.union1d(sample, left_out), np.arange(50))

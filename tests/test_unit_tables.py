@@ -49,6 +49,10 @@ def compared_units(table, **parameters):
     ],
 )
 def test_ids_repetitions_and_positions_are_no_systems(name):
+    """A table of the systems a and b on 60 queries has a further column of numbers whose name
+    (`name`) is usual for ids, repetitions or positions. It is no third system, changes no
+    comparison, and is named among the columns not compared.
+    """
     study = significance.read(two_systems_on_60_queries().assign(**{name: np.arange(60) * 10.0}))
     assert set(study.systems) == {"a", "b"}
     without_column = first_comparison(two_systems_on_60_queries())
@@ -146,6 +150,9 @@ def test_questions_numbered_anew_in_each_subject_are_compared_if_the_unit_is_nam
 
 @pytest.mark.parametrize("name", ["all", "Macro", "overall"])
 def test_a_row_with_the_means_of_the_others_is_refused_as_a_unit(name):
+    """After 60 queries a further row, named like a summary (`name`), holds the mean of each system,
+    rounded to four decimals. It is no unit.
+    """
     table = two_systems_on_60_queries()
     means = table[["a", "b"]].mean().round(4)
     summary = pd.DataFrame([means.to_dict() | {"query": name}])
@@ -155,7 +162,9 @@ def test_a_row_with_the_means_of_the_others_is_refused_as_a_unit(name):
 
 @pytest.mark.parametrize("name", ["all", "Macro", "overall"])
 def test_a_row_that_is_only_called_like_a_summary_is_a_unit(name):
-    """Its value of a is not the mean of the 60 other units."""
+    """After 60 queries a further row is named like a summary (`name`), but its value of system a is
+    99, not the mean of the 60 others.
+    """
     table = two_systems_on_60_queries()
     row = pd.DataFrame({"query": [name], "a": [99.0], "b": [table["b"].mean().round(4)]})
     assert compared_units(pd.concat([table, row])) == 60 + 1
@@ -248,6 +257,10 @@ def test_columns_that_are_plainly_not_systems_are_refused_unless_they_are_named(
     "name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"]
 )
 def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name, read):
+    """A table of the systems a and b on 60 queries has a further column of numbers that describes a
+    unit or its values by its name (`name`). It is ignored, and the page says so, unless the
+    parameter `systems` names it.
+    """
     table = two_systems_on_60_queries().assign(**{name: COUNTS})
     assert {*read(table).systems} == {"a", "b"}
     assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
@@ -255,6 +268,9 @@ def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(nam
 
 
 def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
+    """The column rounds is 0, 10, 20, …: with seven rows it is taken for a system, with eight for a
+    running number, which is refused.
+    """
     table = two_systems_on_60_queries().head(8).assign(rounds=np.arange(8) * 10.0)
     assert "rounds" in significance.read(table.head(7)).systems
     with pytest.raises(InputError, match="got a running number: rounds"):
@@ -263,6 +279,9 @@ def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
 
 @pytest.mark.parametrize("first_date", [19000101, 19991201, 20991201])
 def test_dates_of_three_centuries_are_no_values(first_date):
+    """The column due holds dates as whole numbers, such as 19991201, with days in no order. Read as
+    numbers they would be a system.
+    """
     days = np.arange(20)[::-1] ** 2 % 28  # in no order
     with pytest.raises(InputError, match="got dates: due"):
         significance.read(two_systems_on_60_queries().head(20).assign(due=first_date + days))
@@ -270,6 +289,9 @@ def test_dates_of_three_centuries_are_no_values(first_date):
 
 @pytest.mark.parametrize("names", [("solved", "style"), ("passed", "correct"), ("1st", "2nd")])
 def test_metrics_may_be_called_like_answers(names):
+    """The table has a row per query, system and metric. The names of the metrics (`names`) would
+    also be usual as values of a column of answers; they must be taken for metrics.
+    """
     table = pd.concat(
         [one_row_per_query_and_system(two_systems_on_60_queries(), name) for name in names]
     )
@@ -366,6 +388,10 @@ MEANS_OVER_SEGMENTS = pytest.approx(dict(zip("ab", SCORES.mean(axis=1), strict=T
 @pytest.mark.parametrize("name", ["segment", "sentence", "row", "turn"])
 @pytest.mark.parametrize("numbers", [True, False])
 def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_called(name, numbers):
+    """Two systems have scores on the segments of six documents, numbered anew in each by numbers or
+    texts ("s1"), in a column `name`. With unit=doc the value of a system is the mean over segments,
+    and the six documents are the independent units.
+    """
     table = scores_of_segments(name, numbers=numbers)
     assert means(table) == MEANS_OVER_SEGMENTS
     study = significance.read(table, unit="doc")
@@ -374,15 +400,24 @@ def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_cal
 
 
 def test_a_text_that_does_not_tell_segments_apart_does_not_identify_them():
+    """Two systems have scores on the segments of six documents. A column language is "de" in all
+    rows: the column segment identifies segments, and means are over segments.
+    """
     assert means(scores_of_segments(language="de")) == MEANS_OVER_SEGMENTS
 
 
 def test_segments_with_several_draws_are_averaged_over_segments():
+    """Two systems have scores on the segments of six documents, each in two trials with the same
+    values.
+    """
     draws = pd.concat([scores_of_segments(trial=trial) for trial in (1, 2)])
     assert means(draws) == MEANS_OVER_SEGMENTS
 
 
 def test_a_measurement_of_each_row_does_not_identify_segments():
+    """Two systems have scores on the segments of six documents. The first column, latency, has
+    another number in each row, and must not be taken for the segment.
+    """
     table = scores_of_segments()
     table.insert(0, "latency", seeded_rng(2).random(len(table)))
     assert means(table, columns="value=score") == MEANS_OVER_SEGMENTS
@@ -418,12 +453,17 @@ def test_draws_of_a_document_stay_draws():
 @pytest.mark.parametrize("name", ["sent", "k"])
 @pytest.mark.parametrize("more", [{}, {"metrics": "bleu"}], ids=["", "metrics"])
 def test_a_column_that_numbers_segments_is_no_candidate_for_the_value(name, more):
+    """Two systems have BLEU scores on the segments of six documents, numbered in a column of an
+    unusual name (`name`). That column holds numbers too, but numbers the segments: bleu is the only
+    column of values, with or without the parameter metrics.
+    """
     table = scores_of_segments(name).rename(columns={"score": "bleu"})
     assert means(table, **more) == MEANS_OVER_SEGMENTS
 
 
 @pytest.mark.parametrize("name", ["sent", "k"])
 def test_metrics_names_the_column_of_values(name):
+    """Two columns, bleu and chrf, may hold the values; the parameter metrics names one."""
     table = scores_of_segments(name).rename(columns={"score": "bleu"}).assign(chrf=7.0)
     assert means(table, metrics="bleu") == MEANS_OVER_SEGMENTS
 
@@ -431,6 +471,9 @@ def test_metrics_names_the_column_of_values(name):
 @pytest.mark.parametrize("first_number", [0, 1])
 @pytest.mark.parametrize("name", ["sent", "k"])
 def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first_number):
+    """A table has a row per document and segment, with a column per system, a and b, and a column
+    `name` that numbers the segments of each document from 0 or 1.
+    """
     table = scores_of_segments(name).pivot(index=["doc", name], columns="system", values="score")
     table = table.reset_index()
     table[name] += first_number - 1
@@ -438,11 +481,18 @@ def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first
 
 
 def test_whole_numbers_that_number_no_segments_are_a_system():
+    """The systems a and b have whole numbers as values. In one of the documents u and v each of
+    them does not count from 1: a is 2 and 5 in v, b is 2 and 3 in u. So they do not number
+    segments.
+    """
     table = pd.DataFrame({"doc": list("uuvv"), "a": [1, 2, 2, 5], "b": [2, 3, 1, 2]})
     assert significance.read(table, unit="doc").systems == ("a", "b")
 
 
 def test_documents_with_one_row_of_each_system_are_units_whatever_else_is_measured():
+    """Two systems have one score of each of six documents. A column tokens has small whole numbers,
+    which do not number segments, as there is one row per document and system.
+    """
     table = scores_of_segments().drop_duplicates(["system", "doc"]).drop(columns="segment")
     study = significance.read(
         table.assign(tokens=seeded_rng(7).integers(1, 4, len(table))), unit="doc"
