@@ -33,7 +33,8 @@ from evalkit.studies import diagnostics, paired
 
 SIDES = (Alternative.GREATER, Alternative.LESS)
 LEVEL = 0.95
-DIFFERENCES = [0.4, -0.1, 0.3, 0.9, 0.2, 0.2, -0.3, 0.5]
+# between two systems, of eight units; their mean is 2.1 / 8 = 0.2625
+EIGHT_DIFFERENCES = [0.4, -0.1, 0.3, 0.9, 0.2, 0.2, -0.3, 0.5]
 
 
 def rng():
@@ -53,7 +54,11 @@ def one_sided_form(compare, side, level=LEVEL):
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_t_test_and_its_interval_equal_scipys(side, sign):
-    values = sign * np.array(DIFFERENCES)
+    """The paired t-test of eight differences, made one-sided (`side` is "greater" or "less"), has
+    the p and the 95% interval of scipy's one-sided t-test. With `sign` −1 all differences are
+    negated, so that each side is tested with an observed mean above and below 0.
+    """
+    values = sign * np.array(EIGHT_DIFFERENCES)
     expected = stats.ttest_1samp(values, 0, alternative=side.value)
     comparison = one_sided_form(lambda level: paired_t(values, level=level), side)
     assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
@@ -62,8 +67,8 @@ def test_the_t_test_and_its_interval_equal_scipys(side, sign):
     assert comparison.difference.high == pytest.approx(limits.high)
 
 
-FLIPPED = {
-    "enumerated": DIFFERENCES,
+DIFFERENCES_TO_FLIP = {
+    "enumerated": EIGHT_DIFFERENCES,
     "all above": [0.1, 0.2, 0.4],
     "one amount": [1, 1, 1, -1, 1, 1, 0],
     "the sum is 0": [1, 2, -3],
@@ -73,21 +78,31 @@ FLIPPED = {
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("values", FLIPPED.values(), ids=FLIPPED)
+@pytest.mark.parametrize("values", DIFFERENCES_TO_FLIP.values(), ids=DIFFERENCES_TO_FLIP)
 def test_sign_flips_equal_scipys_permutations(values, sign, side):
-    d = sign * np.array(values, float)
+    """The sign-flip test of a few differences (`values`, negated if `sign` is −1), made one-sided,
+    has the p of scipy's permutation test of paired samples. Both enumerate all sign vectors, so
+    that p is the same up to rounding; n_resamples=np.inf asks scipy to do so.
+    """
+    differences = sign * np.array(values, float)
     expected = stats.permutation_test(
-        (d,), np.mean, permutation_type="samples", alternative=side.value, n_resamples=np.inf
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        alternative=side.value,
+        n_resamples=np.inf,
     )
-    comparison = one_sided_form(lambda level: sign_flip(d, rng=rng(), level=level), side)
+    comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
     assert comparison.p_value == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side, sign):
-    """The null distribution of the sum by convolution: each difference adds plus or minus its size
-    with probability 1/2.
+    """The one-sided p of the sign-flip test of 40 whole numbers is exact: the probability, under
+    random signs, of a sum at least as far to the side that counts as the observed one. The test
+    computes it here by convolution: each difference adds plus or minus its size with probability
+    1/2.
     """
     differences = sign * rng().integers(-3, 5, 40)
     largest_sum = np.abs(differences).sum()
@@ -96,23 +111,32 @@ def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side
     for size in np.abs(differences):
         probability = (np.roll(probability, size) + np.roll(probability, -size)) / 2
     sums = np.arange(-largest_sum, largest_sum + 1)
+    # evidence: the sum itself if an increase counts, minus the sum if a decrease does
     as_extreme = side.evidence(sums) >= side.evidence(differences.sum())
     comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
     assert "Fourier" in comparison.method  # 2^40 sign vectors are too many to enumerate
     assert comparison.p_value == pytest.approx(probability[as_extreme].sum(), rel=1e-9)
 
 
-WITHOUT_TIES = np.array(DIFFERENCES) + np.arange(8) / 1000
+EIGHT_DIFFERENCES_WITHOUT_TIES = np.array(EIGHT_DIFFERENCES) + np.arange(8) / 1000
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_wilcoxon_of_few_units_equals_scipys_exact_test(side):
-    expected = stats.wilcoxon(WITHOUT_TIES, alternative=side.value, method="exact").pvalue
-    assert multiplicity.wilcoxon(WITHOUT_TIES, side) == pytest.approx(expected)
+    """Eight differences without ties or zeros have an exact null distribution of Wilcoxon's
+    signed-rank test. The one-sided p (`side` is "greater" or "less") must be scipy's.
+    """
+    expected = stats.wilcoxon(
+        EIGHT_DIFFERENCES_WITHOUT_TIES, alternative=side.value, method="exact"
+    ).pvalue
+    assert multiplicity.wilcoxon(EIGHT_DIFFERENCES_WITHOUT_TIES, side) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_wilcoxon_of_many_units_equals_scipys(side):
+    """For 60 differences, more than 50, scipy takes the normal approximation of Wilcoxon's
+    signed-rank test; the one-sided p (`side` is "greater" or "less") must be the same.
+    """
     differences = rng().normal(0.1, 1, 60)
     expected = stats.wilcoxon(differences, alternative=side.value).pvalue
     assert multiplicity.wilcoxon(differences, side) == pytest.approx(expected)
@@ -120,14 +144,20 @@ def test_wilcoxon_of_many_units_equals_scipys(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_sign_test_equals_scipys_binomial_test(side):
-    wins = int((WITHOUT_TIES > 0).sum())
-    expected = stats.binomtest(wins, WITHOUT_TIES.size, 0.5, side.value).pvalue
-    comparison = proportions.sign_test(WITHOUT_TIES).answering(side, level=LEVEL)
+    """The sign test of eight differences, made one-sided, is the binomial test of the number of
+    positive ones with a probability of 1/2.
+    """
+    wins = int((EIGHT_DIFFERENCES_WITHOUT_TIES > 0).sum())
+    expected = stats.binomtest(wins, EIGHT_DIFFERENCES_WITHOUT_TIES.size, 0.5, side.value).pvalue
+    comparison = proportions.sign_test(EIGHT_DIFFERENCES_WITHOUT_TIES).answering(side, level=LEVEL)
     assert comparison.p_value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_studentised_permutation_has_the_tails_of_all_permutations(side):
+    """Two independent samples of four values have only 70 permutations, 8 choose 4, so that the
+    test enumerates them. Its one-sided p is that of scipy's Welch test over all permutations.
+    """
     first = np.array([1.0, 2, 9, 30])
     second = np.array([0.5, 1.5, 1, 2.2])
     expected = stats.ttest_ind(
@@ -190,11 +220,22 @@ TWO_SIDED_TESTS = {
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("test", TWO_SIDED_TESTS.values(), ids=TWO_SIDED_TESTS)
+@pytest.mark.parametrize("two_sided_test", TWO_SIDED_TESTS.values(), ids=TWO_SIDED_TESTS)
 @given(values=LISTS_OF_QUARTERS, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 @settings(max_examples=25, deadline=None)
-def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, values, level):
-    comparison = one_sided_form(lambda two_sided_level: test(values, two_sided_level), side, level)
+def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(
+    two_sided_test, side, values, level
+):
+    """Each of nine tests, from the paired t-test to permutations, is made one-sided at a random
+    level and applied to random multiples of 1/4, of which many are tied or 0. Its interval is open
+    on the side that does not count, except [0, 0] where no unit differs. Where p is undefined, so
+    is the interval.
+    """
+
+    def compare(two_sided_level):
+        return two_sided_test(values, two_sided_level)
+
+    comparison = one_sided_form(compare, side, level)
     difference = comparison.difference
     if np.isnan(comparison.p_value):
         assert np.isnan(difference.low)
@@ -202,15 +243,18 @@ def test_p_is_below_alpha_exactly_where_the_interval_excludes_0(test, side, valu
     assert difference.low <= difference.value <= difference.high
     excludes_0 = difference.low > 0 or difference.high < 0
     assert rejected(comparison.p_value, level) == excludes_0
-    limit_that_does_not_count = difference.high if side is Alternative.GREATER else difference.low
+    open_limit = difference.high if side is Alternative.GREATER else difference.low
     no_unit_differs = difference.low == difference.high == 0
-    assert np.isinf(limit_that_does_not_count) or no_unit_differs
+    assert np.isinf(open_limit) or no_unit_differs
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
-    """The mean of the differences, 0.2625, is shifted from clearly below 0 to clearly above."""
-    differences = np.array(DIFFERENCES * 3)
+    """The one-sided bootstrap test of 24 differences rejects exactly where its 95% interval
+    excludes 0. The mean difference, 0.2625, is shifted in 15 steps from clearly below 0 to clearly
+    above, so that p passes alpha, 5 %, in between.
+    """
+    differences = np.array(EIGHT_DIFFERENCES * 3)  # each three times, which keeps the mean
     for shift in np.linspace(-0.5, 0.2, 15):
 
         def compare(level, shift=shift):
@@ -222,7 +266,10 @@ def test_the_bootstrap_excludes_0_where_p_is_below_alpha(side):
 
 
 def test_a_one_sided_interval_has_the_limit_at_alpha():
-    """The only limit of the 95% interval is the 5% quantile, not the 2.5% quantile."""
+    """A difference of 1 with a standard error of 0.5 is compared by z, "greater". The only limit of
+    its 95% interval is the 5% quantile, not the 2.5% quantile of a two-sided interval; `freedom` is
+    infinite, so that n has no influence.
+    """
     difference = DifferenceByT(value=1.0, error=0.5, n=99, freedom=np.inf, method="z")
     comparison = one_sided_form(
         lambda level: difference.comparison(level=level, unit="row"), Alternative.GREATER
@@ -268,11 +315,18 @@ def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_max_t_of_one_comparison_is_its_p(side):
-    """Up to the error of random signs, or of normal draws where only sums are known."""
-    d = rng().normal(0.2, 1, (60, 1))
-    p = one_sided_form(lambda level: sign_flip(d[:, 0], rng=rng(), level=level), side).p_value
-    assert max_t.max_t(d, rng=rng(), alternative=side)[0] == pytest.approx(p, abs=0.01)
-    by_sums = max_t.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=rng(), alternative=side)
+    """Max-T adjusts the p-values of several comparisons. With one alone there is nothing to adjust:
+    it must be the one-sided p of the sign-flip test, up to the error of random signs, or of normal
+    draws where only sums are known.
+    """
+    one_column = rng().normal(0.2, 1, (60, 1))  # 60 units, one comparison
+    differences = one_column[:, 0]
+    p = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side).p_value
+    by_signs = max_t.max_t(one_column, rng=rng(), alternative=side)
+    assert by_signs[0] == pytest.approx(p, abs=0.01)
+    total = one_column.sum(axis=0)
+    products = one_column.T @ one_column
+    by_sums = max_t.max_t_of_sums(total, products, rng=rng(), alternative=side)
     assert by_sums[0] == pytest.approx(p, abs=0.02)
 
 
@@ -306,12 +360,20 @@ def verdicts(study):
 
 
 def test_only_the_direction_that_counts_has_a_verdict():
+    """System new is clearly above the baseline old, and bad clearly below it. A one-sided study,
+    where only an increase ("greater") or only a decrease ("less") counts, says "cannot tell" of a
+    difference in the other direction.
+    """
     assert verdicts(new_and_bad_against_old()) == {"new": "better", "bad": "worse"}
     assert verdicts(new_and_bad_against_old("greater")) == {"new": "better", "bad": "cannot tell"}
     assert verdicts(new_and_bad_against_old("less")) == {"new": "cannot tell", "bad": "worse"}
 
 
 def test_where_lower_is_better_an_increase_is_worse():
+    """System new is clearly above the baseline old, and bad clearly below it; lower values are
+    better, and only an increase counts. So new is worse, and nothing can be told of bad, whose
+    decrease does not count.
+    """
     assert verdicts(new_and_bad_against_old("greater", lower_is_better="quality")) == {
         "new": "worse",
         "bad": "cannot tell",
@@ -332,6 +394,7 @@ def test_the_verdict_says_that_only_an_increase_counts(sentence):
 
 
 def test_no_system_is_worse_where_only_an_increase_counts():
+    """System bad is clearly below the baseline, but only an increase counts."""
     assert "worse than" not in first_screen.verdict(new_and_bad_against_old("greater")).text
 
 
@@ -341,6 +404,7 @@ def test_the_verdict_says_that_only_a_decrease_counts(sentence):
 
 
 def test_a_one_sided_question_changes_no_estimate():
+    """The values of the systems, unlike their differences, keep their two-sided intervals."""
     pd.testing.assert_frame_equal(
         new_and_bad_against_old("greater").estimates, new_and_bad_against_old().estimates
     )
@@ -360,12 +424,20 @@ def test_a_one_sided_question_changes_no_interval_of_equivalence():
 
 
 def test_max_t_is_one_sided():
+    """System new is clearly above the baseline old, and bad clearly below it, where only an
+    increase counts. The adjusted p of new is small, and that of bad close to 1, where a two-sided p
+    would be small as well.
+    """
     p = new_and_bad_against_old("greater").comparisons.set_index("first")["max_t"]
     assert p["new"] < 0.05
     assert p["bad"] > 0.9
 
 
 def test_the_other_tests_are_one_sided():
+    """System new is clearly above the baseline old, and bad clearly below it, where only an
+    increase counts. By each other test with a one-sided form the p of new is small, and that of bad
+    close to 1, where a two-sided p would be small as well.
+    """
     tests = paired.other_tests(new_and_bad_against_old("greater")).set_index("first")
     with_one_sided_form = ["t", "bootstrap", "wilcoxon", "sign"]
     assert (tests.loc["new", with_one_sided_form].astype(float) < 0.05).all()
@@ -373,6 +445,7 @@ def test_the_other_tests_are_one_sided():
 
 
 def test_tests_without_a_one_sided_form_are_left_out():
+    """Tukey's test and the mean ranks of the systems only have a two-sided form."""
     study = new_and_bad_against_old("greater")
     assert paired.other_tests(study)["tukey"].isna().all()
     assert paired.mean_ranks(study) is None
@@ -460,15 +533,16 @@ def comparisons_of(report, alternative):
 
 @pytest.mark.parametrize("report", STUDIES)
 def test_the_p_of_both_sides_add_up_to_1_or_more(report):
-    """More than 1 where the observed difference has a probability of its own: both tails have
-    it.
+    """In each comparison of a report the p of "greater" and the p of "less" are the two tails of
+    one distribution, which cover it. Their sum is more than 1 where the observed difference itself
+    has a probability: each tail contains it.
     """
     greater = comparisons_of(report, "greater")
     less = comparisons_of(report, "less")
     assert list(greater["first"]) == list(less["first"])
     p_of_both_sides = (greater["p"] + less["p"]).dropna()
     assert len(p_of_both_sides)
-    assert p_of_both_sides.between(1 - 1e-9, 2).all()
+    assert p_of_both_sides.between(1 - 1e-9, 2).all()  # 1e-9 for rounding
 
 
 @pytest.mark.parametrize("report", STUDIES)
@@ -489,6 +563,9 @@ def test_where_only_an_increase_counts_no_decrease_has_a_verdict(report):
 
 
 def test_a_lift_has_one_limit():
+    """An A/B test where only an increase counts. The interval of a lift is open above, like that of
+    the difference; its lower limit is above 0 exactly where p is below 5 %.
+    """
     rows = comparisons_of("users", "greater")
     assert rows["lift_high"].eq(np.inf).all()
     assert ((rows["lift_low"] > 0) == (rows["p"] < 0.05)).all()
@@ -526,9 +603,13 @@ def test_over_a_negative_baseline_the_lift_of_a_significant_decrease_is_above_0(
 
 @pytest.mark.parametrize("side", SIDES)
 def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
+    """In 20 A/B tests the 60 users of both arms have profits around −1, without a true difference.
+    The lift is the difference over the negative mean of A, so that its sign is the opposite one.
+    Its one-sided interval must exclude 0 exactly where p is below 5 %.
+    """
     for seed in range(20):
-        profit = np.random.default_rng(seed).normal(-1, 1, 60)  # of both arms
-        users = users_with_losses(b_minus_a=0, n=60).assign(profit=profit)
+        profit = np.random.default_rng(seed).normal(-1, 1, 60)
+        users = pd.DataFrame({"user": range(60), "arm": ["A", "B"] * 30, "profit": profit})
         row = profit_of_b_against_a(users, side.value)
         excludes_0 = row["lift_low"] > 0 or row["lift_high"] < 0
         assert excludes_0 == (row["p"] < 0.05)
@@ -536,15 +617,19 @@ def test_over_a_negative_baseline_lift_and_p_agree_without_a_difference(side):
 
 @pytest.mark.parametrize("side", ["greater", "less"])
 def test_a_lift_with_one_limit_stands_in_the_verdict(side):
+    """Users of B spend 50 % more than those of A on average, or, if only a decrease counts
+    ("less"), significantly less. One limit of the one-sided lift is infinite; the
+    verdict must still say the lift, as "(… % more)" or "(… % less)".
+    """
     table = users_spending_more_in_b()
     if side == "less":
-        table["spent"] = 4 - table["spent"]  # so that B spends significantly less than A
+        table["spent"] = 4 - table["spent"]  # about 3 in A and 2.5 in B, in place of 1 and 1.5
     study = ek.interleaving(
         users=table, metrics="spent", baseline="A", world="none", alternative=side
     )
-    text = first_screen.verdict(study.users).text
+    verdict = first_screen.verdict(study.users).text
     lift = study.comparisons.iloc[0]["lift"]
-    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", text)
+    assert re.search(rf"\({abs(100 * lift):.0f}[.0-9]*% (more|less)\)", verdict)
 
 
 def test_the_limit_that_does_not_count_is_infinite_for_a_bounded_metric():
@@ -564,6 +649,9 @@ def new_and_a_copy_of_old(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_identical_systems_do_not_differ(side):
+    """The system `copy` has the values of the baseline old, unit by unit. Its one-sided interval is
+    [0, 0] and its p is 1, whichever side counts, and the page says that it does not differ.
+    """
     study = new_and_a_copy_of_old(side)
     row = study.comparisons.set_index("first").loc["copy"]
     assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
@@ -573,25 +661,37 @@ def test_identical_systems_do_not_differ(side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_identical_systems_have_p_1_by_each_other_test_that_is_defined(side):
+    """The system `copy` has the values of the baseline old, unit by unit. Where a test without any
+    difference is undefined, its p is missing; the t-test must have one.
+    """
     tests = paired.other_tests(new_and_a_copy_of_old(side)).set_index("first").loc["copy"]
     assert tests["t"] == 1.0
     assert tests[["bootstrap", "wilcoxon", "sign"]].dropna().eq(1.0).all()
 
 
 def test_identical_rankings_have_p_1_by_t():
-    one = pd.DataFrame(
+    """Systems a and b rank the same three items in the same order for each of 12 queries, so that
+    nDCG@3 does not differ in any. The t statistic is then 0 / 0; the one-sided p of the t-test, the
+    column `p_t`, is defined as 1.
+    """
+    judged = pd.DataFrame(
         {
             "query": np.repeat([f"q{i}" for i in range(12)], 3),
             "item": np.tile(["x", "y", "z"], 12),
             "grade": rng().integers(0, 2, 36),
         }
     )
-    ranks = {"rank_a": np.tile([1, 2, 3], 12), "rank_b": np.tile([1, 2, 3], 12)}
-    study = ek.ranking(one.assign(**ranks), baseline="b", metrics="ndcg@3", alternative="greater")
+    same_ranks = np.tile([1, 2, 3], 12)
+    table = judged.assign(rank_a=same_ranks, rank_b=same_ranks)
+    study = ek.ranking(table, baseline="b", metrics="ndcg@3", alternative="greater")
     assert study.comparisons["p_t"].tolist() == [1.0]
 
 
 def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
+    """In the study, `new` and `bad` are compared one-sided with the baseline `old`; `study.part`
+    keeps some of the systems. A one-sided question is asked of the baseline alone. Without `old`
+    the pair new − bad, which differs clearly, is therefore compared two-sided.
+    """
     study = new_and_bad_against_old("greater")
     assert study.part(systems="new").sided == "two-sided"
     without_old = study.part(systems=["new", "bad"])
@@ -611,12 +711,13 @@ def two_equally_good_scores(seed, n=2500):
 
 def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseline_one_sided():
     """Which of a and b leads is chosen from the data, so that a leader above the runner-up is no
-    evidence; the baseline, a constant prediction, is named beforehand.
+    evidence: their row must be that of a two-sided study. The baseline, a constant prediction, is
+    named beforehand: "greater" holds for it, and its interval has no upper limit.
     """
-    table = two_equally_good_scores(1)
+    table = two_equally_good_scores(seed=1)
     two_sided = ek.validation(table, metrics="roc_auc").paired.set_index("second")
     study = ek.validation(table, metrics="roc_auc", alternative="greater")
-    greater = study.paired.set_index("second")
+    greater = study.paired.set_index("second")  # the leader against each other system
     leader = study.subject
     (runner_up,) = {"a", "b"} - {leader}
     columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
@@ -628,8 +729,13 @@ def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseli
 
 
 def test_the_page_names_the_side_of_each_comparison_of_the_leader():
-    study = ek.validation(two_equally_good_scores(1), metrics="roc_auc", alternative="greater")
-    (runner_up,) = {"a", "b"} - {study.subject}
+    """Systems a and b are equally good; the one that happens to lead is compared two-sided with the
+    other, the runner-up, and one-sided ("greater") with the baseline. The page names the method of
+    both comparisons, and the side of the second.
+    """
+    study = ek.validation(two_equally_good_scores(seed=1), metrics="roc_auc", alternative="greater")
+    leader = study.subject
+    (runner_up,) = {"a", "b"} - {leader}
     method = study.paired.set_index("second").loc[runner_up, "method"]
     text = validation_page.paired(study).html
     assert f"{method} against {runner_up}" in text
@@ -644,8 +750,10 @@ def axes_drawn_by(draw, *data, **options):
 @pytest.mark.parametrize("side", Alternative)
 @pytest.mark.parametrize("gap", [0.12, -0.12])
 def test_the_red_bars_of_the_null_distribution_add_up_to_p(side, gap):
-    """The bars are shares of 16,384 random sign vectors; a share of them has a standard error of
-    at most √(0.25 / 16384) = 0.004.
+    """The figure is a histogram of the mean difference under 16,384 random sign vectors; red are
+    those at least as extreme as the observed mean, about ±0.12 (`gap`). Their share estimates p
+    with a standard error of at most √(0.25 / 16384) = 0.004; 0.02 is five of them. A two-sided test
+    has a second line, at the opposite of the observed mean.
     """
     new_and_old = values_around_old(gap=gap).drop(columns="bad")
     study = ek.significance(new_and_old, baseline="old", metrics="quality", alternative=side.value)
@@ -658,7 +766,7 @@ def test_the_red_bars_of_the_null_distribution_add_up_to_p(side, gap):
         xlabel="x",
         ylabel="y",
     )
-    _, red_bars = ax.containers
+    _grey_bars, red_bars = ax.containers
     assert sum(bar.get_height() for bar in red_bars) == pytest.approx(row["p"], abs=0.02)
     labels_of_lines = {line.get_label() for line in ax.lines}
     assert "observed" in labels_of_lines
@@ -681,9 +789,10 @@ def test_the_caption_of_the_null_distribution_names_the_tail(side, phrase):
 
 @pytest.mark.parametrize("side", Alternative)
 def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
-    """The figure shows the p of each hypothetical mean difference, with a dot at the observed one.
-    Against the hypothesis that the difference is the observed one, p is 1 if two-sided, and 1/2 if
-    one-sided.
+    """The figure shows the p of each hypothetical mean difference as a curve, with a dot at the
+    observed difference. Against the hypothesis that the difference is the observed one, p is 1 if
+    two-sided, and 1/2 if one-sided. The values are those of random sign vectors: hence the
+    tolerances.
     """
     study = new_and_bad_against_old(side.value)
     options_of_figure = {}
@@ -692,7 +801,7 @@ def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
         "picture",
         lambda *data, **options: options_of_figure.update(options),
     )
-    significance_page.duality(study)
+    significance_page.duality(study)  # instead of drawing, fills options_of_figure
     curve = study.p_curve()
     p_of_observed = options_of_figure["p_of_observed"]
     p_on_curve = np.interp(options_of_figure["observed"], curve["mean"], curve["p"])
@@ -723,7 +832,11 @@ def test_the_words_of_metrics_of_both_directions_are_named():
 
 
 @pytest.mark.parametrize(("side", "word"), [("greater", "Higher"), ("less", "Lower")])
-def test_an_unknown_direction_has_its_own_words(side, word):
+def test_the_page_says_higher_or_lower_where_no_direction_is_known_to_be_better(side, word):
+    """An A/B test of the column `spent`, whose name does not say whether more is better. The
+    section "How this was tested" then calls a significant difference higher (if only an increase
+    counts, "greater") or lower ("less"), where it would otherwise say better or worse.
+    """
     study = ek.interleaving(
         users=users_spending_more_in_b(),
         metrics="spent",
@@ -768,8 +881,10 @@ def test_a_forest_names_the_side_that_can_be_shown(side, sides):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
-    """The difference new − old is above 0. Where only a decrease counts, no sample size has a power
-    of 80 % or 90 % for a difference of this sign; the margin has the sign that counts.
+    """The study says how many units it needs for a power of 80 % or 90 %, for the observed
+    difference, half of it, and the margin. The observed new − old is above 0. Where only a decrease
+    counts, no sample size has this power for a difference above 0: the cells are NaN. The margin is
+    taken with the sign that counts.
     """
     new_and_old = values_around_old(gap=0.1).drop(columns="bad")
     study = ek.significance(
@@ -789,6 +904,10 @@ def test_no_number_of_units_shows_a_difference_that_does_not_count(side):
 
 
 def test_a_rule_follows_the_question():
+    """System new is clearly above the baseline old, and bad clearly below it. Where only an
+    increase counts, nothing is told of bad, so that "better" fails for it, and holds for new. Where
+    only a decrease counts, new is not worse.
+    """
     with pytest.raises(AssertionError, match="better of bad: cannot tell"):
         new_and_bad_against_old("greater").check("better of bad")
     new_and_bad_against_old("greater").check("better of new")
@@ -857,12 +976,17 @@ def test_a_rule_of_a_policy_that_can_only_be_kept_or_only_fail_is_refused(
 
 
 def test_better_or_equivalent_can_be_kept_by_equivalence_alone():
+    """Where only a decrease counts, no system can be "better". The rule is accepted nevertheless,
+    as a system may be equivalent within the margin.
+    """
     assert new_and_bad_against_old("less", gate="better or equivalent", margin=0.1).gate is not None
 
 
 def test_a_one_sided_rule_catches_smaller_regressions():
-    """As small as those that the two-sided 90% interval catches: its lower limit is that of the
-    one-sided 95% interval, and decides in both.
+    """A rule's `catches` is the smallest true regression that it fails with 80 % probability. The
+    rule "not worse within 0.2" looks at the lower limit alone; that of the one-sided 95% interval
+    is that of the two-sided 90% interval. A one-sided study therefore catches as small a regression
+    as a two-sided one at a level of 90 %.
     """
     rule = "not worse within 0.2 of new"
     one_sided = new_and_bad_against_old("greater", gate=rule).gate.statements.iloc[0]
@@ -944,9 +1068,12 @@ def test_a_two_sided_diff_of_one_sided_reports_says_so(one_sided_reports, two_si
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
-    """Of a and b, which are equally good, a is better than the baseline, the majority class."""
+    """The command `report` writes a one-sided validation report of the equally good systems a and b
+    and the baseline, the majority class. The command `check` reads it. The rule "better of a" is
+    kept, exit code 0: a is compared with the baseline, not with b.
+    """
     path = tmp_path / "scores.csv"
-    two_equally_good_scores(1).to_csv(path, index=False)
+    two_equally_good_scores(seed=1).to_csv(path, index=False)
     parameters = ["-p", "preds", str(path), "-p", "metrics", "roc_auc"]
     parameters += ["-p", "alternative", "greater"]
     folder = str(tmp_path / "report")
@@ -958,6 +1085,10 @@ def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, cap
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_stored_report_on_shares_is_judged_against_the_null_share(tmp_path, capsys):
+    """The command `report` compares shares of successes with the null share 0.5, one-sided, and the
+    command `check` reads its report. 70 of 100 are significantly more than half (binomial p <
+    0.001): exit code 0. 55 of 100 are not (p = 0.18): exit code 3, a rule that is not kept.
+    """
     path = tmp_path / "trials.csv"
     trials = {"system": ["a", "b"], "successes": [70, 55], "trials": [100, 100]}
     pd.DataFrame(trials).to_csv(path, index=False)
@@ -1004,12 +1135,20 @@ def test_tails_of_an_unknown_p_are_unknown():
 
 
 def test_symmetric_tails_add_up_to_1_and_what_they_share():
+    """From a two-sided p of 0.3 and a positive difference, the upper tail is 0.3 / 2 and the lower
+    tail 1 − 0.15. `overlap` is the probability of the observed difference, which both tails
+    contain. A difference of 0 has equal tails.
+    """
     assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
     assert sum(Tails.symmetric(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
     assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
 
 
 def test_a_mid_p_shares_the_datas_own_signs_alone():
+    """All four differences are positive, so that only one of 2⁴ sign vectors gives a sum as large
+    as the observed one. Its probability, 1/16, is the overlap of both tails. The mid-p counts half
+    of it (HALF), which does not change the overlap.
+    """
     p, _, overlap = signflip.exact_p(np.array([0.5, 0.5, 1.0, 1.5]), signflip.HALF)
     assert overlap == 2.0**-4
     assert 0 < p < 1
@@ -1017,5 +1156,9 @@ def test_a_mid_p_shares_the_datas_own_signs_alone():
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
 def test_the_limit_that_does_not_count_makes_no_slice_too_small(alternative):
+    """A slice has too few units to be tested if a limit of its difference that counts is infinite.
+    The other limit of a one-sided interval is infinite in every slice, which does not make it
+    untestable.
+    """
     study = ek.classification(alternative=alternative, baseline="logistic")
     assert diagnostics.untestable_slices(study) == []

@@ -13,7 +13,7 @@ from page.more_pages import users
 import evalkit as ek
 from evalkit.drawing import figures, shown
 
-COLUMN = (3.3, 2.6)  # inches
+WIDTH_AND_HEIGHT_OF_A_COLUMN = (3.3, 2.6)  # inches
 PENGUINS, TRAITS = (f"{ROOT}/data/{name}/predictions.csv" for name in ("penguins", "digit_traits"))
 REPORTS = {
     "two classes": ("classification", {}),
@@ -64,7 +64,7 @@ def study_of(studies, kind):
     return studies[kind]
 
 
-def plot_of(studies, kind, name):
+def plot_or_skip(studies, kind, name):
     study = study_of(studies, kind)
     try:
         return getattr(study.plot, name)
@@ -89,11 +89,15 @@ def drawn_texts(monkeypatch):
 
 @pytest.mark.parametrize("kind, name", PLOTS)
 def test_in_a_column_no_text_is_cut_or_lies_on_another(kind, name, studies, drawn_texts):
-    axes = plot_of(studies, kind, name)(size=COLUMN, title="A title")
+    """The plot `name` of a report on sample data (`kind`) is drawn as small as a column of a paper,
+    3.3 by 2.6 inches. `drawn_texts` records the texts that matplotlib draws; their boxes must lie
+    within the figure, up to a pixel, and must not overlap.
+    """
+    axes = plot_or_skip(studies, kind, name)(size=WIDTH_AND_HEIGHT_OF_A_COLUMN, title="A title")
     paper = np.ravel(axes)[0].figure
-    drawn_texts.clear()
+    drawn_texts.clear()  # what was recorded before this drawing
     paper.canvas.draw()
-    assert tuple(paper.get_size_inches()) == COLUMN
+    assert tuple(paper.get_size_inches()) == WIDTH_AND_HEIGHT_OF_A_COLUMN
     # boxes are a pixel smaller on each side, as blank edges of letters may meet
     box_of_text = {text: text.get_window_extent().padded(-1) for text in drawn_texts}
     right, top = paper.bbox.x1, paper.bbox.y1
@@ -117,12 +121,16 @@ def test_in_a_column_no_text_is_cut_or_lies_on_another(kind, name, studies, draw
     "kind, name", [plot for plot in PLOTS if plot[1] not in WITHOUT_LINES_OF_SYSTEMS]
 )
 def test_on_axes_of_ones_own_lines_have_labels_for_a_legend(kind, name, studies):
-    draw = plot_of(studies, kind, name)
+    """A user may draw the plot `name` of a report (`kind`) on axes of their own, one or, for a plot
+    of several panels, as many as it has. Lines must then have labels, each once, from which
+    matplotlib makes a legend.
+    """
+    draw = plot_or_skip(studies, kind, name)
     rows, columns = draw.panels or (1, 1)
     _, axes = plt.subplots(rows, columns, squeeze=False)
     draw(axes if axes.size > 1 else axes[0, 0])
     for ax in axes.flat:
-        legend = ax.legend()  # of the labels of what was drawn
+        legend = ax.legend()
         labels = [text.get_text() for text in legend.get_texts()]
         assert labels
         assert len(labels) == len(set(labels))
@@ -143,7 +151,11 @@ def test_on_axes_of_ones_own_lines_have_labels_for_a_legend(kind, name, studies)
 def test_a_figure_of_some_systems_names_these_and_no_other(
     kind, name, systems, left_out, studies, drawn_texts
 ):
-    axes = plot_of(studies, kind, name)(systems=",".join(systems), size=(7, 5))
+    """The plot `name` of a report on sample data (`kind`) is drawn of some `systems` alone.
+    `drawn_texts` records what matplotlib writes: the names of these systems, and not that of
+    another system of the report, `left_out`.
+    """
+    axes = plot_or_skip(studies, kind, name)(systems=",".join(systems), size=(7, 5))
     drawn_texts.clear()
     np.ravel(axes)[0].figure.canvas.draw()
     words = " ".join(text.get_text().replace("\n", " ") for text in drawn_texts)
@@ -153,12 +165,12 @@ def test_a_figure_of_some_systems_names_these_and_no_other(
 
 
 def test_the_leader_of_some_systems_is_drawn_where_a_figure_has_one(studies, drawn_texts):
-    plot_of(studies, "two classes", "ks")(systems="gbm").figure.canvas.draw()
+    plot_or_skip(studies, "two classes", "ks")(systems="gbm").figure.canvas.draw()
     assert "gbm" in [text.get_text() for text in drawn_texts]
 
 
 def test_an_unknown_system_is_refused_with_the_known_ones(studies):
-    plot = plot_of(studies, "two classes", "roc")
+    plot = plot_or_skip(studies, "two classes", "roc")
     with pytest.raises(ek.ParameterError, match=r"no system 'fores' .*'forest'.*there are .*gbm"):
         plot(systems="fores")
 
@@ -169,17 +181,22 @@ def test_of_two_reports_one_system_is_drawn_alone(studies):
     assert diff.part(systems=name).pairs == diff.pairs
 
 
-def test_a_plot_that_is_asked_for_twice_is_drawn_once(studies, monkeypatch):
+def test_a_plot_that_is_asked_for_twice_is_drawn_once(monkeypatch):
+    """`figures._render` draws a plot as SVG; here it also counts its calls. The attribute `svg` of
+    the plot `curve` is read twice and drawn once. Likewise, `roc` is the same object each time.
+    """
     study = ek.classification(metrics="roc_auc")
     calls = []
     render = figures._render
 
-    def recorded(*args):
+    def render_and_count(*args):
         calls.append(args)
         return render(*args)
 
-    monkeypatch.setattr(figures, "_render", recorded)
-    assert study.plot.curve.svg == study.plot.curve.svg
+    monkeypatch.setattr(figures, "_render", render_and_count)
+    first_svg = study.plot.curve.svg
+    second_svg = study.plot.curve.svg
+    assert first_svg == second_svg
     assert len(calls) == 1
     assert study.plot.roc is study.plot.roc
 
@@ -190,7 +207,10 @@ def test_the_part_of_a_study_with_some_systems_is_made_once(studies):
 
 
 def test_the_caption_of_one_curve_is_of_that_curve(studies):
-    """The sample of two classes has 300 positives."""
+    """A study of two classes has two plots of curves, ROC and precision-recall. The bundled sample
+    has 300 positives. The caption and the text alternative (`alt`) of each plot are of that curve
+    alone, although a page may draw both side by side.
+    """
     plot = study_of(studies, "two classes").plot
     assert plot.roc.caption.startswith("ROC curves, 300 positives")
     assert "precision" not in plot.roc.alt.lower()
@@ -208,5 +228,5 @@ def test_letters_that_the_reader_set_stay():
     import matplotlib as mpl
 
     with mpl.rc_context({"font.size": 12}):
-        ax = ek.classification(metrics="roc_auc").plot.roc(size=COLUMN)
+        ax = ek.classification(metrics="roc_auc").plot.roc(size=WIDTH_AND_HEIGHT_OF_A_COLUMN)
     assert ax.xaxis.label.get_size() == 12

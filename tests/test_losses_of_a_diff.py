@@ -40,7 +40,10 @@ def test_the_largest_loss_of_several_systems_comes_first(tmp_path):
 
 
 def test_the_answer_after_the_largest_loss_does_not_repeat_that_loss(tmp_path):
-    """System a has become better and system c worse: c is the loss, and the answer is about a."""
+    """The numbers are the standard deviations of the forecast errors of three systems in an old and
+    in a new report: a has become better and c worse. The first line of the verdict says the loss,
+    c; the second is the answer about the best system, a.
+    """
     old = {"a": 1.0, "b": 1.0, "c": 1.0}
     study = diff_of_forecasts(tmp_path, old, {"a": 0.1, "b": 1.0, "c": 3.0})
     loss, answer = diff_page.verdict(study).text.split("\n")[:2]

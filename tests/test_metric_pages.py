@@ -99,7 +99,10 @@ def test_every_metric_has_one_page_written_by_hand_or_made(made_pages):
 
 
 def test_the_page_of_each_metric_has_the_facts_of_the_catalogue(made_pages):
-    """Formula, when it is undefined, what it equals, and its aliases, with @k for @."""
+    """Each metric of the catalogue has a page, made by a build or written by hand and completed
+    with facts. It must have the metric's formula, when it is undefined, what it equals in other
+    tools, and its aliases, in which @k stands for @.
+    """
     pages = dict(made_pages)
     for path in WRITTEN:
         if path.stem not in NOT_IN_CATALOGUE:
@@ -114,6 +117,9 @@ def test_the_page_of_each_metric_has_the_facts_of_the_catalogue(made_pages):
 
 
 def test_the_facts_of_a_metric_are_the_last_section_of_its_page():
+    """`with_facts` appends the section "Definition" with the catalogue's facts of a metric to the
+    text of its page, which stays as it is.
+    """
     text = metric_pages.with_facts("roc_auc", "# ROC AUC\n\nText.\n")
     before, facts = text.split("\n## Definition\n")
     assert before == "# ROC AUC\n\nText.\n"

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCORED = "id,label,score\n1,1,0.5\n2,0,0.4\n"
 
 
-def refusal(read, *data, **given):
+def message_of_refusal(read, *data, **given):
     """The message of the InputError; it is one line that a reader can take in."""
     with pytest.raises(InputError) as raised:
         read(*data, **given)
@@ -36,6 +36,9 @@ def refusal(read, *data, **given):
 
 
 def test_pipes_devices_and_sockets_are_refused_by_what_they_are(tmp_path, monkeypatch):
+    """A path may name a pipe, a device or a socket. Reading a pipe or /dev/zero would never end;
+    each is refused by a message that says what it is.
+    """
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.csv")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -48,13 +51,15 @@ def test_pipes_devices_and_sockets_are_refused_by_what_they_are(tmp_path, monkey
         }
         for name, kind in kinds.items():
             message = f"{name}: must be a file, got {kind}; write its content into a file first"
-            assert refusal(classification.read, preds=name) == message
+            assert message_of_refusal(classification.read, preds=name) == message
 
 
 def test_an_empty_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("empty.csv").touch()
-    assert refusal(classification.read, preds="empty.csv") == "empty.csv: the file is empty"
+    assert (
+        message_of_refusal(classification.read, preds="empty.csv") == "empty.csv: the file is empty"
+    )
 
 
 LONG_NAME = "n" * 300  # a file system allows 255 characters
@@ -73,20 +78,20 @@ LONG_NAME = "n" * 300  # a file system allows 255 characters
 def test_a_path_that_is_too_long_is_refused(path, tmp_path, monkeypatch):
     """The message has the beginning of the path."""
     monkeypatch.chdir(tmp_path)
-    message = refusal(classification.read, preds=path)
+    message = message_of_refusal(classification.read, preds=path)
     assert message.startswith("n" * 60)
     assert "File name too long" in message or "no file matches" in message
 
 
 def test_the_home_of_nobody_is_refused():
-    assert "cannot be read: Could not determine home" in refusal(
+    assert "cannot be read: Could not determine home" in message_of_refusal(
         classification.read, preds="~no-such-user/a.csv"
     )
 
 
 # Root may read every file, so that a run as root goes on as the user nobody, who may not import
 # the package: what is needed is imported before.
-READ_WITHOUT_RIGHTS = """
+SCRIPT_THAT_READS_AS_NOBODY = """
 import os, sys
 from evalkit.arrays import InputError
 from evalkit.machine.bundled_files import bundled_root
@@ -104,16 +109,19 @@ except InputError as error:
 
 @pytest.mark.parametrize("path", ["closed", "closed/a.csv", "closed.csv"])
 def test_files_and_folders_that_may_not_be_read_are_refused(path, tmp_path):
-    """Nobody may read the folder closed and the file closed.csv."""
-    for part in (tmp_path, *tmp_path.parents[:2]):
-        part.chmod(0o755)
+    """The folder `closed` and the file `closed.csv` have no rights at all (mode 0). Root could read
+    them all the same, so that a script reads them in another process, which becomes the user
+    "nobody" if it runs as root. It prints the message of the refusal.
+    """
+    for folder in (tmp_path, *tmp_path.parents[:2]):  # the way to the files is open to all
+        folder.chmod(0o755)
     (tmp_path / "closed").mkdir()
     (tmp_path / "closed" / "a.csv").write_text(SCORED)
     (tmp_path / "closed.csv").write_text(SCORED)
     (tmp_path / "closed").chmod(0)
     (tmp_path / "closed.csv").chmod(0)
     run = subprocess.run(
-        [sys.executable, "-c", READ_WITHOUT_RIGHTS, tmp_path / path],
+        [sys.executable, "-c", SCRIPT_THAT_READS_AS_NOBODY, tmp_path / path],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -130,7 +138,9 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "iterdir", raise_permission_error)
     name = str(tmp_path)[: sources.NAME]
-    assert refusal(sources.parts, tmp_path) == f"{name}: cannot be read: Permission denied"
+    assert (
+        message_of_refusal(sources.parts, tmp_path) == f"{name}: cannot be read: Permission denied"
+    )
 
 
 # Columns ------------------------------------------------------------------------------------------
@@ -140,13 +150,13 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
 def test_a_nul_in_the_header_of_a_file_is_refused(tmp_path, header):
     path = tmp_path / "a.csv"
     path.write_text(f"{header}\n1,1,0.5,2\n2,0,0.4,3\n")
-    message = refusal(classification.read, preds=str(path))
+    message = message_of_refusal(classification.read, preds=str(path))
     assert "column names must hold no NUL character" in message
 
 
 def test_a_nul_in_a_column_name_of_a_frame_is_refused():
     frame = pd.DataFrame({"id": [1, 2], "label": [1, 0], "sc\0ore": [0.5, 0.4]})
-    message = refusal(classification.read, preds=frame)
+    message = message_of_refusal(classification.read, preds=frame)
     assert "column names must hold no NUL character" in message
 
 
@@ -179,20 +189,26 @@ def test_values_that_are_too_large_for_sums_of_squares_are_refused(
     """The seventh value of this column is too large."""
     values = np.random.default_rng(3).normal(size=60)
     values[6] = size
-    message = refusal(read, pd.DataFrame({column: values} | further_columns))
+    message = message_of_refusal(read, pd.DataFrame({column: values} | further_columns))
     assert message == f"data frame: {column} must lie within ±1e+75, got {size:g} (row 7)"
 
 
 @pytest.mark.parametrize("size", [1e308, -1e308, 1e200])
 def test_targets_beside_features_that_are_too_large_are_refused(size):
+    """The seventh label is larger than 1e75, whose square could not be summed. Models would be
+    trained on the feature x.
+    """
     values = np.random.default_rng(3).normal(size=60)
     values[6] = size
     table = pd.DataFrame({"label": values, "x": range(60)})
-    message = refusal(validation.read, features=table, task="number")
+    message = message_of_refusal(validation.read, features=table, task="number")
     assert f"must lie within ±1e+75, got {size:g}" in message
 
 
 def test_the_largest_value_makes_a_page():
+    """Values up to 1e75 are accepted, as their squares can still be summed: an A/B test with one
+    such value has finite results.
+    """
     values = np.random.default_rng(3).normal(size=60)
     values[6] = 1e75
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
@@ -293,4 +309,4 @@ def test_the_unit_may_be_an_array_beside_arrays():
     ],
 )
 def test_arrays_that_cannot_be_meant_are_refused_in_one_line(given, message):
-    assert re.search(message, refusal(classification.read, **given))
+    assert re.search(message, message_of_refusal(classification.read, **given))

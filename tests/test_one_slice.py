@@ -6,15 +6,15 @@ import numpy as np
 import online_samples
 import pandas as pd
 import pytest
-from engine_samples import SMALL, binary, classified
+from engine_samples import SMALL as IN_BLOCKS, binary, classified
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL as IN_MEMORY
 from evalkit.pages import classification_page
 
 RNG = np.random.default_rng(4)
-ROWS = (
+LABELLED_ROWS = (
     binary(400)
     .sort_values("id")
     .assign(
@@ -26,61 +26,64 @@ ROWS = (
 SEGMENTS = "age,plan,town"
 
 
-def same(study, other):
+def assert_same_numbers(study, other):
     """Both studies have the same numbers."""
     assert study.order == other.order
     pd.testing.assert_frame_equal(study.estimates, other.estimates)
     pd.testing.assert_frame_equal(study.comparisons, other.comparisons)
 
 
-def of_slice(study, rows):
+def slices_and_their_rows(study, rows):
     """Each slice of a study that has a row for each of these, and its rows."""
     return [(part.name, rows[part.member]) for part in study.slices]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
-@pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["in memory", "in blocks"])
+@pytest.mark.parametrize("limits", [IN_MEMORY, IN_BLOCKS], ids=["in memory", "in blocks"])
 def test_rows_of_a_slice_are_read_alone(ending, limits, tmp_path):
-    """A study of a file, with slices by age, plan and town. `study.segment(name)` reads the file
-    once more, for the rows of the slice alone. It must have the numbers of a study of these rows as
-    a data frame. Among the slices are a name with a quote, missing values and a range.
+    """A study of a file of 400 rows, with slices by age, plan and town, read in memory or in blocks
+    (`limits`). `study.segment(name)` reads the file once more, for the rows of the slice alone. It
+    must have the numbers of a study of these rows as a data frame. Among the slices are a name with
+    a quote, missing values and a range.
     """
     path = tmp_path / f"rows.{ending}"
     if ending == "csv":
-        ROWS.to_csv(path, index=False)
+        LABELLED_ROWS.to_csv(path, index=False)
     if ending == "parquet":
-        ROWS.to_parquet(path)
+        LABELLED_ROWS.to_parquet(path)
     if ending == "json":
-        ROWS.to_json(path, orient="records")
+        LABELLED_ROWS.to_json(path, orient="records")
     options = {"segments": SEGMENTS, "metrics": "roc_auc,f1", "threshold": "best_f1"}
-    rows_of_slice = of_slice(classified(ROWS, **options), ROWS)
+    rows_of_slices = slices_and_their_rows(classified(LABELLED_ROWS, **options), LABELLED_ROWS)
     study = classified(str(path), limits, **options)
-    names = [name for name, _ in rows_of_slice]
+    names = [name for name, _ in rows_of_slices]
     assert [part.name for part in study.slices] == names
     assert {"plan=it's", "town=(none)", "age=(36, 51]"} <= {*names}
-    is_fast = limits is USUAL and ending == "csv"
-    compared_slices = rows_of_slice if is_fast else rows_of_slice[::3]  # every third saves time
+    is_fast = limits is IN_MEMORY and ending == "csv"
+    compared_slices = rows_of_slices if is_fast else rows_of_slices[::3]  # every third saves time
     for name, rows in compared_slices:
-        same(study.segment(name), classified(rows, limits, **options))
+        assert_same_numbers(study.segment(name), classified(rows, limits, **options))
 
 
 def test_forecasts_of_a_slice():
-    """The study of a slice has the numbers of a study of its rows, also with users as units."""
-    rows = ROWS.rename(
+    """A study of forecasts with slices by plan, where each user (`user_id`) is a unit of several
+    rows. The study of a slice must have the numbers of a study of the slice's rows alone.
+    """
+    rows = LABELLED_ROWS.rename(
         columns={"label": "actual", "score_good": "forecast_a", "score_weak": "forecast_b"}
     )
     # not 0 and 1, which beside forecasts between 0 and 1 would be taken for classes
     rows["actual"] = 2 * rows["actual"]
     study = ek.rating(rows, segments="plan", unit="user_id")
-    for name, rows_of_slice in of_slice(study, rows):
+    for name, rows_of_slice in slices_and_their_rows(study, rows):
         expected = ek.rating(rows_of_slice, segments="plan", unit="user_id")
-        same(study.segment(name), expected)
+        assert_same_numbers(study.segment(name), expected)
 
 
 def test_queries_of_a_slice_with_their_items():
-    """Ranked lists of nine items by the systems a and b, for 40 queries in German or French. Items
-    have a category, by which diversity is measured. The study of the queries in one language has
-    the numbers, curves and tables of a study of the lists of these queries alone.
+    """Systems a and b rank nine items for each of 40 queries, in German or French. Items have a
+    category, by which diversity is measured. The study of the slice of one language must have the
+    numbers, curves and tables of a study of the lists of its queries alone.
     """
     items = pd.DataFrame({"item": [f"i{i}" for i in range(9)], "category": np.arange(9) % 3})
     judged = pd.DataFrame(
@@ -94,13 +97,14 @@ def test_queries_of_a_slice_with_their_items():
     lists = pd.concat([judged.assign(system=name, score=RNG.random(360)) for name in "ab"])
     study = ek.ranking(lists, items=items, segments="lang")
     for part in study.slices:
-        found = study.segment(part.name)
+        study_of_slice = study.segment(part.name)
         expected = ek.ranking(lists[lists["lang"] == part.label], items=items)
-        same(found, expected)
+        assert_same_numbers(study_of_slice, expected)
         for frame in ("curves", "precision_recall", "likeness"):
-            pd.testing.assert_frame_equal(getattr(found, frame), getattr(expected, frame))
-        assert found.tables.diversity.text == expected.tables.diversity.text
-        assert found.top("a", 3, 5) == expected.top("a", 3, 5)
+            pd.testing.assert_frame_equal(getattr(study_of_slice, frame), getattr(expected, frame))
+        assert study_of_slice.tables.diversity.text == expected.tables.diversity.text
+        # the five first items of system a for the fourth query of the slice
+        assert study_of_slice.top("a", 3, 5) == expected.top("a", 3, 5)
 
 
 @pytest.fixture(scope="module")
@@ -120,18 +124,24 @@ def study_of_log_and_users(log_and_users):
 
 
 def test_a_slice_by_a_column_of_the_log_has_no_users(log_and_users, study_of_log_and_users):
+    """A study of a log of interleaved lists, which has the column device, and of a table of users,
+    which has not. A slice by device is one of the log alone.
+    """
     log, _ = log_and_users
     found = study_of_log_and_users.segment("device=web")
     expected = ek.interleaving(log[log["device"] == "web"], world="none")
-    same(found.log, expected.log)
+    assert_same_numbers(found.log, expected.log)
     assert found.users is None
 
 
 def test_a_slice_by_a_column_of_the_users_has_no_log(log_and_users, study_of_log_and_users):
+    """A study of a log of interleaved lists, and of a table of users with the column country, which
+    the log has not. A slice by country is one of the users alone.
+    """
     _, users = log_and_users
     found = study_of_log_and_users.segment("country=x")
     expected = ek.interleaving(users=users[users["country"] == "x"], metrics="orders", world="none")
-    same(found.users, expected.users)
+    assert_same_numbers(found.users, expected.users)
     assert found.log is None
 
 
@@ -141,7 +151,7 @@ def test_a_slice_of_the_bundled_log_keeps_its_baseline():
 
 @pytest.fixture
 def study_by_plan():
-    return ek.classification(ROWS, segments="plan", metrics="roc_auc")
+    return ek.classification(LABELLED_ROWS, segments="plan", metrics="roc_auc")
 
 
 def test_a_figure_of_a_slice_draws_the_rows_of_the_slice(study_by_plan):
@@ -151,7 +161,7 @@ def test_a_figure_of_a_slice_draws_the_rows_of_the_slice(study_by_plan):
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    study_of_slice = ek.classification(ROWS[ROWS["plan"] == "a"])
+    study_of_slice = ek.classification(LABELLED_ROWS[LABELLED_ROWS["plan"] == "a"])
     lines_of_slice = lines_in(study_by_plan.plot.calibration(segment="plan=a"))
     lines_of_rows_alone = lines_in(study_of_slice.plot.calibration())
     lines_of_all_rows = lines_in(study_by_plan.plot.calibration())
@@ -167,6 +177,9 @@ def lines_in(axes):
 
 
 def test_the_page_of_a_slice_names_the_slice(study_by_plan):
+    """The study has slices by the column plan. The page of the slice plan=a says so in its title
+    and in the code that makes it.
+    """
     study_of_slice = study_by_plan.segment("plan=a")
     assert "Only plan=a" in classification_page.title(study_of_slice).text
     # the Python code that makes this study, escaped for HTML
@@ -181,10 +194,13 @@ def test_a_slice_that_does_not_exist_is_refused_with_a_near_name(study_by_plan):
 
 def test_a_slice_of_a_study_without_segments_is_refused():
     with pytest.raises(ParameterError, match="there are none; set segments to a column"):
-        ek.classification(ROWS).segment("plan=a")
+        ek.classification(LABELLED_ROWS).segment("plan=a")
 
 
 def test_a_figure_on_the_page_takes_no_slice(study_by_plan):
+    """A figure of `study.plot` can be drawn for one slice; that of the page, made by a function of
+    `classification_page`, cannot.
+    """
     with pytest.raises(ParameterError, match=r"only a figure of study.plot .* got 'plan=a'"):
         classification_page.calibration_plot(study_by_plan)(segment="plan=a")
 
@@ -194,8 +210,11 @@ def first(axes):
     return np.asarray(axes, object).flat[0]
 
 
-@pytest.mark.parametrize("limits", [USUAL, SMALL], ids=["held", "blocks"])
+@pytest.mark.parametrize("limits", [IN_MEMORY, IN_BLOCKS], ids=["held", "blocks"])
 def test_a_slice_of_a_number_with_an_exponent_has_a_plain_label(limits):
-    rows = ROWS.assign(dose=[f"{number:.3e}" for number in np.arange(400) % 3 + 0.5])
+    """The column dose holds the texts 5.000e-01, 1.500e+00 and 2.500e+00. Slices are called by the
+    plain numbers, read in memory or in blocks (`limits`).
+    """
+    rows = LABELLED_ROWS.assign(dose=[f"{number:.3e}" for number in np.arange(400) % 3 + 0.5])
     study = classified(rows, limits, segments="dose", metrics="roc_auc")
     assert [part.name for part in study.slices] == ["dose=0.5", "dose=1.5", "dose=2.5"]

@@ -64,6 +64,9 @@ def test_folds_of_groups_partition_rows_and_keep_each_group_whole(table, k, seed
 
 
 def test_the_seed_fixes_the_folds_of_groups():
+    """60 rows belong to seven groups, which are put into three folds at random, twice with the same
+    seed.
+    """
     group = np.arange(60) % 7
     once, again = (splits.group_k_fold(group, seed=3, k=3) for _ in range(2))
     assert [test.tolist() for test in once.tests] == [test.tolist() for test in again.tests]
@@ -72,11 +75,15 @@ def test_the_seed_fixes_the_folds_of_groups():
 @settings(max_examples=100, deadline=None)
 @given(tables(), st.integers(2, 4), st.integers(0, 3))
 def test_forward_folds_train_on_rows_older_than_their_test_by_more_than_the_gap(table, k, gap):
-    """With and without groups, unless the split is refused: where a gap, or groups that are all in
-    the past as well, leave a block nothing to train on or to test.
+    """A split forward in time cuts random rows (`table`) into k + 1 blocks; each block but the
+    first is tested by a model of the rows older than it by more than the gap. It is checked with
+    and without whole groups. A split may be refused by an InputError, which is then ignored: where
+    a gap, or groups that lie entirely in the past, leave a block nothing to train on or to test.
     """
     time = table.time
-    if np.unique(time).size < 6 * (k + 1):  # few times for k + 1 blocks with gaps between them
+    # too few for k + 1 blocks with gaps between them: most splits might be refused
+    has_few_times = np.unique(time).size < 6 * (k + 1)
+    if has_few_times:
         time = np.arange(time.size) // 2
     with contextlib.suppress(InputError):
         assert_tests_follow_training(splits.forward(time, k=k, gap=gap), time, gap)
@@ -115,6 +122,9 @@ def test_training_rows_are_no_older_than_the_window():
 
 
 def test_equal_times_share_a_block_and_the_others_still_have_one_each():
+    """97 of 100 rows have the same time, and cannot be divided. The three folds test the other
+    three times, with one row each.
+    """
     time = np.repeat([1, 2, 3, 4], [97, 1, 1, 1])
     folds = splits.forward(time, k=3)
     assert [test.size for test in folds.tests] == [1, 1, 1]
@@ -133,7 +143,10 @@ def column_of_texts(numbers):
 
 
 def test_repeated_folds_test_a_fold_of_a_repeat_and_train_on_its_other_folds():
-    """The names are repeat/fold."""
+    """40 rows belong to two repeats (0 and 1, by turns), each cut at random into the folds 0 to 2.
+    The six splits are named repeat/fold: such as "1/2", which tests fold 2 of repeat 1 and trains
+    on folds 0 and 1 of repeat 1.
+    """
     fold = np.random.default_rng(1).integers(0, 3, 40)
     repeat = np.arange(40) % 2
     folds = splits.read(column_of_texts(fold), column_of_texts(repeat))
@@ -145,6 +158,10 @@ def test_repeated_folds_test_a_fold_of_a_repeat_and_train_on_its_other_folds():
 
 
 def test_tests_and_sizes_of_repeated_folds_are_those_of_their_pairs():
+    """40 rows belong to two repeats, each cut at random into three folds. `pairs` makes the rows to
+    train on and to test of each split one by one; `sizes` and `tests` know their numbers and the
+    test rows without making the pairs, and must agree.
+    """
     fold = np.random.default_rng(1).integers(0, 3, 40)
     repeat = np.arange(40) % 2
     folds = splits.read(column_of_texts(fold), column_of_texts(repeat))
@@ -165,6 +182,9 @@ def test_a_bootstrap_sample_leaves_each_row_out_with_probability_1_minus_1_in_n_
 
 
 def test_a_bootstrap_sample_and_the_rows_out_of_bag_are_all_rows():
+    """A bootstrap sample draws 50 of 50 rows with replacement; the rows that it did not draw are
+    left out.
+    """
     for sample, left_out in splits.out_of_bag(50, rng=np.random.default_rng(0), repeats=5).pairs:
         assert sample.size == 50
         assert np.array_equal(np.union1d(sample, left_out), np.arange(50))

@@ -31,7 +31,7 @@ from evalkit.report import plain
 from evalkit.studies import randomisation
 from evalkit.studies.diff import partners
 
-GUARD = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
+POLICY_OF_NOT_WORSE = 'on_cannot_tell = "pass"\n[[rule]]\nthat = "not worse"\n'
 
 
 def forecasts(*systems, rows=30):
@@ -62,7 +62,7 @@ def renamed(tmp_path):
     """
     for day, name in (("old", "m-0806"), ("new", "m-1120")):
         save_report(ek.rating(forecasts(name, "base"), metrics="mae"), tmp_path / day, "rating")
-    (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
+    (tmp_path / "guard.toml").write_text(POLICY_OF_NOT_WORSE, encoding="utf-8")
     return tmp_path
 
 
@@ -88,29 +88,44 @@ def test_a_gate_on_a_renamed_candidate_is_not_decided(renamed):
 
 
 def test_a_policy_that_lets_cannot_tell_pass_does_not_let_it_pass(renamed):
+    """The candidate has another name in the new report, so that it is not compared. The policy
+    guard.toml has the rule "not worse", which "cannot tell" passes. But "not compared" is not
+    "cannot tell": the rule is not decided.
+    """
     gate = diff_of_reports(renamed, gate=str(renamed / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
     assert not gate.passed
 
 
 def test_a_bound_of_every_system_is_not_decided_without_the_candidate(renamed):
+    """The candidate has another name in the new report, so that it is not compared. A bound that
+    any system would keep is undecided all the same.
+    """
     assert diff_of_reports(renamed, gate="mae.high <= 99").gate.message.startswith(
         "gate not decided"
     )
 
 
 def test_a_rule_about_a_system_that_was_compared_is_decided(renamed):
+    """The candidate has another name in the new report and is not compared; base is in both
+    reports, and the rule is about base alone.
+    """
     assert diff_of_reports(renamed, gate="mae not worse of 'new base'").gate.passed
 
 
 def test_a_gate_is_decided_when_the_partner_is_named(renamed):
+    """The candidate is m-0806 in the old report and m-1120 in the new one; `pairs` says so. All
+    systems are equally good.
+    """
     study = diff_of_reports(renamed, gate="not worse", pairs="m-1120=m-0806")
     assert study.gate.passed
     assert [*study.account["system"]] == ["m-1120", "base"]
 
 
 def test_a_gate_on_a_candidate_that_the_new_report_lacks_is_not_decided(tmp_path):
-    """The old report has the systems m and base, the new one has base alone."""
+    """The old report has forecasts by the systems m and base, the new one by base alone. The diff
+    of both cannot compare m, so that the rule "not worse", of every system, is not decided.
+    """
     old_study = ek.rating(forecasts("m", "base"), metrics="mae")
     new_study = ek.rating(forecasts("base"), metrics="mae")
     save_report(old_study, tmp_path / "old", "rating")
@@ -146,12 +161,18 @@ def test_check_of_a_diff_with_a_renamed_candidate_ends_with_3_and_says_why_every
 
 
 def test_the_page_names_systems_without_a_partner_and_the_parameter(renamed):
+    """The candidate is m-0806 in the old report and m-1120 in the new one. The finding EK807 lists
+    both, and says how to pair them.
+    """
     finding = diff_of_reports(renamed).findings.set_index("code").loc["EK807"]
     assert "m-1120 (new report), m-0806 (old report)" in finding["message"]
     assert "set pairs='m-1120=m-0806'" in finding["message"]
 
 
 def test_pairs_that_the_reports_do_not_have_are_refused(renamed):
+    """The old report has the systems m-0806 and base, the new one m-1120 and base. A pair with an
+    unknown name is refused, and so are two pairs with one old system.
+    """
     with pytest.raises(ParameterError, match="pairs: the old report has no system 'm-08'"):
         diff_of_reports(renamed, pairs="m-1120=m-08")
     with pytest.raises(ParameterError, match="old system once, got base for m-1120 and base"):
@@ -164,27 +185,33 @@ def test_pairs_that_cannot_be_read_are_refused_with_their_own_form(renamed):
 
 
 @pytest.fixture
-def taken(tmp_path):
+def diff_of_crossed_pair(tmp_path):
     """Two reports of `a` and `b`; the new `b` is what was `a`, so that two sides are left over."""
     for day in ("old", "new"):
         save_report(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / day, "rating")
     return ek.diff(tmp_path / "old", tmp_path / "new", pairs="b=a", gate="not worse")
 
 
-def test_a_system_whose_partner_is_taken_says_by_which(taken):
-    assert taken.gate.undecided == [
+def test_a_system_whose_partner_is_taken_says_by_which(diff_of_crossed_pair):
+    """Both reports have the systems a and b; `pairs` compares the new b with the old a. The new a
+    and the old b are left over.
+    """
+    assert diff_of_crossed_pair.gate.undecided == [
         "a is not compared: pairs compares a of the old report with b",
         "b is not compared: pairs compares b of the new report with a",
     ]
 
 
-def test_a_system_whose_partner_is_taken_stands_among_those_not_compared(taken):
-    message = taken.findings.set_index("code").loc["EK807", "message"]
+def test_a_system_whose_partner_is_taken_stands_among_those_not_compared(diff_of_crossed_pair):
+    """Both reports have the systems a and b; `pairs` compares the new b with the old a. The finding
+    EK807 lists the new a and the old b, and suggests to compare them as well.
+    """
+    message = diff_of_crossed_pair.findings.set_index("code").loc["EK807", "message"]
     assert "a (new report), b (old report)" in message
     assert "set pairs='b=a,a=b'" in message
 
 
-def test_a_rule_on_the_system_that_took_the_partner_is_decided(tmp_path, taken):
+def test_a_rule_on_the_system_that_took_the_partner_is_decided(tmp_path, diff_of_crossed_pair):
     study = ek.diff(
         tmp_path / "old", tmp_path / "new", pairs="b=a", gate="mae.value >= 0 of 'new b'"
     )
@@ -192,6 +219,7 @@ def test_a_rule_on_the_system_that_took_the_partner_is_decided(tmp_path, taken):
 
 
 def test_reports_without_a_system_in_common_say_how_to_pair_them(tmp_path):
+    """The old report has the systems a and b, the new one c and d."""
     save_report(ek.rating(forecasts("a", "b"), metrics="mae"), tmp_path / "old", "rating")
     save_report(ek.rating(forecasts("c", "d"), metrics="mae"), tmp_path / "new", "rating")
     with pytest.raises(InputError, match="such as pairs='c=a'"):
@@ -247,7 +275,10 @@ def test_a_rule_on_a_direction_that_nothing_tells_is_not_decided(make_study, rul
 
 
 def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
-    (tmp_path / "guard.toml").write_text(GUARD, encoding="utf-8")
+    """Nothing says whether more "widgets" are better. The policy has the rule "not worse", which
+    "cannot tell" passes; it is undecided all the same.
+    """
+    (tmp_path / "guard.toml").write_text(POLICY_OF_NOT_WORSE, encoding="utf-8")
     gate = study_of_values("widgets", gate=str(tmp_path / "guard.toml")).gate
     assert [result for _, result, _ in gate.rules] == ["not decided"]
 
@@ -255,6 +286,9 @@ def test_a_policy_on_such_a_direction_is_not_decided(tmp_path):
 @pytest.mark.parametrize(("lower", "passed"), [("widgets", False), ("none", True)])
 @pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
 def test_lower_is_better_decides_it(make_study, lower, passed):
+    """System new, or arm B, has clearly more "widgets", a metric whose name does not tell a
+    direction. The rule "better" passes if higher is better, `lower_is_better="none"`.
+    """
     assert make_study("widgets", gate="better", lower_is_better=lower).gate.passed is passed
 
 
@@ -266,6 +300,9 @@ def test_none_among_names_of_metrics_is_refused(make_study):
 
 @pytest.mark.parametrize(("best", "passed"), [("low", False), ("high", True)])
 def test_best_of_an_ab_test_says_the_same(best, passed):
+    """Arm B has clearly more "widgets", a metric whose name does not tell a direction. The
+    parameter `best` of an A/B test says whether the highest or the lowest is best.
+    """
     assert ab_test_of_column("widgets", gate="better", best=best).gate.passed is passed
 
 
@@ -275,11 +312,17 @@ def test_best_and_lower_is_better_are_not_given_together():
 
 
 def test_a_rule_on_a_value_needs_no_direction():
+    """The name "widgets" does not tell a direction, but the rule is a bound of the lower limit,
+    which needs none.
+    """
     assert study_of_values("widgets", gate="widgets.low >= 1").gate.passed
 
 
 @pytest.mark.parametrize("make_study", [study_of_values, ab_test_of_column])
 def test_a_page_says_higher_and_not_better(make_study):
+    """System new, or arm B, has clearly more "widgets", a metric whose name does not tell a
+    direction.
+    """
     study = make_study("widgets")
     text = str(study)
     assert "has higher widgets than" in text
@@ -298,7 +341,10 @@ def reports_of_widgets(tmp_path):
 
 
 def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets):
-    """Read as text, and as the input of another study."""
+    """The report compares the systems new and base by the metric "widgets", whose name does not say
+    whether more is better; new has more. Its JSON must not call new better, but higher, and the
+    direction unknown. A study that reads the JSON must not know a direction either.
+    """
     path = reports_of_widgets / "old" / "significance.json"
     results = json.loads(path.read_text())
     assert results["headline"][0]["verdict"] == "higher"
@@ -308,7 +354,10 @@ def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets
 
 
 def test_a_diff_by_a_metric_without_a_direction_is_decided_only_if_it_is_given(reports_of_widgets):
-    """Both reports have the same values, so that no system is worse once a direction is known."""
+    """Two reports, old and new, have the same values of the metric "widgets", whose name does not
+    say whether more is better. The rule "not worse" is undecided, until `lower_is_better` gives the
+    direction; then it passes, as nothing has changed.
+    """
     without_direction = diff_of_reports(reports_of_widgets, gate="not worse")
     assert without_direction.gate.undecided
     with_direction = diff_of_reports(
@@ -338,6 +387,9 @@ NEITHER = "value minutes sessions amount alerts steps tokens tickets_resolved re
     ],
 )
 def test_usual_names_tell_their_direction(name, best):
+    """The name of a metric tells that the lowest value is best ("low"), that the highest is
+    ("high"), or nothing (None).
+    """
     assert lookup.direction(name) == best
 
 
@@ -353,55 +405,74 @@ def ab_test_with_users_in_arms(first, second, **parameters):
     return ek.interleaving(users=table, metrics="orders", world="none", **parameters)
 
 
-def sample_ratio(study):
+def finding_on_numbers_of_users(study):
     return study.findings.set_index("code").loc["EK711"]
 
 
-BROKEN = "No verdict: the assignment is broken: control 300 and treatment 100 do not fit equal arms"
+VERDICT_OF_BROKEN_ASSIGNMENT = (
+    "No verdict: the assignment is broken: control 300 and treatment 100 do not fit equal arms"
+)
 
 
 def test_a_broken_assignment_has_no_verdict():
+    """No plan is stated, so that equal arms are expected; 300 and 100 users cannot be chance. The
+    treatment is far better, but the page must not say so.
+    """
     study = ab_test_with_users_in_arms(300, 100)
-    assert BROKEN in str(study)
+    assert VERDICT_OF_BROKEN_ASSIGNMENT in str(study)
     assert {*study.comparisons["verdict"]} == {"cannot tell"}
     assert not re.search(r"is (better|worse) than|of this pair alone", str(study))
 
 
 def test_a_broken_assignment_is_severe_and_names_the_parameter():
-    finding = sample_ratio(ab_test_with_users_in_arms(300, 100))
+    """300 and 100 users do not fit equal arms, the default plan. The finding says how to state
+    another plan.
+    """
+    finding = finding_on_numbers_of_users(ab_test_with_users_in_arms(300, 100))
     assert finding["severity"] == "severe"
     assert "state the planned share of each by shares" in finding["message"]
 
 
 def test_the_observed_shares_are_not_suggested_as_the_plan():
-    message = sample_ratio(ab_test_with_users_in_arms(300, 100))["message"]
+    """300 and 100 users do not fit equal arms, the default plan. Suggesting the observed 75 % and
+    25 % as the plan would make any mismatch disappear.
+    """
+    message = finding_on_numbers_of_users(ab_test_with_users_in_arms(300, 100))["message"]
     assert "against equal arms, as shares states no plan" in message
     assert "75" not in message
 
 
 def test_the_planned_shares_are_named_as_they_were_stated():
+    """240 and 160 users do not fit the plan of equal arms, stated as 2 to 2."""
     study = ab_test_with_users_in_arms(240, 160, shares="control=2,treatment=2")
-    assert "against the planned shares control=2,treatment=2: p" in sample_ratio(study)["message"]
+    assert (
+        "against the planned shares control=2,treatment=2: p"
+        in finding_on_numbers_of_users(study)["message"]
+    )
     assert "do not fit the planned shares control=2,treatment=2" in study.users.broken_design
 
 
 def test_a_smaller_mismatch_without_a_plan_is_a_warning_beside_a_verdict():
+    """240 and 160 users are unlikely with equal arms, but no plan is stated, and other shares may
+    have been planned: a warning.
+    """
     study = ab_test_with_users_in_arms(240, 160)
-    finding = sample_ratio(study)
+    finding = finding_on_numbers_of_users(study)
     assert finding["severity"] == "warning"
     assert "broken" not in finding["message"]
     assert study.users.headline["verdict"].tolist() == ["better"]
 
 
 def test_the_same_mismatch_with_a_plan_is_severe():
+    """240 and 160 users do not fit the stated plan of equal arms: the gate is not decided."""
     study = ab_test_with_users_in_arms(240, 160, shares="control=50,treatment=50", gate="better")
-    assert sample_ratio(study)["severity"] == "severe"
+    assert finding_on_numbers_of_users(study)["severity"] == "severe"
     assert study.gate.undecided
 
 
 def test_shares_that_were_planned_are_no_mismatch():
     study = ab_test_with_users_in_arms(300, 100, shares="control=75,treatment=25", gate="better")
-    assert sample_ratio(study)["severity"] == "note"
+    assert finding_on_numbers_of_users(study)["severity"] == "note"
     assert study.gate.passed
 
 
@@ -409,19 +480,25 @@ def test_shares_that_were_planned_are_no_mismatch():
     "rule", ["better", "not worse", "orders.low >= 0", "none of code EK3*", "orders.value >= 0"]
 )
 def test_every_gate_waits_for_the_assignment(rule):
+    """300 and 100 users do not fit equal arms, the default plan. No rule is decided, whatever it is
+    about.
+    """
     gate = ab_test_with_users_in_arms(300, 100, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "the assignment is broken" in gate.message
 
 
 def test_a_severe_finding_fails_the_gate_on_findings():
+    """300 and 100 users do not fit equal arms, which is a severe finding. The rule that forbids
+    such findings is the exception: it is not undecided, but fails.
+    """
     assert ab_test_with_users_in_arms(
         300, 100, gate="none of severity severe"
     ).gate.message.startswith("gate failed")
 
 
 def test_check_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path, capsys):
-    """The arms have 300 and 100 users, where equal arms were planned. 3 is the exit code of a gate
+    """The arms have 300 and 100 users, where equal arms are expected. 3 is the exit code of a gate
     that is not passed.
     """
     file = save_report(ab_test_with_users_in_arms(300, 100), tmp_path, "interleaving")
@@ -430,7 +507,7 @@ def test_check_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path, caps
 
 
 def test_a_diff_does_not_decide_a_gate_if_the_assignment_is_broken(tmp_path):
-    """In both reports the arms have 300 and 100 users, where equal arms were planned."""
+    """In both reports the arms have 300 and 100 users, where equal arms are expected."""
     for report_folder in ("old", "new"):
         save_report(ab_test_with_users_in_arms(300, 100), tmp_path / report_folder, "interleaving")
     diff = diff_of_reports(tmp_path, gate="not worse")
@@ -452,22 +529,29 @@ def ab_test_with_covariate(shift, before="past", **parameters):
     return ek.interleaving(users=table, metrics="orders", before=before, world="none", **parameters)
 
 
-def balance(study):
+def finding_on_covariate(study):
     return study.findings.set_index("code").loc["EK717"]
 
 
 @pytest.mark.parametrize(("shift", "severity"), [(0, "note"), (0.5, "warning"), (1.5, "severe")])
 def test_a_covariate_that_differs_is_a_finding(shift, severity):
-    assert balance(ab_test_with_covariate(shift))["severity"] == severity
+    """Orders are adjusted by the column `past`, whose mean is higher by `shift` in the treatment
+    arm of 400 users, at a standard deviation of 2. The larger the shift, the more severe the
+    finding.
+    """
+    assert finding_on_covariate(ab_test_with_covariate(shift))["severity"] == severity
 
 
 def test_the_finding_of_a_covariate_names_both_means_p_and_what_to_do():
-    message = balance(ab_test_with_covariate(0.5))["message"]
+    message = finding_on_covariate(ab_test_with_covariate(0.5))["message"]
     assert "its mean is 10.009 in control and 10.451 in treatment; p 0.0016" in message
     assert "name an earlier column, or leave before out" in message
 
 
 def test_a_covariate_that_clearly_differs_has_no_verdict():
+    """Orders are adjusted by the column `past`, which must be measured before the test. Its mean is
+    1.5 higher in the treatment, so that it was not.
+    """
     study = ab_test_with_covariate(1.5)
     assert study.users.comparisons["verdict"].tolist() == ["cannot tell"]
     assert "No verdict: the arms differ in past, named by before" in str(study)
@@ -475,12 +559,16 @@ def test_a_covariate_that_clearly_differs_has_no_verdict():
 
 @pytest.mark.parametrize("rule", ["better", "not worse", "orders.value >= 0"])
 def test_every_gate_waits_for_the_covariate(rule):
+    """Orders are adjusted by the column `past`, which must be measured before the test. Its mean is
+    1.5 higher in the treatment, so that it was not. No rule is decided, whatever it is about.
+    """
     gate = ab_test_with_covariate(1.5, gate=rule).gate
     assert gate.message.startswith("gate not decided")
     assert "past was measured after the start" in gate.message
 
 
 def test_without_the_covariate_the_raw_values_decide():
+    """The column `past` differs between the arms, but `before=None` does not adjust by it."""
     assert ab_test_with_covariate(1.5, before=None).users.headline["verdict"].tolist() == ["better"]
 
 
@@ -502,6 +590,9 @@ def test_a_diff_does_not_decide_a_gate_if_the_covariate_differs(tmp_path):
 
 
 def test_the_p_of_a_covariate_is_that_of_an_analysis_of_variance():
+    """The values of a covariate in three arms have log-normal distributions, with 30, 50 and 20
+    users. The p of their balance is that of scipy's one-way analysis of variance.
+    """
     rng = np.random.default_rng(6)
     values = {arm: rng.lognormal(size=size) for arm, size in (("a", 30), ("b", 50), ("c", 20))}
     assert randomisation.balance("past", values).p == pytest.approx(
@@ -511,6 +602,9 @@ def test_the_p_of_a_covariate_is_that_of_an_analysis_of_variance():
 
 @pytest.mark.parametrize(("values", "p"), [([1.0, 1, 2, 2], 0.0), ([3.0, 3, 3, 3], np.nan)])
 def test_the_p_of_a_covariate_without_spread_in_the_arms(values, p):
+    """Two arms have two users each, with equal values of the covariate. If the arms differ (1 and
+    2), p is 0, an obstacle to any verdict; if they do not (all 3), p is undefined.
+    """
     found = randomisation.balance("past", {"a": np.array(values[:2]), "b": np.array(values[2:])})
     assert found.p == pytest.approx(p, nan_ok=True)
     assert bool(found.obstacle) is (p == 0)
@@ -545,6 +639,7 @@ def test_the_usual_name_of_a_control_is_the_baseline(arms, control):
 
 
 def test_arms_without_such_a_name_have_no_baseline():
+    """Neither "free" nor "paid" is a usual name of a control."""
     table = pd.DataFrame({"user": range(4), "arm": ["free", "paid"] * 2, "orders": [1, 2, 3, 5]})
     assert (
         ek.interleaving(users=table, metrics="orders", world="none").users.settings.baseline is None
@@ -552,6 +647,9 @@ def test_arms_without_such_a_name_have_no_baseline():
 
 
 def test_a_check_finds_the_same_control(tmp_path, capsys):
+    """The arms are control and treatment, which is far better; no baseline is stated. The command
+    `check` must take control for the baseline as well, so that "better" is kept: exit code 0.
+    """
     file = save_report(ab_test_with_users_in_arms(200, 200), tmp_path, "interleaving")
     assert command.main(["check", str(file), "better"]) == 0
 
@@ -608,11 +706,13 @@ STATES = {
 @pytest.mark.parametrize("as_policy", [False, True], ids=["rule", "file with the rule"])
 @pytest.mark.parametrize("state", STATES)
 def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_policy):
-    """A rule is applied twice: as the gate of a study, and by the command `check` to the study's
-    report. If it is kept, the gate passes and the command ends with 0. If it is failed or not
-    decided, the gate's message begins so, and the command says so and ends with 3.
+    """STATES has, by name, a study, a rule, and how the gate's message begins if the rule is failed
+    or not decided. The rule is applied twice: as the gate of a study (as text, or in a file if
+    `as_policy`), and by the command `check` to the study's report. If it is kept, the gate passes
+    and the command ends with 0. Otherwise the command says the same as the gate's message and ends
+    with 3.
     """
-    make_study, rule, failure = STATES[state]
+    make_study, rule, beginning_of_failure = STATES[state]
     if as_policy:
         path = tmp_path / "policy.toml"
         path.write_text(f'[[rule]]\nthat = "{rule}"\n', encoding="utf-8")
@@ -621,10 +721,10 @@ def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_
     file = save_report(study, tmp_path, study.report)
     exit_code = command.main(["check", str(file), rule])
     printed = capsys.readouterr().err
-    if failure:
+    if beginning_of_failure:
         assert not study.gate.passed
-        assert study.gate.message.startswith(failure)
-        assert failure in printed
+        assert study.gate.message.startswith(beginning_of_failure)
+        assert beginning_of_failure in printed
         assert exit_code == 3
     else:
         assert study.gate.passed
@@ -642,6 +742,10 @@ def test_a_gate_and_a_check_end_alike_in_each_state(tmp_path, capsys, state, as_
     ],
 )
 def test_a_rule_on_what_a_report_does_not_have_is_refused_at_each_door(tmp_path, capsys, rule):
+    """The report compares the systems a and b with base alone, by MAE and RMSE; it has no system c,
+    no metric map and no regions. A rule on these is an error in Python, and the command `check`
+    ends with 2.
+    """
     with pytest.raises(ParameterError):
         beside_the_baseline(tmp_path, rule)
     file = save_report(beside_the_baseline(tmp_path, None), tmp_path, "rating")
@@ -653,6 +757,9 @@ def test_a_rule_on_what_a_report_does_not_have_is_refused_at_each_door(tmp_path,
     "claim", ["not worse than b", "better than b", "better or equivalent than b within 9"]
 )
 def test_a_pair_beside_the_baseline_is_not_compared(tmp_path, claim):
+    """The report compares the systems a and b with base alone, so that a rule on a and b is
+    undecided.
+    """
     gate = beside_the_baseline(tmp_path, f"mae {claim} of a").gate
     assert gate.undecided == ["the report does not compare a with b on mae"]
 
@@ -690,7 +797,11 @@ def test_each_bundled_notebook_checks_its_gate_last(name):
     "engine", [None, "evalkit"], ids=["papermill's engine", "evalkit's engine"]
 )
 def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
-    """The mean absolute error is far above 0.1. The results are published nevertheless."""
+    """The notebook reads forecasts whose mean absolute error is far above 0.1, publishes its
+    results and checks the gate "mae.high <= 0.1". papermill runs it, with its own engine or
+    evalkit's (`engine`), and ends with the error of the gate; the results are in the notebook
+    nevertheless.
+    """
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
     path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
     out = tmp_path / "out.ipynb"
@@ -716,6 +827,9 @@ def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkey
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):
+    """The mean absolute error of the forecasts is far above 0.1, so that the gate fails: exit code
+    3. The page is written all the same, without an error.
+    """
     forecasts("a", "b").to_csv(tmp_path / "rows.csv", index=False)
     given = ["-p", "preds", str(tmp_path / "rows.csv"), "-p", "gate", "mae.high <= 0.1"]
     assert command.main(["report", "rating", *given, "-o", str(tmp_path / "out")]) == 3
@@ -725,6 +839,9 @@ def test_the_command_writes_the_report_of_a_failed_gate(tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_whose_gate_fails_is_saved(tmp_path):
+    """The mean absolute error of the forecasts is far above 0.1, so that the gate fails. Only
+    `check_gate` raises an error; the study is saved, with its gate.
+    """
     study = ek.rating(forecasts("a", "b"), metrics="mae", gate="mae.high <= 0.1")
     study.save(tmp_path / "rating.json")
     assert json.loads((tmp_path / "rating.json").read_text())["gate"]["passed"] is False

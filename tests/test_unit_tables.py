@@ -5,8 +5,13 @@ line.
 import numpy as np
 import pandas as pd
 import pytest
-from engine_samples import compared
-from significance_tables import long, rng, told, wide
+from engine_samples import compared as read_by_blocks
+from significance_tables import (
+    long as one_row_per_query_and_system,
+    rng as seeded_rng,
+    told as messages_of_findings,
+    wide as two_systems_on_60_queries,
+)
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
@@ -14,7 +19,7 @@ from evalkit.parameters import reports
 from evalkit.studies import interleaving, significance
 
 READ_AT_ONCE_AND_BY_BLOCKS = pytest.mark.parametrize(
-    "read", [significance.read, compared], ids=["at once", "by blocks"]
+    "read", [significance.read, read_by_blocks], ids=["at once", "by blocks"]
 )
 
 
@@ -44,22 +49,31 @@ def compared_units(table, **parameters):
     ],
 )
 def test_ids_repetitions_and_positions_are_no_systems(name):
-    study = significance.read(wide().assign(**{name: np.arange(60) * 10.0}))
+    """A table of the systems a and b on 60 queries has a further column of numbers whose name
+    (`name`) is usual for ids, repetitions or positions. It is no third system, changes no
+    comparison, and is named among the columns not compared.
+    """
+    study = significance.read(two_systems_on_60_queries().assign(**{name: np.arange(60) * 10.0}))
     assert set(study.systems) == {"a", "b"}
-    without_column = first_comparison(wide())
+    without_column = first_comparison(two_systems_on_60_queries())
     assert study.comparisons.iloc[0][["n", "p"]].tolist() == without_column[["n", "p"]].tolist()
-    assert f"not compared: {name}" in told(study)
+    assert f"not compared: {name}" in messages_of_findings(study)
 
 
 # Tables that could be meant in two ways
 
 
-def answers(groups, group_column, question_column, shape):
+def ten_questions_per_group(groups, group_column, question_column, shape):
     """The values of two systems on the questions 0 to 9 of each group: two columns a and b if wide,
     one row per system if long.
     """
     rows = [
-        (group, question, rng(question + 7 * (place + 1)).random(), rng(question + place).random())
+        (
+            group,
+            question,
+            seeded_rng(question + 7 * (place + 1)).random(),
+            seeded_rng(question + place).random(),
+        )
         for place, group in enumerate(groups)
         for question in range(10)
     ]
@@ -72,8 +86,12 @@ def answers(groups, group_column, question_column, shape):
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
 def test_questions_numbered_anew_in_each_data_set_are_refused_as_units(shape):
-    """Question 3 of arc and question 3 of mmlu could be two questions, or two draws of one."""
-    table = answers(["arc", "mmlu"], "dataset", "question_id", shape)
+    """The data sets arc and mmlu have ten questions each, both numbered 0 to 9, with the values of
+    two systems (`shape`: a column per system, or a row per system). Question 3 of arc and question
+    3 of mmlu could be two questions, or two draws of one, so that the table is refused; the message
+    says how to decide.
+    """
+    table = ten_questions_per_group(["arc", "mmlu"], "dataset", "question_id", shape)
     with pytest.raises(
         InputError,
         match=r"rows of one question_id differ in 'dataset': .* columns='unit=question_id'",
@@ -83,7 +101,11 @@ def test_questions_numbered_anew_in_each_data_set_are_refused_as_units(shape):
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
 def test_questions_numbered_anew_in_each_data_set_are_compared_if_the_unit_is_clear(shape):
-    table = answers(["arc", "mmlu"], "dataset", "question_id", shape)
+    """The data sets arc and mmlu have ten questions each, both numbered 0 to 9: ambiguous as units.
+    The number of units compared shows how the table was understood once the unit is named, ids are
+    unique, or one data set alone is given.
+    """
+    table = ten_questions_per_group(["arc", "mmlu"], "dataset", "question_id", shape)
     assert compared_units(table, columns="unit=question_id") == 10  # each with two draws
     assert compared_units(table, unit="dataset") == 2
     unique_ids = table["dataset"] + table["question_id"].astype(str)
@@ -98,7 +120,12 @@ def test_questions_numbered_anew_in_each_data_set_are_compared_if_the_unit_is_cl
 def test_questions_numbered_anew_in_each_subject_are_refused_as_units(
     subjects, question, shape, read
 ):
-    table = answers(subjects, "subject", question, shape)
+    """Each of four subjects, themselves numbers or texts, has the questions 0 to 9, with the values
+    of two systems (`shape`: a column or a row per system). Whether question 3 of two subjects is
+    one question is unknown; the message says how to decide. `question` is the name of the column of
+    questions; `read` reads the table at once or by blocks.
+    """
+    table = ten_questions_per_group(subjects, "subject", question, shape)
     with pytest.raises(
         InputError,
         match=f"rows of one {question} differ in 'subject': .* set unit=subject to compare",
@@ -112,14 +139,21 @@ def test_questions_numbered_anew_in_each_subject_are_refused_as_units(
 def test_questions_numbered_anew_in_each_subject_are_compared_if_the_unit_is_named(
     subjects, question, shape
 ):
-    table = answers(subjects, "subject", question, shape)
+    """Each of four subjects, themselves numbers or texts, has the questions 0 to 9 in the column
+    called `question`, with the values of two systems. The units are the 4 subjects or the 10
+    questions, as named.
+    """
+    table = ten_questions_per_group(subjects, "subject", question, shape)
     assert compared_units(table, unit="subject") == 4
     assert compared_units(table, columns=f"unit={question}") == 10
 
 
 @pytest.mark.parametrize("name", ["all", "Macro", "overall"])
 def test_a_row_with_the_means_of_the_others_is_refused_as_a_unit(name):
-    table = wide()
+    """After 60 queries a further row, named like a summary (`name`), holds the mean of each system,
+    rounded to four decimals. It is no unit.
+    """
+    table = two_systems_on_60_queries()
     means = table[["a", "b"]].mean().round(4)
     summary = pd.DataFrame([means.to_dict() | {"query": name}])
     with pytest.raises(InputError, match=f"query '{name}' holds the means of the others"):
@@ -128,8 +162,10 @@ def test_a_row_with_the_means_of_the_others_is_refused_as_a_unit(name):
 
 @pytest.mark.parametrize("name", ["all", "Macro", "overall"])
 def test_a_row_that_is_only_called_like_a_summary_is_a_unit(name):
-    """Its value of a is not the mean of the 60 other units."""
-    table = wide()
+    """After 60 queries a further row is named like a summary (`name`), but its value of system a is
+    99, not the mean of the 60 others.
+    """
+    table = two_systems_on_60_queries()
     row = pd.DataFrame({"query": [name], "a": [99.0], "b": [table["b"].mean().round(4)]})
     assert compared_units(pd.concat([table, row])) == 60 + 1
 
@@ -140,11 +176,14 @@ def test_a_row_that_is_only_called_like_a_summary_is_a_unit(name):
     "name", ["Total", " Grand total:", "Durchschnitt", "std", "25%", "weighted avg", "mean"]
 )
 def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape, read):
-    """Row 61 follows the 60 units, in a long table those of the first system."""
+    """A table of the systems a and b on 60 queries (`shape`: a column or a row per system) has a
+    further row whose query is called like a summary (`name`), such as "Total". It is the 61st row:
+    in a table with a row per system, the rows of a come first. `read` reads at once or by blocks.
+    """
     summary = pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})
-    table = pd.concat([wide(), summary])
+    table = pd.concat([two_systems_on_60_queries(), summary])
     with pytest.raises(InputError) as refusal:
-        read(table if shape == "wide" else long(table, "gain"))
+        read(table if shape == "wide" else one_row_per_query_and_system(table, "gain"))
     assert str(refusal.value).startswith(
         f"data frame: query must name a unit in each row, got {name!r} (row 61), which "
         "summarises the others; "
@@ -157,15 +196,22 @@ def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape,
     "form", ["{}**", "{}±0.02", "{} (0.02)", "{} [0.7, 0.9]", "{} ms", "**{}**", "{}† "]
 )
 def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form, shape, read):
-    table = wide().round(3)
+    """In a table of the systems a and b on 60 queries (`shape`: a column or a row per system) the
+    values of b are texts with a mark (`form`), such as "0.512**" or "0.512 ms". A column of texts
+    is otherwise ignored, which would leave out system b without a word. `read` reads at once or by
+    blocks.
+    """
+    table = two_systems_on_60_queries().round(3)
     table["b"] = [form.format(value) for value in table["b"]]
     with pytest.raises(
-        InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"
+        # the column of the marked texts: b, or value if there is a row per system
+        InputError,
+        match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks",
     ):
-        read(table if shape == "wide" else long(table, "gain"))
+        read(table if shape == "wide" else one_row_per_query_and_system(table, "gain"))
 
 
-COUNTS = rng(4).integers(1, 9000, 60)  # of any kind, not in any order
+COUNTS = seeded_rng(4).integers(1, 9000, 60)  # of any kind, not in any order
 
 
 @READ_AT_ONCE_AND_BY_BLOCKS
@@ -192,12 +238,15 @@ COUNTS = rng(4).integers(1, 9000, 60)  # of any kind, not in any order
 def test_columns_that_are_plainly_not_systems_are_refused_unless_they_are_named(
     kind, name, values, read
 ):
-    """Columns of an experiment tracker by their names, dates and running numbers by their values,
-    in whatever order the rows are.
+    """A table of the systems a and b on 60 queries has a further column of numbers, `name`. Columns
+    of an experiment tracker are recognised by their names, dates and running numbers by their
+    values, in whatever order the rows are: hence the shuffled rows. `kind` is the message's word
+    for the column. `read` reads at once or by blocks.
     """
-    table = wide().assign(**{name: values})
+    table = two_systems_on_60_queries().assign(**{name: values})
+    shuffled = table.sample(frac=1, random_state=2)
     with pytest.raises(InputError) as refusal:
-        read(table.sample(frac=1, random_state=2))
+        read(shuffled)
     message = f"every column of numbers must be a system, got {kind}: {name}; name"
     assert message in str(refusal.value)
     assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
@@ -208,14 +257,21 @@ def test_columns_that_are_plainly_not_systems_are_refused_unless_they_are_named(
     "name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"]
 )
 def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name, read):
-    table = wide().assign(**{name: COUNTS})
+    """A table of the systems a and b on 60 queries has a further column of numbers that describes a
+    unit or its values by its name (`name`). It is ignored, and the page says so, unless the
+    parameter `systems` names it.
+    """
+    table = two_systems_on_60_queries().assign(**{name: COUNTS})
     assert {*read(table).systems} == {"a", "b"}
     assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
-    assert f"not compared: {name}" in told(significance.read(table))
+    assert f"not compared: {name}" in messages_of_findings(significance.read(table))
 
 
 def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
-    table = wide().head(8).assign(rounds=np.arange(8) * 10.0)
+    """The column rounds is 0, 10, 20, …: with seven rows it is taken for a system, with eight for a
+    running number, which is refused.
+    """
+    table = two_systems_on_60_queries().head(8).assign(rounds=np.arange(8) * 10.0)
     assert "rounds" in significance.read(table.head(7)).systems
     with pytest.raises(InputError, match="got a running number: rounds"):
         significance.read(table)
@@ -223,21 +279,33 @@ def test_seven_equal_steps_may_be_chance_and_eight_are_a_running_number():
 
 @pytest.mark.parametrize("first_date", [19000101, 19991201, 20991201])
 def test_dates_of_three_centuries_are_no_values(first_date):
+    """The column due holds dates as whole numbers, such as 19991201, with days in no order. Read as
+    numbers they would be a system.
+    """
     days = np.arange(20)[::-1] ** 2 % 28  # in no order
     with pytest.raises(InputError, match="got dates: due"):
-        significance.read(wide().head(20).assign(due=first_date + days))
+        significance.read(two_systems_on_60_queries().head(20).assign(due=first_date + days))
 
 
 @pytest.mark.parametrize("names", [("solved", "style"), ("passed", "correct"), ("1st", "2nd")])
 def test_metrics_may_be_called_like_answers(names):
-    table = pd.concat([long(wide(), name) for name in names])
+    """The table has a row per query, system and metric. The names of the metrics (`names`) would
+    also be usual as values of a column of answers; they must be taken for metrics.
+    """
+    table = pd.concat(
+        [one_row_per_query_and_system(two_systems_on_60_queries(), name) for name in names]
+    )
     assert {*significance.read(table).estimates["metric"]} == {*names}
 
 
 def test_of_several_usual_columns_of_values_one_must_be_named():
-    values = long(wide(), "gain")
+    """A table has a row per query and system and two columns whose names are usual for values,
+    score and accuracy. One must be named by `columns`; the systems' estimates are then the means of
+    that column, here shares of 1.
+    """
+    values = one_row_per_query_and_system(two_systems_on_60_queries(), "gain")
     table = pd.DataFrame({"query": values["query"], "system": values["system"]})
-    table["score"] = values["value"]  # some of them outside 0 to 1
+    table["score"] = values["value"]
     table["accuracy"] = (values["value"] > 1).astype(int)
     with pytest.raises(InputError, match=r"'score', 'accuracy'.*columns='value=score'"):
         significance.read(table)
@@ -258,6 +326,10 @@ def totals_of_ab_test(request):
 
 
 def test_totals_of_an_ab_test_are_compared_as_shares_if_the_columns_are_named(totals_of_ab_test):
+    """The table has one row per arm, a and b, with its totals of users and of conversions; the
+    column of the arm is called arm or group. It is no table of values per unit: the message says
+    how to compare the shares conversions / users, and a second call does so.
+    """
     arm = totals_of_ab_test.columns[0]
     columns = f"system={arm},successes=conversions,trials=users"
     with pytest.raises(
@@ -268,6 +340,9 @@ def test_totals_of_an_ab_test_are_compared_as_shares_if_the_columns_are_named(to
 
 
 def test_totals_of_an_ab_test_are_refused_as_a_table_of_users(totals_of_ab_test):
+    """The table has one row per arm, a and b, with its totals of users and of conversions, where
+    one row per user is needed; the column of the arm is called arm or group.
+    """
     arm = totals_of_ab_test.columns[0]
     with pytest.raises(
         InputError, match=f"users must have one row per user, got one per {arm}; for totals use"
@@ -280,7 +355,7 @@ def test_totals_of_an_ab_test_are_refused_as_a_table_of_users(totals_of_ab_test)
 # Units that are numbered within clusters ----------------------------------------------------------
 
 SEGMENTS = (2, 5, 9, 3, 7, 4)  # of each document
-SCORES = rng(4).normal(0, 1, (2, sum(SEGMENTS)))  # of the systems a and b
+SCORES = seeded_rng(4).normal(0, 1, (2, sum(SEGMENTS)))  # of the systems a and b
 
 
 def scores_of_segments(name="segment", *, numbers=True, **columns):
@@ -313,6 +388,10 @@ MEANS_OVER_SEGMENTS = pytest.approx(dict(zip("ab", SCORES.mean(axis=1), strict=T
 @pytest.mark.parametrize("name", ["segment", "sentence", "row", "turn"])
 @pytest.mark.parametrize("numbers", [True, False])
 def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_called(name, numbers):
+    """Two systems have scores on the segments of six documents, numbered anew in each by numbers or
+    texts ("s1"), in a column `name`. With unit=doc the value of a system is the mean over segments,
+    and the six documents are the independent units.
+    """
     table = scores_of_segments(name, numbers=numbers)
     assert means(table) == MEANS_OVER_SEGMENTS
     study = significance.read(table, unit="doc")
@@ -321,49 +400,70 @@ def test_segments_are_averaged_and_documents_vary_whatever_their_numbers_are_cal
 
 
 def test_a_text_that_does_not_tell_segments_apart_does_not_identify_them():
+    """Two systems have scores on the segments of six documents. A column language is "de" in all
+    rows: the column segment identifies segments, and means are over segments.
+    """
     assert means(scores_of_segments(language="de")) == MEANS_OVER_SEGMENTS
 
 
 def test_segments_with_several_draws_are_averaged_over_segments():
+    """Two systems have scores on the segments of six documents, each in two trials with the same
+    values.
+    """
     draws = pd.concat([scores_of_segments(trial=trial) for trial in (1, 2)])
     assert means(draws) == MEANS_OVER_SEGMENTS
 
 
 def test_a_measurement_of_each_row_does_not_identify_segments():
+    """Two systems have scores on the segments of six documents. The first column, latency, has
+    another number in each row, and must not be taken for the segment.
+    """
     table = scores_of_segments()
-    table.insert(0, "latency", rng(2).random(len(table)))
+    table.insert(0, "latency", seeded_rng(2).random(len(table)))
     assert means(table, columns="value=score") == MEANS_OVER_SEGMENTS
 
 
 def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path):
-    """Ten rows at a time of 60."""
-    limits = Limits(reading=Reading(rows=10, shard=10))
+    """Two systems have scores on 30 segments of six documents, the units. The 60 rows are read ten
+    at a time, so that documents are split between blocks. The value of a system is still the mean
+    over segments, not over documents.
+    """
+    ten_rows_at_a_time = Limits(reading=Reading(rows=10, shard=10))
     scores_of_segments().to_csv(tmp_path / "scores.csv", index=False)
     parameters = reports.SignificanceParameters.from_raw(
         {"preds": str(tmp_path / "scores.csv"), "unit": "doc"}
     )
-    study = significance.study_of(parameters, limits)
+    study = significance.study_of(parameters, ten_rows_at_a_time)
     assert value_by_system(study) == MEANS_OVER_SEGMENTS
 
 
 def test_draws_of_a_document_stay_draws():
-    several = pd.concat(
-        [scores_of_segments().drop(columns="segment").assign(trial=t) for t in (1, 2)]
-    )
-    one = several.drop_duplicates(["system", "doc", "trial"])
-    study = significance.read(one, unit="doc")
-    assert (len(study.data), study.unit_name) == (6, "doc")
+    """Each of two systems has two scores of each of six documents, in trials 1 and 2. A column
+    "trial" holds repeated draws, unlike numbered segments: the unit stays the document, and the two
+    draws of a document make one unit of six.
+    """
+    scores = scores_of_segments().drop(columns="segment")
+    one_score_per_document = scores.drop_duplicates(["system", "doc"])
+    draws = pd.concat([one_score_per_document.assign(trial=trial) for trial in (1, 2)])
+    study = significance.read(draws, unit="doc")
+    assert len(study.data) == 6
+    assert study.unit_name == "doc"
 
 
 @pytest.mark.parametrize("name", ["sent", "k"])
 @pytest.mark.parametrize("more", [{}, {"metrics": "bleu"}], ids=["", "metrics"])
 def test_a_column_that_numbers_segments_is_no_candidate_for_the_value(name, more):
+    """Two systems have BLEU scores on the segments of six documents, numbered in a column of an
+    unusual name (`name`). That column holds numbers too, but numbers the segments: bleu is the only
+    column of values, with or without the parameter metrics.
+    """
     table = scores_of_segments(name).rename(columns={"score": "bleu"})
     assert means(table, **more) == MEANS_OVER_SEGMENTS
 
 
 @pytest.mark.parametrize("name", ["sent", "k"])
 def test_metrics_names_the_column_of_values(name):
+    """Two columns, bleu and chrf, may hold the values; the parameter metrics names one."""
     table = scores_of_segments(name).rename(columns={"score": "bleu"}).assign(chrf=7.0)
     assert means(table, metrics="bleu") == MEANS_OVER_SEGMENTS
 
@@ -371,6 +471,9 @@ def test_metrics_names_the_column_of_values(name):
 @pytest.mark.parametrize("first_number", [0, 1])
 @pytest.mark.parametrize("name", ["sent", "k"])
 def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first_number):
+    """A table has a row per document and segment, with a column per system, a and b, and a column
+    `name` that numbers the segments of each document from 0 or 1.
+    """
     table = scores_of_segments(name).pivot(index=["doc", name], columns="system", values="score")
     table = table.reset_index()
     table[name] += first_number - 1
@@ -378,11 +481,20 @@ def test_a_column_that_numbers_segments_is_no_system_of_a_wide_table(name, first
 
 
 def test_whole_numbers_that_number_no_segments_are_a_system():
+    """The systems a and b have whole numbers as values. In one of the documents u and v each of
+    them does not count from 1: a is 2 and 5 in v, b is 2 and 3 in u. So they do not number
+    segments.
+    """
     table = pd.DataFrame({"doc": list("uuvv"), "a": [1, 2, 2, 5], "b": [2, 3, 1, 2]})
     assert significance.read(table, unit="doc").systems == ("a", "b")
 
 
 def test_documents_with_one_row_of_each_system_are_units_whatever_else_is_measured():
+    """Two systems have one score of each of six documents. A column tokens has small whole numbers,
+    which do not number segments, as there is one row per document and system.
+    """
     table = scores_of_segments().drop_duplicates(["system", "doc"]).drop(columns="segment")
-    study = significance.read(table.assign(tokens=rng(7).integers(1, 4, len(table))), unit="doc")
+    study = significance.read(
+        table.assign(tokens=seeded_rng(7).integers(1, 4, len(table))), unit="doc"
+    )
     assert study.comparisons["n"].tolist() == [len(SEGMENTS)]

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from browser import AXE, FLAGS, LISTENER
+from browser import AXE, FLAGS, LISTENER as SCRIPT_THAT_WRITES_REPORTS
 from made_once import ROOT
 
 SITE = ROOT / "docs" / "_site"
@@ -19,7 +19,7 @@ PAGES = sorted(
 WIDTHS = (1280, 400)
 # put at the end of a page: reports what axe finds, and by how many pixels the page is wider than its
 # window
-PROBE = """
+SCRIPT_THAT_REPORTS_FAULTS = """
 <script>%s</script>
 <script>
 addEventListener("load", function () {
@@ -44,19 +44,23 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_accessible_and_need_no_scrolling_sideways(page, site, tmp_path):
-    """In windows of 1,280 and 400 pixels; axe finds faults of accessibility."""
+    """A page of the documentation is shown in frames of 1,280 and 400 pixels. A script put at its
+    end reports what axe, which looks for faults of accessibility, finds, and by how many pixels the
+    page is wider than its frame ("sideways").
+    """
     axe = AXE.read_text("utf-8").replace("</script>", "<\\/script>")
     path = site / page
-    path.write_text(path.read_text("utf-8") + PROBE % axe, "utf-8")
+    path.write_text(path.read_text("utf-8") + SCRIPT_THAT_REPORTS_FAULTS % axe, "utf-8")
     frames = "".join(FRAME % (width, path.as_uri()) for width in WIDTHS)
     framed = site / "framed.html"
-    framed.write_text(LISTENER + frames, "utf-8")  # writes what a frame reports into <pre>
+    # writes what the script in a frame reports into <pre>
+    framed.write_text(SCRIPT_THAT_WRITES_REPORTS + frames, "utf-8")
     profile = f"--user-data-dir={tmp_path}"
     ran = subprocess.run(
         ["chromium", *FLAGS, profile, framed.as_uri()], capture_output=True, text=True, timeout=300
     )
     reports = re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.DOTALL)
-    of_widths = [json.loads(html.unescape(report)) for report in reports]
-    assert len(of_widths) == len(WIDTHS), ran.stderr[-2000:]
-    assert [report["violations"] for report in of_widths] == [[], []]
-    assert max(report["sideways"] for report in of_widths) <= 0
+    report_by_width = [json.loads(html.unescape(report)) for report in reports]
+    assert len(report_by_width) == len(WIDTHS), ran.stderr[-2000:]
+    assert [report["violations"] for report in report_by_width] == [[], []]
+    assert max(report["sideways"] for report in report_by_width) <= 0
