@@ -48,6 +48,10 @@ def assert_same_rankings(a, b):
 
 
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
+    """The table of 20,000 rows of ranked lists is given as a whole, as an iterator of record
+    batches and as a reader of them. Batches are written to temporary files while they are read;
+    once Python has freed what it no longer needs, the folder of temporary files is empty.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     whole = runs.read(table)
     assert_same_rankings(whole, runs.read(iter(table.to_batches(max_chunksize=1_000))))
@@ -140,6 +144,9 @@ def test_the_interleaving_study_reads_batches_of_a_log_once():
 
 
 def test_the_interleaving_study_reads_batches_of_users_once():
+    """The bundled table of users is given as a whole and as an iterator of record batches, which
+    can be read only once. Both studies have the same numbers.
+    """
     table, batches = table_and_batches("interleaving/health_plans.parquet")
     options = {
         "columns": "{user: block, arm: plan}",
@@ -201,7 +208,9 @@ def test_bins_of_pandas_are_segments():
 
 
 def test_a_database_that_failed_is_opened_again():
-    """DuckDB fails for good at a column of nested values; the next table is read nevertheless."""
+    """A column of nested values breaks the connection to DuckDB for good, whether or not the table
+    is refused for it. The next table, of 40 rows, is read nevertheless.
+    """
     nested = pa.DictionaryArray.from_arrays(
         pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}])
     )
@@ -260,7 +269,7 @@ def test_a_clean_frame_needs_no_query(monkeypatch):
     assert outcomes.read(frame).actual.tolist() == [0, 1]
 
 
-COLUMNS_OF_EACH_TYPE = {
+VALUES_OF_COLUMN = {
     "double": [0.0, -0.0, 1e-7, np.nan, np.inf, 1e16, 5e-324, 0.1, 3.0, 123456789.25],
     "whole": range(10),
     "truth": [True, False] * 5,
@@ -269,12 +278,13 @@ COLUMNS_OF_EACH_TYPE = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS_OF_EACH_TYPE)
+@pytest.mark.parametrize("name", VALUES_OF_COLUMN)
 def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(name):
-    """The head of a frame holds its first cells as text, without a query. A query of DuckDB casts
-    the same column to text.
+    """The head of a frame holds its first cells as text, made in Python. They must be what a query
+    of DuckDB gives that casts the column to text. VALUES_OF_COLUMN has a column of each type, such
+    as doubles with an infinity; its ten rows are all in the head.
     """
-    part = frames.part_of(pd.DataFrame({name: COLUMNS_OF_EACH_TYPE[name]}))
+    part = frames.part_of(pd.DataFrame({name: VALUES_OF_COLUMN[name]}))
     types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
     as_text = duck.DUCKDB.text(name, types["column_type"][0].as_py())
     query = f"SELECT {as_text} AS written FROM frame"
