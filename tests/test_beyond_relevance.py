@@ -222,7 +222,10 @@ def test_clustering_by_user_widens_the_intervals_and_leaves_the_values():
         assert width_by_user > width_by_query
 
 
-def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
+def test_without_items_or_without_lists_in_memory_there_are_no_measures(monkeypatch):
+    """Diversity and the like need a catalogue of items, and lists whose items stay in memory. At
+    most KEPT rows do; if it is 1, the page says that the measures are not computed.
+    """
     study = ranking.read(ranked_lists())
     assert not len(beyond_relevance.measures(study))
     assert not ranking_page.diversity(study).html
@@ -296,8 +299,8 @@ METRICS_WITHOUT_THIS_CUT = [
 @pytest.mark.parametrize("cut", [4, 6])
 def test_the_limits_of_unjudged_items_are_the_extremes_over_every_way_to_judge_them(cut):
     """The list of a query has six items, some unjudged. Each unjudged item down to the cut-off is
-    given the lowest grade, 0, or the highest, 2, in every combination. Metrics with no or a smaller
-    cut-off, such as MAP, take unjudged items down to the same depth.
+    given the lowest grade, 0, or the highest, 2, in every combination, also for metrics with no or
+    a smaller cut-off. The extremes of each metric must be the limits of `bounds`.
     """
     metrics = [f"ndcg@{cut}", f"precision@{cut}", *METRICS_WITHOUT_THIS_CUT]
     for _, list_of_query in lists_with_unjudged_items(queries=3).groupby("query"):
@@ -325,8 +328,9 @@ def test_an_unjudged_item_at_rank_2_leaves_precision_between_a_half_and_1():
 
 @pytest.mark.parametrize(("deepest", "low"), [("precision@2", 1.0), ("precision@4", 0.75)])
 def test_average_precision_counts_the_unjudged_items_down_to_the_deepest_cut(deepest, low):
-    """At rank 2 both ways to judge give an AP of 1; at rank 4 a second relevant item, below one
-    that is not, gives (1 + 2/4) / 2.
+    """The items at ranks 1 to 4 are relevant, unjudged, not relevant and unjudged. Down to rank 2,
+    the average precision is 1 whichever way the second is judged. Down to rank 4 it is lowest if
+    only the fourth is relevant too: (1 + 2/4) / 2 = 0.75.
     """
     study = ranking.read(RELEVANT_THEN_UNJUDGED, metrics=f"{deepest},map")
     row = beyond_relevance.bounds(study).set_index("metric").loc["average_precision"]
@@ -355,7 +359,7 @@ def test_unjudged_items_below_the_cut_off_give_no_limits():
 
 def test_a_query_without_a_relevant_item_stays_out():
     """In the list of query q the first item is relevant and the second unjudged. So recall@1 finds
-    one of one or of two relevant items. Query r has no item that is known to be relevant, so that
+    one relevant item of one or of two. Query r has no item that is known to be relevant, so that
     its recall is undefined and n is 1.
     """
     rows = pd.DataFrame(
@@ -373,6 +377,7 @@ def codes_of(study):
 
 
 def test_a_cut_off_beyond_the_lists_is_noted():
+    """Every list has six items, so that recall@7 counts no more than recall@6: finding EK146."""
     rows = lists_with_unjudged_items()
     assert "EK146" in codes_of(ranking.read(rows, metrics="ndcg@6,recall@7"))
     assert "EK146" not in codes_of(ranking.read(rows, metrics="ndcg@6,map"))

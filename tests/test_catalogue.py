@@ -30,7 +30,8 @@ RANKING_METRICS = [
 
 def test_every_metric_has_texts_and_all_texts_are_of_metrics():
     """The catalogue has a table of metrics by name for each structure of data, such as "rankings".
-    The texts stand in a file apart: a formula, when the metric is undefined, and a plain sentence.
+    A separate file has the texts of each metric: its formula, when it is undefined, and a plain
+    description.
     """
     for structure, metrics_by_name in lookup.TABLES.items():
         assert set(metrics_by_name) == set(TEXTS[structure])
@@ -170,6 +171,9 @@ some_examples = settings(
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
 def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_and_run, level):
+    """`level` is the lowest relevant grade. Values that are undefined, NaN, are left out, and 1e-12
+    allows for rounding.
+    """
     values = values_by_query(rankings_of(*qrels_and_run), level)
     for chosen in RANKING_METRICS:
         defined = values[chosen.label][~np.isnan(values[chosen.label])]
@@ -180,8 +184,8 @@ def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
 def test_each_metric_is_undefined_exactly_if_the_catalogue_states_it(qrels_and_run, level):
-    """The catalogue says in words when a metric has no value for a query. Checked are the metrics
-    with one of the two most frequent statements; `level` is the lowest relevant grade.
+    """The catalogue says in words when a metric has no value for a query. All metrics with one of
+    the two most frequent statements are checked; `level` is the lowest relevant grade.
     """
     r = rankings_of(*qrels_and_run)
     is_true_of_query = {

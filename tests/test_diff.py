@@ -152,6 +152,7 @@ def test_the_terms_add_up_to_the_change_and_change_sign_with_the_order(design, r
 
 
 def test_each_value_is_that_of_the_report(tmp_path):
+    """The account of a diff has the old and the new value of each metric and system."""
     old, new = (example_study("users", seed=seed) for seed in (1, 2))
     account = diff_of(tmp_path, old, new).account.set_index(["metric", "system"])
     for side, study in (("old", old), ("new", new)):
@@ -203,6 +204,10 @@ DESIGNS = {
 def test_a_share_or_mean_of_two_reports_on_the_same_rows_has_the_test_of_one(
     design, metric, tmp_path
 ):
+    """System m replaces z on the same 80 rows, which are the units, or have users, weights or a
+    threshold of 0.3, depending on the design. The diff of a report on each must have the test of
+    one report that compares both systems.
+    """
     columns, given = DESIGNS[design]
     check_comparisons_are_equal(
         on_the_same_rows(tmp_path, *columns, metrics=metric, **given), metric
@@ -322,6 +327,9 @@ def test_a_slice_that_only_one_report_has_changes_the_mix_alone(tmp_path):
 
 
 def test_one_new_system_is_not_compared_with_one_of_several_old_ones(tmp_path):
+    """The old report has the systems m and z, the new one only k. It is unclear which of the two k
+    replaces.
+    """
     table = table_of_applicants(1).drop(columns="weight")
     renamed = table.rename(columns={"score_m": "score_k"}).drop(columns="score_z")
     studies = [ek.classification(side, metrics="brier") for side in (table, renamed)]
@@ -342,7 +350,9 @@ def study_of_first_hits(*ranks):
 
 
 def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
-    """q3 falls from 1 to 1/4, q0 from 1 to 1/2; q2 has no value."""
+    """The lists have the relevant item at the given ranks, or none for 0. The reciprocal rank of q3
+    falls from 1 to 1/4 and that of q0 from 1 to 1/2; q2 has no value, so that three are in common.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 0, 1), study_of_first_hits(2, 2, 0, 4))
     assert study.moved.set_index("unit")["difference"].to_dict() == {"q3": -0.75, "q0": -0.5}
     assert study.account["common"].tolist() == [3]
@@ -350,6 +360,9 @@ def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
 
 
 def test_changes_that_cancel_are_tested(tmp_path):
+    """The reciprocal rank of q0 falls from 1 to 1/2 and that of q1 rises from 1/2 to 1: the mean
+    does not change, and p is 1.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 1, 1), study_of_first_hits(2, 1, 1, 1))
     assert study.comparisons[["difference", "p"]].to_numpy().tolist() == [[0, 1]]
 
@@ -368,6 +381,10 @@ def test_a_row_is_relabelled_if_one_of_its_labels_changed(tmp_path):
 
 
 def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
+    """Rows with the same ids and scores have other weights in the new report. With equal weights,
+    the two AUCs would be compared by the delta method; it needs the same rows in both reports,
+    which the influence of units does not.
+    """
     table = table_of_applicants(1)
     heavier = table.assign(weight=table["weight"] + 1)
     studies = [ek.classification(side, metrics="roc_auc") for side in (table, heavier)]
@@ -407,7 +424,9 @@ def test_an_earlier_report_is_not_the_old_one(tmp_path):
 
 
 def test_the_unit_that_moved_most_is_first_whether_it_rose_or_fell(tmp_path):
-    """By −4/5, +1/2 and +1/20."""
+    """The reciprocal ranks of q0, q1 and q2 move by 1/5 − 1 = −4/5, by 1 − 1/2 = +1/2 and by
+    1/4 − 1/5 = +1/20.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 5), study_of_first_hits(5, 1, 4))
     assert study.moved["unit"].tolist() == ["q0", "q1", "q2"]
 
@@ -436,7 +455,9 @@ def test_two_days_have_930_applicants_in_common(two_days):
     ],
 )
 def test_the_change_on_common_applicants_is_that_of_their_predictions(two_days, metric, changed):
-    """As numpy, pandas and scipy compute it from them."""
+    """The expected changes were computed with numpy, pandas and scipy from the predictions of both
+    days on the applicants in common.
+    """
     account = two_days.account.set_index("metric")
     assert account.loc[metric, "changed"] == pytest.approx(changed, abs=1e-12)
 
@@ -448,7 +469,9 @@ def test_the_accuracy_of_two_days_is_tested_by_mcnemar(two_days):
 
 
 def test_the_auc_of_two_days_is_tested_as_by_delong(two_days):
-    """Who takes a normal distribution, here t of 929 degrees of freedom."""
+    """The expected p is that of DeLong's test, which takes a normal distribution. The diff takes t
+    with 929 degrees of freedom, so that p may differ in the fourth decimal.
+    """
     p = two_days.comparisons.set_index("metric")["p"]
     assert p["roc_auc"] == pytest.approx(0.775569749144, abs=2e-4)
 
@@ -542,7 +565,7 @@ def copy_with_head(path, name, **about):
 
 @pytest.fixture
 def report_with_hashed_input(tmp_path):
-    """The file of units of a report on table_of_applicants(1), whose input is known by its hash."""
+    """The file of units of a report on 60 applicants, whose input is known by its hash."""
     path = saved(example_study("rows", seed=1), tmp_path / "a.units.parquet")
     inputs = [{"name": "a.csv", "rows": 60, "sha256": "0"}]
     return copy_with_head(path, "known", inputs=inputs)
@@ -631,7 +654,9 @@ def reports_where_z_became_worse(tmp_path_factory):
 
 
 def test_a_system_that_did_not_change_is_not_tested(reports_where_z_became_worse):
-    """So that the p of z, the only comparison, is not adjusted."""
+    """The scores of system m are the same in both reports, so that z is the only comparison and its
+    p is not adjusted.
+    """
     diff = ek.diff(*reports_where_z_became_worse)
     comparisons = diff.comparisons.set_index("first")
     assert comparisons.loc["new m", ["p", "adjusted"]].isna().all(axis=None)

@@ -109,7 +109,7 @@ def test_the_classification_study_reads_batches_once(rows):
     )
 
 
-STUDIES = {
+STUDY_PATH_AND_PARAMETERS = {
     "multi-class": (classification, "penguins/predictions.csv", {}),
     "multi-label": (classification, "digit_traits/predictions.csv", {}),
     "rating": (rating, "visit_forecasts/predictions.csv", {}),
@@ -122,9 +122,12 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("case", STUDIES)
+@pytest.mark.parametrize("case", STUDY_PATH_AND_PARAMETERS)
 def test_every_study_reads_batches_once(case):
-    study, path, given = STUDIES[case]
+    """A bundled table is read as a whole and as an iterator of record batches, which can be read
+    only once; both studies have the same numbers.
+    """
+    study, path, given = STUDY_PATH_AND_PARAMETERS[case]
     assert_same(*(study.read(data, **given) for data in table_and_batches(path)))
 
 
@@ -187,12 +190,14 @@ def test_what_is_no_batch_is_refused(data, message):
 
 
 def test_columns_must_be_distinct():
+    """SQL does not tell a and A apart."""
     twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], ["a", "A"])
     with pytest.raises(InputError, match="record batches: column names must be distinct"):
         sources.parts(iter([twice]))
 
 
 def test_a_path_is_no_iterator():
+    """A path is read as a file and not taken for record batches."""
     assert isinstance(sources.parts(Path("data/german_credit/predictions.csv"))[0], Csv)
 
 
@@ -240,8 +245,8 @@ NUMERIC = {
 }
 
 
-def part_with(column):
-    """A frame of one column, x."""
+def frame_with_column_x(column):
+    """A frame with one column, called x."""
     part = frames.part_of(pa.table({"x": column}))
     assert isinstance(part, frames.Frame)
     return part
@@ -249,21 +254,30 @@ def part_with(column):
 
 @pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
 def test_a_cast_to_text_is_that_of_a_query(column):
-    part = part_with(column)
-    cast = part.load({"role": "x"}, {})
-    queried = InputPart.load(part, {"role": "x"}, {})
+    """A frame casts the column x to text without a query of DuckDB, which its base class,
+    InputPart, makes for any input. `load` takes columns of text by role, then columns of numbers by
+    role.
+    """
+    frame = frame_with_column_x(column)
+    cast = frame.load({"role": "x"}, {})
+    queried = InputPart.load(frame, {"role": "x"}, {})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 @pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
 def test_a_cast_to_doubles_is_that_of_a_query(column):
-    part = part_with(column)
-    cast = part.load({}, {"role": "x"})
-    queried = InputPart.load(part, {}, {"role": "x"})
+    """A frame casts the column x to doubles without a query of DuckDB, which its base class,
+    InputPart, makes for any input. `load` takes columns of text by role, then columns of numbers by
+    role.
+    """
+    frame = frame_with_column_x(column)
+    cast = frame.load({}, {"role": "x"})
+    queried = InputPart.load(frame, {}, {"role": "x"})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 def test_a_clean_frame_needs_no_query(monkeypatch):
+    """Without `duck.sql`, any query would fail."""
     monkeypatch.setattr(duck, "sql", None)
     frame = pd.DataFrame({"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]})
     assert outcomes.read(frame).actual.tolist() == [0, 1]

@@ -185,14 +185,18 @@ def normal_groups(value: Any) -> NormalGroups:
 
 
 def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
-    """Of all values with a largest gap of 6, those at the least squared distance: the low ones are
-    moved up to 2 and the high ones down to 8.
+    """Four groups have the values 0, 1, 9 and 10, each with a standard error of 1. Of all values
+    whose largest gap is 6, the closest by squared distance move the low ones up to 2, the high ones
+    down to 8.
     """
     groups = normal_groups([0.0, 1.0, 9.0, 10.0])
     assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
 
 
 def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
+    """Each group has a standard error of 1. The closest values with a smaller gap have both ends
+    moved inwards; a value less than one error from an end is moved to it.
+    """
     groups = normal_groups([0.0, 4.0, 9.3, 12.0])
     # a gap of 10 moves the ends to 1 and 11, from which 9.3 is 1.7 errors away
     assert groups.closest(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
@@ -201,6 +205,9 @@ def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
 
 
 def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
+    """The gap of the values 0, 4 and 10 is 10. For a gap of 12 the lowest and the highest move by
+    1.
+    """
     groups = normal_groups([0.0, 4.0, 10.0])
     assert groups.closest(12.0).tolist() == pytest.approx([-1, 4, 11])
 
@@ -375,6 +382,7 @@ def test_a_group_with_one_class_has_no_recall_and_no_gap() -> None:
 
 
 def test_an_empty_value_is_a_group() -> None:
+    """A text of length 0 and a missing value both count as empty: "(none)"."""
     assert "(none)" in set(gaps_of(["", None, "x", "y"] * 100)["group"])
 
 
@@ -383,6 +391,7 @@ def test_numbers_are_grouped_by_quartile() -> None:
 
 
 def test_many_texts_keep_the_rest_in_one_group() -> None:
+    """Of 200 texts, each in two rows, 11 have a group of their own."""
     groups = set(gaps_of([f"g{i % 200}" for i in range(400)])["group"])
     assert "(189 other values)" in groups
 
@@ -603,6 +612,9 @@ def test_areas_of_an_area_scale_have_a_standard_error_of_one():
 
 
 def test_limits_of_small_groups_are_narrower_than_by_mover():
+    """Two groups with areas under the ROC curve of 0.98 and 0.8 have 15 rows of each class. MOVER,
+    the general method for a difference of two estimates, gives wider limits than that for areas.
+    """
     groups = groups_of_areas([0.98, 0.8], rows_of_a_class=15)
     by_mover = GroupEstimates.differences(groups, 0.95)
     limits = groups.differences(0.95)

@@ -486,11 +486,15 @@ LATER = [
 @each
 @pytest.mark.parametrize("later", LATER)
 def test_no_other_cell_changes_a_parameter(name, later):
+    """The cell `later` assigns, deletes or imports variables with names of parameters. What counts
+    is the parameters cell, so that all values stay at their defaults.
+    """
     assert run_cells(source_of_parameters_cell(name), later) == defaults(name)
 
 
 @each
 def test_parameters_of_other_reports_elsewhere_are_not_read(name):
+    """Another cell assigns 1 to each name that is a parameter of another report alone."""
     others = [key for other in reports.REPORTS for key in options(other)]
     elsewhere = "\n".join(f"{key} = 1" for key in others if key not in options(name))
     assert run_cells(source_of_parameters_cell(name), elsewhere) == defaults(name)
@@ -516,11 +520,15 @@ def test_a_mistyped_name_that_papermill_injects_is_refused():
 
 
 def test_an_annotated_assignment_counts_like_others():
+    """`level: float` without a value assigns nothing and is accepted."""
     cell = f"{source_of_parameters_cell('rating')}\nmetrics: str = 'rmse'\nlevel: float"
     assert run_cells(cell)["metrics"] == "rmse"
 
 
 def test_the_last_run_of_the_parameters_cell_counts():
+    """The parameters cell is run, changed to the level 0.9 and run again. The other cells, which
+    assign 0.8 and 0.7, do not count.
+    """
     cell = source_of_parameters_cell("rating")
     changed = cell.replace("level = 0.95", "level = 0.9")
     assert run_cells(cell, "level = 0.8", changed, "level = 0.7")["level"] == 0.9
@@ -532,7 +540,10 @@ def test_a_shortened_parameters_cell_still_counts():
     assert run_cells(cell, "level, seed, title = 0.8, 1, 'x'", short) == {"metrics": "rmse"}
 
 
-def test_the_injected_cell_overrides_the_source_of_parameters_cell():
+def test_an_injected_cell_overrides_the_parameters_cell():
+    """papermill injects a cell that begins with "# Parameters". The last cell, which is neither,
+    does not count.
+    """
     read = run_cells(
         source_of_parameters_cell("rating"), "# Parameters\nlevel = 0.9\n", "level = 0.8"
     )
@@ -540,11 +551,17 @@ def test_the_injected_cell_overrides_the_source_of_parameters_cell():
 
 
 def test_a_computed_parameter_is_the_variable():
+    """The seed is no literal in the parameters cell, so that its value is that of the variable: the
+    four letters of "four", and one.
+    """
     cell = f"{source_of_parameters_cell('rating')}\nseed = len('four') + 1"
     assert run_cells(cell, "a = 1")["seed"] == 5
 
 
 def test_a_computed_parameter_that_another_cell_replaced_is_refused():
+    """The seed is computed in the parameters cell, and its value is lost once another cell assigns
+    to the variable.
+    """
     cell = f"{source_of_parameters_cell('rating')}\nseed = len('four')"
     with pytest.raises(
         ParameterError, match=r"seed: its value is no longer .* run that cell again"
@@ -557,11 +574,15 @@ CHANGES = ["metrics.append('rmse')", "metrics += ['rmse']", "same.append('rmse')
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_list_that_its_own_cell_changes_is_the_variable(change):
+    """The parameters cell makes a list of one metric, also called `same`, and appends a second."""
     cell = f"{MARK}\nmetrics = same = ['mae']\n{change}\ndel same"
     assert run_cells(cell, read="parameters.values(own='same')")["metrics"] == ["mae", "rmse"]
 
 
-def test_a_list_that_another_cell_changes_is_the_one_of_the_source_of_parameters_cell():
+def test_a_list_that_another_cell_changes_is_the_one_that_the_parameters_cell_writes():
+    """MARK is the first line of a parameters cell. Another cell appends to its list, which does not
+    count.
+    """
     assert run_cells(f"{MARK}\nmetrics = ['mae']", "metrics.append('rmse')") == {"metrics": ["mae"]}
 
 
@@ -608,6 +629,7 @@ def test_a_variable_of_ones_own_in_the_parameters_cell_must_be_named():
 
 
 def test_a_parameters_cell_of_an_earlier_copy_counts():
+    """Earlier copies of the notebook lack the first line, which marks the cell."""
     cell = "\n".join(source_of_parameters_cell("rating").splitlines()[1:]).replace("0.95", "0.9")
     assert run_cells(cell, "systems, level = 'a,b', 0.8")["level"] == 0.9
 
