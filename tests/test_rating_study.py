@@ -271,15 +271,15 @@ def skewed_losses():
 
 
 @pytest.mark.parametrize(
-    "study_and_page_findings", [skewed_forecasts, skewed_values, skewed_losses]
+    "make_study_and_findings", [skewed_forecasts, skewed_values, skewed_losses]
 )
-def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(study_and_page_findings):
+def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(make_study_and_findings):
     """A study compares two systems on 60 units, by forecasts, values or log losses. Most
     differences are small, a few are large and of the other sign. With such a skew, the normal
     approximation wants more units than there are, and the page of the study warns with the finding
     EK402.
     """
-    study, every_finding = study_and_page_findings()
+    study, every_finding = make_study_and_findings()
     skew = diagnostics.skew(study)
     assert skew.units == 60 < skew.wanted
     (text,) = [finding.message for finding in every_finding(study) if finding.kind.code == "EK402"]

@@ -50,8 +50,9 @@ def estimates_of_a(frame, metrics="gauc,gauc_positives,gauc_uniform"):
 
 
 def test_gauc_is_the_mean_of_scikit_learns_areas_of_users_with_each_of_three_weights():
-    """Each of 30 users has an area under the ROC curve (AUC) of his own rows; scikit-learn computes
-    those of system a. GAUC is their mean, weighted by rows, by positive rows or equally.
+    """Each of 30 users has an area under the ROC curve (AUC) over the rows of that user;
+    scikit-learn computes those of system a. GAUC is their mean, weighted by rows, by positive rows
+    or equally.
     """
     frame = rows_of_users()
     by_user = areas_by_user(frame)
@@ -76,8 +77,8 @@ def test_users_of_one_class_take_no_part():
 
 def test_a_whole_weight_counts_as_the_row_so_many_times():
     """A row of weight 3, say, counts as three equal rows, in the AUC of its user and in the number
-    of his rows (impressions). 80 scores with nine values make ties within each of six users. With
-    weights of 1, the AUC is that without weights.
+    of rows of the user (impressions). 80 scores with nine values make ties within each of six
+    users. With weights of 1, the AUC is that without weights.
     """
     label = RNG.integers(0, 2, 80)
     user = RNG.integers(0, 6, 80)
@@ -101,10 +102,10 @@ def test_rows_of_weight_are_read():
 
 
 def test_the_page_says_that_the_area_over_all_rows_exceeds_that_within_users():
-    """A level of each user raises the scores and the probability of label 1 in all his rows. So
-    high scores tell which user a row is of, and the AUC over all rows is larger than within users,
-    where the level is constant. The page says so in the finding EK341. With 3,000 rows of 100 users
-    the difference exceeds its error by far.
+    """A level of each user raises the scores and the probability of label 1 in all rows of the
+    user. So high scores tell which user a row is of, and the AUC over all rows is larger than
+    within users, where the level is constant. The page says so in the finding EK341. With 3,000
+    rows of 100 users the difference exceeds its error by far.
     """
     rows = rows_of_users(3_000, users=100, effect_of_level=2.0)
     study = ek.classification(rows, unit="user", metrics="roc_auc", threshold=0.5)
