@@ -236,11 +236,13 @@ def wrong(case: Case, reader: Reader, tried: Iterable[Way]) -> dict[tuple[str, .
     return found
 
 
-TRIED = list(shared_out())
+CASES_SHARED_OUT = list(shared_out())
 
 
 @pytest.mark.parametrize(
-    "case, reader, some", TRIED, ids=[f"{case.name} | {reader.name}" for case, reader, _ in TRIED]
+    "case, reader, some",
+    CASES_SHARED_OUT,
+    ids=[f"{case.name} | {reader.name}" for case, reader, _ in CASES_SHARED_OUT],
 )
 def test_a_bad_input_is_refused_by_file_column_row_and_value(case, reader, some):
     assert wrong(case, reader, some) == {}
@@ -277,13 +279,18 @@ def test_cases_have_names_of_their_own_and_there_are_many():
 
 
 def test_each_case_is_tried_in_each_format_with_each_number_of_files_and_by_each_engine():
-    """By one reader at least: TRIED shares the combinations out among the readers."""
+    """A case is a kind of bad input. It can be given in several formats, in one file or two, to one
+    or two engines, and to several readers, which are the reports. To save time, CASES_SHARED_OUT,
+    which the tests try, has each combination of case, format, files and engine for some of the
+    readers; it must miss no combination that any reader could be given.
+    """
     tried: set[tuple[str, ...]] = set()
-    for case, _, ways_of_case in TRIED:
+    for case, _, ways_of_case in CASES_SHARED_OUT:
         tried |= combinations_of(case, ways_of_case)
     possible: set[tuple[str, ...]] = set()
     for case in CASES:
         for reader in readers_of(case):
             possible |= combinations_of(case, ways(case, reader))
     assert tried == possible
-    assert {name for name, *_ in tried} == {case.name for case in CASES}
+    names_of_cases_tried = {name for name, *_ in tried}
+    assert names_of_cases_tried == {case.name for case in CASES}

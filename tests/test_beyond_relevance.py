@@ -12,7 +12,9 @@ from evalkit.pages import ranking_page
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import beyond_relevance, ranking
 
-RECTOOLS = read_expected("lists")  # what the package RecTools computed of five lists
+# five lists ("shown": the items of each, from the top), and what the package RecTools computed of
+# them ("figures": diversity and novelty of each list, coverage and Gini index of all)
+RECTOOLS = read_expected("lists")
 
 
 def ranked_lists():
@@ -32,7 +34,7 @@ def catalogue(**more):
     return table.assign(user_share=share, **more)
 
 
-def study_of_the_lists(items=None, **options):
+def study_of_five_lists(items=None, **options):
     """The study of the five lists with items, if they are not given those of the catalogue."""
     return ranking.read(
         ranked_lists(), items=catalogue() if items is None else items, metrics="ndcg@5", **options
@@ -40,8 +42,12 @@ def study_of_the_lists(items=None, **options):
 
 
 def test_the_page_has_the_figures_of_rectools():
-    measures = beyond_relevance.measures(study_of_the_lists()).set_index("metric")
-    figures = RECTOOLS["figures"]  # of diversity and novelty one a list
+    """The package RecTools computed diversity and novelty for each of five lists, coverage and the
+    Gini index for all together, each from the first 5 items. Every value lies within its interval,
+    and no item is left out, because the catalogue has all of them.
+    """
+    measures = beyond_relevance.measures(study_of_five_lists()).set_index("metric")
+    figures = RECTOOLS["figures"]
     expected = {
         "diversity by category": np.mean(figures["diversity"]),
         "novelty by users": np.mean(figures["novelty"]),
@@ -95,7 +101,10 @@ def test_coverage_by_equal_lists_is_the_share_of_their_items_without_limits(
 def test_coverage_has_limits_where_one_list_shows_an_item_of_its_own(
     catalogue_size, lists, never_shown, unit
 ):
-    """The lower limit is below the value, as the item might have been in no list."""
+    """Every list shows the same items; the first list also shows one that no other has. Lists drawn
+    anew might not show it, so that the interval reaches below the coverage. It stays above a half,
+    because all lists show most of the catalogue.
+    """
     catalogue = [f"i{i}" for i in range(catalogue_size)]
     shown_by_all = catalogue[: catalogue_size - never_shown - 1]
     with_one_more = [*shown_by_all, catalogue[-1]]
@@ -133,6 +142,9 @@ def study_of_popular_and_random_lists(unit):
 
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_differences_are_those_of_the_measures_with_limits_that_agree_with_p(unit):
+    """Two systems are compared with the baseline "broad" by each measure. A difference is that of
+    the two values, and its 95 % interval excludes 0 exactly if p is below 0.05.
+    """
     study = study_of_popular_and_random_lists(unit)
     value = beyond_relevance.measures(study).set_index(["metric", "system"])["value"]
     for row in beyond_relevance.differences(study).to_dict("records"):
@@ -146,6 +158,10 @@ def test_differences_are_those_of_the_measures_with_limits_that_agree_with_p(uni
 
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_lists_of_popular_items_differ_from_random_ones_and_random_ones_do_not(unit):
+    """Three systems make 40 lists each: "popular" draws from the 20 most popular of 60 items,
+    "alike" and the baseline "broad" from all 60. So popular differs from broad, while alike differs
+    by chance alone: with this seed, none of its p-values is 0.01 or less.
+    """
     study = study_of_popular_and_random_lists(unit)
     differences = beyond_relevance.differences(study).set_index(["first", "metric"])
     popular, alike = differences.loc["popular"], differences.loc["alike"]
@@ -155,11 +171,14 @@ def test_lists_of_popular_items_differ_from_random_ones_and_random_ones_do_not(u
 
 
 def test_a_measure_needs_its_column():
-    without_columns = study_of_the_lists(catalogue()[["item"]])
+    """Diversity needs categories or features of the items, novelty their numbers of interactions or
+    the shares of users. Coverage and the Gini index need the ids of the items alone.
+    """
+    without_columns = study_of_five_lists(catalogue()[["item"]])
     needs_no_column = ["coverage", "Gini of exposure"]
     assert beyond_relevance.measures(without_columns)["metric"].tolist() == needs_no_column
     with_all = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
-    measures = beyond_relevance.measures(study_of_the_lists(with_all))
+    measures = beyond_relevance.measures(study_of_five_lists(with_all))
     assert measures["metric"].tolist() == [
         "diversity by category",
         "diversity by features",
@@ -170,10 +189,12 @@ def test_a_measure_needs_its_column():
 
 
 def test_items_without_an_entry_are_left_out_and_counted():
-    """i0 has neither a category nor a popularity, and i1 is not in the catalogue at all."""
+    """The item i0 has neither a category nor a popularity, and i1 is not in the catalogue at all.
+    Each place among the first five of a list that shows one of them is counted as left out.
+    """
     items = catalogue(popularity=1.0)
     items.loc[items["item"] == "i0", ["category", "popularity"]] = np.nan
-    study = study_of_the_lists(items[items["item"] != "i1"])
+    study = study_of_five_lists(items[items["item"] != "i1"])
     left_out = beyond_relevance.measures(study).set_index("metric")["left_out"]
     first_five = [items_of_list[:5] for items_of_list in RECTOOLS["shown"]]
     times_of_i0 = sum("i0" in items_of_list for items_of_list in first_five)
@@ -185,7 +206,9 @@ def test_items_without_an_entry_are_left_out_and_counted():
 
 
 def test_clustering_by_user_widens_the_intervals_and_leaves_the_values():
-    """Each user has four equal lists: 20 queries tell no more than the 5 users."""
+    """Each of five users has four equal lists, one for each of 20 queries. The 20 lists tell no
+    more than the 5 users do, so that an interval with the unit "user" must be wider.
+    """
     lists = ranked_lists().rename(columns={"query": "user"})
     rows = pd.concat([lists.assign(query=lists["user"] + f"_{i}") for i in range(4)])
     parameters = {"items": catalogue(), "metrics": "ndcg@5"}
@@ -199,12 +222,15 @@ def test_clustering_by_user_widens_the_intervals_and_leaves_the_values():
         assert width_by_user > width_by_query
 
 
-def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
+def test_without_items_or_without_lists_in_memory_there_are_no_measures(monkeypatch):
+    """Diversity and the like need a catalogue of items, and lists whose items stay in memory. At
+    most KEPT rows do; if it is 1, the page says that the measures are not computed.
+    """
     study = ranking.read(ranked_lists())
     assert not len(beyond_relevance.measures(study))
     assert not ranking_page.diversity(study).html
     monkeypatch.setattr(listed, "KEPT", 1)
-    assert "Not computed" in ranking_page.diversity(study_of_the_lists()).html
+    assert "Not computed" in ranking_page.diversity(study_of_five_lists()).html
 
 
 @pytest.mark.parametrize(
@@ -227,7 +253,7 @@ def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
 )
 def test_refusals(items, options, error, message):
     with pytest.raises(error, match=message):
-        beyond_relevance.measures(study_of_the_lists(items, **options))
+        beyond_relevance.measures(study_of_five_lists(items, **options))
 
 
 def lists_with_unjudged_items(seed=2, queries=6, items=6):
@@ -258,7 +284,7 @@ def judgements_in_every_way(rows, cut):
         yield judged
 
 
-OTHER_METRICS = [
+METRICS_WITHOUT_THIS_CUT = [
     "map",
     "mrr",
     "recall@3",
@@ -272,7 +298,11 @@ OTHER_METRICS = [
 
 @pytest.mark.parametrize("cut", [4, 6])
 def test_the_limits_of_unjudged_items_are_the_extremes_over_every_way_to_judge_them(cut):
-    metrics = [f"ndcg@{cut}", f"precision@{cut}", *OTHER_METRICS]
+    """The list of a query has six items, some unjudged. Each unjudged item down to the cut-off is
+    given the lowest grade, 0, or the highest, 2, in every combination, also for metrics with no or
+    a smaller cut-off. The extremes of each metric must be the limits of `bounds`.
+    """
+    metrics = [f"ndcg@{cut}", f"precision@{cut}", *METRICS_WITHOUT_THIS_CUT]
     for _, list_of_query in lists_with_unjudged_items(queries=3).groupby("query"):
         limits = beyond_relevance.bounds(ranking.read(list_of_query, metrics=metrics))
         values = [  # a row per way to judge, a column per metric
@@ -298,27 +328,39 @@ def test_an_unjudged_item_at_rank_2_leaves_precision_between_a_half_and_1():
 
 @pytest.mark.parametrize(("deepest", "low"), [("precision@2", 1.0), ("precision@4", 0.75)])
 def test_average_precision_counts_the_unjudged_items_down_to_the_deepest_cut(deepest, low):
-    """At rank 2 both ways to judge give an AP of 1; at rank 4 a second relevant item, below one
-    that is not, gives (1 + 2/4) / 2.
+    """The items at ranks 1 to 4 are relevant, unjudged, not relevant and unjudged. Down to rank 2,
+    the average precision is 1 whichever way the second is judged. Down to rank 4 it is lowest if
+    only the fourth is relevant too: (1 + 2/4) / 2 = 0.75.
     """
     study = ranking.read(RELEVANT_THEN_UNJUDGED, metrics=f"{deepest},map")
     row = beyond_relevance.bounds(study).set_index("metric").loc["average_precision"]
     assert row[["value", "low", "high"]].tolist() == [1.0, low, 1.0]
 
 
-def test_nothing_where_all_items_of_the_first_ranks_are_judged():
-    rows = lists_with_unjudged_items().assign(grade=lambda rows: rows["grade"].fillna(0))
-    assert not len(beyond_relevance.bounds(ranking.read(rows)))
-    deep = lists_with_unjudged_items().assign(
-        grade=lambda rows: rows["grade"].where(rows["score"] <= -2, 1.0)
-    )
-    assert not len(beyond_relevance.bounds(ranking.read(deep, metrics="precision@2")))
-    assert not ranking_page.unjudged(ranking.read(rows)).html
+def test_lists_whose_items_are_all_judged_have_no_limits_for_unjudged_items():
+    rows = lists_with_unjudged_items()
+    all_judged = rows.assign(grade=rows["grade"].fillna(0))
+    study = ranking.read(all_judged)
+    assert not len(beyond_relevance.bounds(study))
+    assert not ranking_page.unjudged(study).html
+
+
+def test_unjudged_items_below_the_cut_off_give_no_limits():
+    """The items at ranks 1 and 2, which have the scores 0 and −1, are given a grade. Some deeper
+    ones stay unjudged, which precision@2 does not see.
+    """
+    rows = lists_with_unjudged_items()
+    is_deeper = rows["score"] <= -2
+    first_two_judged = rows.assign(grade=rows["grade"].where(is_deeper, 1.0))
+    assert first_two_judged["grade"].isna().any()
+    study = ranking.read(first_two_judged, metrics="precision@2")
+    assert not len(beyond_relevance.bounds(study))
 
 
 def test_a_query_without_a_relevant_item_stays_out():
-    """The first item of q is relevant, the second unjudged: of one or of two relevant items the
-    first is found. r has none that is known to be relevant, and no recall.
+    """In the list of query q the first item is relevant and the second unjudged. So recall@1 finds
+    one relevant item of one or of two. Query r has no item that is known to be relevant, so that
+    its recall is undefined and n is 1.
     """
     rows = pd.DataFrame(
         [("q", "a", 2, 1), ("q", "b", 1, np.nan), ("r", "c", 1, 0), ("r", "d", 0.5, np.nan)],
@@ -335,6 +377,7 @@ def codes_of(study):
 
 
 def test_a_cut_off_beyond_the_lists_is_noted():
+    """Every list has six items, so that recall@7 counts no more than recall@6: finding EK146."""
     rows = lists_with_unjudged_items()
     assert "EK146" in codes_of(ranking.read(rows, metrics="ndcg@6,recall@7"))
     assert "EK146" not in codes_of(ranking.read(rows, metrics="ndcg@6,map"))

@@ -29,9 +29,13 @@ RANKING_METRICS = [
 
 
 def test_every_metric_has_texts_and_all_texts_are_of_metrics():
-    for structure, table in lookup.TABLES.items():
-        assert set(table) == set(TEXTS[structure])
-        for metric in table.values():
+    """The catalogue has a table of metrics by name for each structure of data, such as "rankings".
+    A separate file has the texts of each metric: its formula, when it is undefined, and a plain
+    description.
+    """
+    for structure, metrics_by_name in lookup.TABLES.items():
+        assert set(metrics_by_name) == set(TEXTS[structure])
+        for metric in metrics_by_name.values():
             assert metric.formula
             assert metric.undefined
             assert metric.plain
@@ -62,7 +66,7 @@ def rankings_of_users(labels: list[list[int]], scores: list[list[float]]) -> Ran
     return runs.read(table).rankings["score"]
 
 
-def value(name: str, r: Rankings) -> float:
+def value_over_users(name: str, r: Rankings) -> float:
     """The value of a metric over all users: the mean or the pooled ratio."""
     return lookup.find_metric(name, "rankings").sums(r).value
 
@@ -77,21 +81,26 @@ def test_gauc_is_the_mean_of_the_auc_of_users_with_weights(name, expected):
     """
     labels = [[1, 0, 1, 0], [1, 0, 0]]
     scores = [[0.9, 0.8, 0.7, 0.1], [0.6, 0.7, 0.2]]
-    assert value(name, rankings_of_users(labels, scores)) == pytest.approx(expected, abs=5e-7)
+    r = rankings_of_users(labels, scores)
+    assert value_over_users(name, r) == pytest.approx(expected, abs=5e-7)  # of six decimals
 
 
 @pytest.mark.parametrize(
     "name, expected", [("gauc_uniform", 0.875), ("gauc_positives", 5 / 6), ("gauc", 0.9)]
 )
 def test_a_user_with_one_class_does_not_count_for_gauc(name, expected):
-    """Of two users with both classes, AUC is 3/4 with 4 items and 2 positives, and 1 with 6 items
-    and 1 positive: (3/4 + 1) / 2, (2 · 3/4 + 1) / 3 and (4 · 3/4 + 6) / 10.
+    """GAUC is a weighted mean of the AUC of users. The first user has 4 items, 2 of them positive,
+    and an AUC of 3/4; the second has 6 items, 1 of them positive, and an AUC of 1. With equal
+    weights (gauc_uniform) the mean is (3/4 + 1) / 2 = 0.875, weighted by positives (2 · 3/4 + 1) /
+    3 = 5/6, by items (gauc) (4 · 3/4 + 6 · 1) / 10 = 0.9. A third user with positive items alone
+    has no AUC.
     """
     labels = [[1, 0, 1, 0], [1, 0, 0, 0, 0, 0]]
     scores = [[4.0, 3, 2, 1], [6.0, 5, 4, 3, 2, 1]]
-    assert value(name, rankings_of_users(labels, scores)) == pytest.approx(expected)
+    two_users = rankings_of_users(labels, scores)
+    assert value_over_users(name, two_users) == pytest.approx(expected)
     with_third_user = rankings_of_users([*labels, [1, 1, 1]], [*scores, [3.0, 2, 1]])
-    assert value(name, with_third_user) == pytest.approx(expected)
+    assert value_over_users(name, with_third_user) == pytest.approx(expected)
     _, _, auc_of_third_user = rankings.auc(with_third_user)
     assert np.isnan(auc_of_third_user)
 
@@ -162,6 +171,9 @@ some_examples = settings(
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
 def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_and_run, level):
+    """`level` is the lowest relevant grade. Values that are undefined, NaN, are left out, and 1e-12
+    allows for rounding.
+    """
     values = values_by_query(rankings_of(*qrels_and_run), level)
     for chosen in RANKING_METRICS:
         defined = values[chosen.label][~np.isnan(values[chosen.label])]
@@ -172,18 +184,20 @@ def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
 def test_each_metric_is_undefined_exactly_if_the_catalogue_states_it(qrels_and_run, level):
-    """For the two most frequent statements; others are tested with their metrics."""
+    """The catalogue says in words when a metric has no value for a query. All metrics with one of
+    the two most frequent statements are checked; `level` is the lowest relevant grade.
+    """
     r = rankings_of(*qrels_and_run)
-    is_so = {
+    is_true_of_query = {
         "nothing is relevant": rankings.relevant(r, level) == 0,
         "no item has a grade above 0": r.ideal.total(r.ideal.grade > 0) == 0,
     }
     values = values_by_query(r, level)
     for chosen in RANKING_METRICS:
-        if chosen.metric.undefined in is_so:
+        if chosen.metric.undefined in is_true_of_query:
             np.testing.assert_array_equal(
                 np.isnan(values[chosen.label]),
-                is_so[chosen.metric.undefined],
+                is_true_of_query[chosen.metric.undefined],
                 err_msg=chosen.label,
             )
 
@@ -197,6 +211,9 @@ def test_each_metric_is_undefined_exactly_if_the_catalogue_states_it(qrels_and_r
 def test_order_of_rows_scale_of_scores_and_an_unjudged_query_change_no_value(
     qrels_and_run, random, scores_of_unjudged_query
 ):
+    """The rows of judgements and run are shuffled, all scores doubled, which keeps their order, and
+    items of a query without judgements are added to the run.
+    """
     qrels, run = qrels_and_run
     before = values_by_query(rankings_of(qrels, run))
     changed_run = [(query, item, 2 * score) for query, item, score in run]
@@ -211,8 +228,9 @@ def test_order_of_rows_scale_of_scores_and_an_unjudged_query_change_no_value(
 @some_examples
 @given(judged_runs())
 def test_no_order_of_the_retrieved_items_is_better_than_by_their_grades(qrels_and_run):
-    """With the grades as scores, only items of equal grade are tied, between which no metric sees
-    a difference. An unjudged item has the grade 0.
+    """The best order of a list is by falling grade, so the second run has the grades as its scores;
+    an unjudged item counts as of grade 0. Items tied in it have equal grades, so that their order
+    does not matter. No metric for which higher is better may have a larger value in the first run.
     """
     qrels, run = qrels_and_run
     grades = {(query, item): grade for query, item, grade in qrels}
@@ -228,8 +246,10 @@ def test_no_order_of_the_retrieved_items_is_better_than_by_their_grades(qrels_an
 @some_examples
 @given(judged_runs())
 def test_values_with_tied_scores_lie_between_those_of_the_worst_and_the_best_order(qrels_and_run):
-    """Not the mean precision at the hits among the first k: it can rise if a hit falls out, so that
-    the order with the hits last is not its worst.
+    """`worst_ties` and `best_ties` put the items with the same score in order of rising and of
+    falling grade. The metric average_precision_hits@k is exempt: it is the mean precision at the
+    hits among the first k and can rise if a hit falls out, so that the order with the hits last is
+    not its worst. 1e-12 allows for rounding.
     """
     r = rankings_of(*qrels_and_run)
     worst = values_by_query(rankings.worst_ties(r))
@@ -245,7 +265,10 @@ def test_values_with_tied_scores_lie_between_those_of_the_worst_and_the_best_ord
 @some_examples
 @given(judged_runs())
 def test_a_query_missing_from_the_run_has_the_value_that_the_catalogue_states(qrels_and_run):
-    """If it is defined; None in the catalogue stands for undefined. q4 is missing from each run."""
+    """A query that is judged, but missing from the run, has a value that the catalogue states as
+    `missing`; None stands for an undefined value. A value may also be undefined because of the
+    judgements. Each generated run lacks query q4.
+    """
     qrels, run = qrels_and_run
     r = rankings_of(qrels, run)
     is_missing = ~np.isin(r.query, [query for query, _, _ in run])
@@ -263,7 +286,10 @@ def test_a_query_missing_from_the_run_has_the_value_that_the_catalogue_states(qr
 @some_examples
 @given(judged_runs())
 def test_a_query_alone_has_the_value_that_it_has_among_others(qrels_and_run):
-    """If the largest grade of all queries, by which some metrics scale, is kept."""
+    """Each of the queries q1 to q3 that the run has is read without the other queries, and must
+    keep its value in every metric. Some metrics scale by the largest grade of all queries,
+    `top_grade`, which is therefore kept.
+    """
     qrels, run = qrels_and_run
     among_others = values_by_query(rankings_of(qrels, run))
     top_grade = max(grade for _, _, grade in qrels)

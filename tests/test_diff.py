@@ -33,7 +33,7 @@ def saved(study, path):
     return path
 
 
-def applicants(seed, n=60, population=90):
+def table_of_applicants(seed, n=60, population=90):
     """Labels and the scores of the systems m and z of n of 90 applicants, so that two seeds have
     most applicants in common; with a user, a weight and a plan a, b or c, the slice.
     """
@@ -51,7 +51,7 @@ def applicants(seed, n=60, population=90):
     )
 
 
-def lists(seed, queries=20, population=30):
+def table_of_lists(seed, queries=20, population=30):
     """Lists of eight items for 20 of 30 queries, with random scores and grades."""
     rng = np.random.default_rng(seed)
     names = rng.choice(population, queries, replace=False)
@@ -71,18 +71,26 @@ def diff_of(folder, old, new, **given):
 
 BINARY_METRICS = "brier,precision,roc_auc,average_precision,f1,accuracy"
 # by design, functions from a seed to a study; two seeds have some units in common
-STUDIES = {
+STUDY_OF_DESIGN = {
     "rows": lambda seed: ek.classification(
-        applicants(seed).drop(columns="weight"), segments="plan", metrics=BINARY_METRICS
+        table_of_applicants(seed).drop(columns="weight"), segments="plan", metrics=BINARY_METRICS
     ),
     "weights": lambda seed: ek.classification(
-        applicants(seed), segments="plan", metrics=BINARY_METRICS
+        table_of_applicants(seed), segments="plan", metrics=BINARY_METRICS
     ),
     "users": lambda seed: ek.classification(
-        applicants(seed), unit="user", segments="plan", metrics=f"precision,gauc,{BINARY_METRICS}"
+        table_of_applicants(seed),
+        unit="user",
+        segments="plan",
+        metrics=f"precision,gauc,{BINARY_METRICS}",
     ),
-    "lists": lambda seed: ek.ranking(lists(seed), metrics="ndcg@5,average_precision,mrr"),
+    "lists": lambda seed: ek.ranking(table_of_lists(seed), metrics="ndcg@5,average_precision,mrr"),
 }
+
+
+def example_study(design, seed):
+    """The study of a random sample: two seeds have many units in common, but not all."""
+    return STUDY_OF_DESIGN[design](seed)
 
 
 MIRRORED = {
@@ -121,15 +129,18 @@ def check_mirrored(study, exchanged):
     assert np.allclose(study.comparisons["p"], exchanged.comparisons["p"], **ROUNDING)
 
 
-@pytest.mark.parametrize("design", STUDIES)
+@pytest.mark.parametrize("design", STUDY_OF_DESIGN)
 # 6 ordered pairs of 3 reports; at night 272 of 17
 @pytest.mark.parametrize("reports", [3, pytest.param(17, marks=pytest.mark.slow)])
 def test_the_terms_add_up_to_the_change_and_change_sign_with_the_order(design, reports, tmp_path):
-    """The terms are what common units changed, and what units of the old or the new report alone
-    contribute. The order is that of the two reports.
+    """Each of several reports has some units in common with each other one and some of its own. The
+    terms of a difference between two reports are what common units changed, and what the units that
+    only the old or only the new report has contribute. Exchanging the two reports changes the
+    signs.
     """
     paths = [
-        saved(STUDIES[design](seed), tmp_path / f"{seed}.units.parquet") for seed in range(reports)
+        saved(example_study(design, seed), tmp_path / f"{seed}.units.parquet")
+        for seed in range(reports)
     ]
     diffs = {(old, new): ek.diff(old, new) for old, new in permutations(paths, 2)}
     for (old, new), diff in diffs.items():
@@ -141,7 +152,8 @@ def test_the_terms_add_up_to_the_change_and_change_sign_with_the_order(design, r
 
 
 def test_each_value_is_that_of_the_report(tmp_path):
-    old, new = (STUDIES["users"](seed) for seed in (1, 2))
+    """The account of a diff has the old and the new value of each metric and system."""
+    old, new = (example_study("users", seed=seed) for seed in (1, 2))
     account = diff_of(tmp_path, old, new).account.set_index(["metric", "system"])
     for side, study in (("old", old), ("new", new)):
         value = study.estimates.set_index(["metric", "system"])["value"]
@@ -161,7 +173,7 @@ class BothWays(NamedTuple):
 
 def on_the_same_rows(folder, *columns, metrics, **given):
     """System m replaces z on the same 80 rows."""
-    table = applicants(3, n=80)[["id", "label", "score_m", "score_z", *columns]]
+    table = table_of_applicants(3, n=80)[["id", "label", "score_m", "score_z", *columns]]
     old = table.drop(columns="score_m").rename(columns={"score_z": "score_m"})
     new = table.drop(columns="score_z")
     studies = [ek.classification(side, metrics=metrics, **given) for side in (old, new)]
@@ -169,8 +181,8 @@ def on_the_same_rows(folder, *columns, metrics, **given):
     return BothWays(diff_of(folder, *studies), report)
 
 
-def check_same(both, metric):
-    """p and limits of the difference are those of one report."""
+def check_comparisons_are_equal(both, metric):
+    """The diff has the difference, limits, p and test of one report that compares both systems."""
     of_diff, of_report = (study.comparisons.set_index("metric").loc[metric] for study in both)
     assert np.allclose(of_diff[NUMBERS].astype(float), of_report[NUMBERS].astype(float), **ROUNDING)
     assert of_diff["method"] == of_report["method"]
@@ -192,13 +204,19 @@ DESIGNS = {
 def test_a_share_or_mean_of_two_reports_on_the_same_rows_has_the_test_of_one(
     design, metric, tmp_path
 ):
+    """System m replaces z on the same 80 rows, which are the units, or have users, weights or a
+    threshold of 0.3, depending on the design. The diff of a report on each must have the test of
+    one report that compares both systems.
+    """
     columns, given = DESIGNS[design]
-    check_same(on_the_same_rows(tmp_path, *columns, metrics=metric, **given), metric)
+    check_comparisons_are_equal(
+        on_the_same_rows(tmp_path, *columns, metrics=metric, **given), metric
+    )
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1", "log_loss"])
 def test_any_other_metric_of_the_same_rows_has_the_test_of_one_report(metric, tmp_path):
-    check_same(on_the_same_rows(tmp_path, metrics=f"{metric},accuracy"), metric)
+    check_comparisons_are_equal(on_the_same_rows(tmp_path, metrics=f"{metric},accuracy"), metric)
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "precision", "brier"])
@@ -211,8 +229,9 @@ def test_the_values_of_the_same_rows_have_the_intervals_of_one_report(metric, tm
 
 
 def test_the_log_loss_of_a_probability_of_1_has_the_test_of_one_report(tmp_path):
-    """The diff of the reports on old and new scores has the p and limits of one report that
-    compares them as two systems. One of 50 new scores is 1, a certain prediction.
+    """The diff of a report on old scores and one on new scores has the difference, limits and p of
+    one report that compares the two as systems. One of the 50 new scores is 1, a certain
+    prediction, whose log loss must be handled alike.
     """
     old = pd.DataFrame({"id": range(50), "label": [0, 1] * 25, "score": [0.2, 0.7] * 25})
     new = old.copy()
@@ -224,7 +243,7 @@ def test_the_log_loss_of_a_probability_of_1_has_the_test_of_one_report(tmp_path)
     )
     both_systems = pd.concat([new.assign(system="new"), old.assign(system="old")])
     report = ek.classification(both_systems, metrics="log_loss", baseline="old")
-    check_same(BothWays(diff, report), "log_loss")
+    check_comparisons_are_equal(BothWays(diff, report), "log_loss")
 
 
 def three_answers_per_question(model, seed):
@@ -239,7 +258,7 @@ def test_the_mean_of_repeated_answers_has_the_test_of_one_report(tmp_path):
     new = three_answers_per_question("new", 2)
     studies = [ek.significance(side.assign(system="m")) for side in (old, new)]
     report = ek.significance(pd.concat([new, old]), baseline="old")
-    check_same(BothWays(diff_of(tmp_path, *studies), report), "value")
+    check_comparisons_are_equal(BothWays(diff_of(tmp_path, *studies), report), "value")
 
 
 def without_decisions(path):
@@ -252,11 +271,14 @@ def without_decisions(path):
 
 
 def test_accuracy_of_files_without_decisions_is_compared_by_sign_flips_of_rows(tmp_path):
-    """Files of earlier versions have no decisions, which McNemar's test needs, but whether each row
-    is right.
+    """McNemar's test needs the decision on each row. Files of earlier versions hold only whether
+    each row was predicted right, so that accuracy is compared by flipping the signs of the rows'
+    differences.
     """
     old, new = (
-        without_decisions(saved(STUDIES["rows"](seed), tmp_path / f"{seed}.units.parquet"))
+        without_decisions(
+            saved(example_study("rows", seed=seed), tmp_path / f"{seed}.units.parquet")
+        )
         for seed in (1, 2)
     )
     method = ek.diff(old, new).comparisons.set_index("metric")["method"]
@@ -305,7 +327,10 @@ def test_a_slice_that_only_one_report_has_changes_the_mix_alone(tmp_path):
 
 
 def test_one_new_system_is_not_compared_with_one_of_several_old_ones(tmp_path):
-    table = applicants(1).drop(columns="weight")
+    """The old report has the systems m and z, the new one only k. It is unclear which of the two k
+    replaces.
+    """
+    table = table_of_applicants(1).drop(columns="weight")
     renamed = table.rename(columns={"score_m": "score_k"}).drop(columns="score_z")
     studies = [ek.classification(side, metrics="brier") for side in (table, renamed)]
     with pytest.raises(InputError, match="must share a metric and a system"):
@@ -325,7 +350,9 @@ def study_of_first_hits(*ranks):
 
 
 def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
-    """q3 falls from 1 to 1/4, q0 from 1 to 1/2; q2 has no value."""
+    """The lists have the relevant item at the given ranks, or none for 0. The reciprocal rank of q3
+    falls from 1 to 1/4 and that of q0 from 1 to 1/2; q2 has no value, so that three are in common.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 0, 1), study_of_first_hits(2, 2, 0, 4))
     assert study.moved.set_index("unit")["difference"].to_dict() == {"q3": -0.75, "q0": -0.5}
     assert study.account["common"].tolist() == [3]
@@ -333,6 +360,9 @@ def test_a_mean_stays_a_mean_beside_units_where_it_is_undefined(tmp_path):
 
 
 def test_changes_that_cancel_are_tested(tmp_path):
+    """The reciprocal rank of q0 falls from 1 to 1/2 and that of q1 rises from 1/2 to 1: the mean
+    does not change, and p is 1.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 1, 1), study_of_first_hits(2, 1, 1, 1))
     assert study.comparisons[["difference", "p"]].to_numpy().tolist() == [[0, 1]]
 
@@ -351,7 +381,11 @@ def test_a_row_is_relabelled_if_one_of_its_labels_changed(tmp_path):
 
 
 def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
-    table = applicants(1)
+    """Rows with the same ids and scores have other weights in the new report. With equal weights,
+    the two AUCs would be compared by the delta method; it needs the same rows in both reports,
+    which the influence of units does not.
+    """
+    table = table_of_applicants(1)
     heavier = table.assign(weight=table["weight"] + 1)
     studies = [ek.classification(side, metrics="roc_auc") for side in (table, heavier)]
     assert {*diff_of(tmp_path, *studies).comparisons["method"]} == {"influence of units, t"}
@@ -359,8 +393,9 @@ def test_rows_of_other_weights_are_not_the_same_rows(tmp_path):
 
 def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path):
     """Two samples of ten rows, with the same scores but other ids, have 2 · (10 − 1) = 18 degrees
-    of freedom; their difference is 0. The influence of a row is the share of pairs that it wins,
-    less the AUC, over the 5 rows of its class.
+    of freedom. Their difference is 0, so that its upper limit is t · √(2 · variance of an AUC). The
+    influence of a row on the AUC is the share of pairs that it wins, less the AUC, over the 5 rows
+    of its class; 10 / 9 is n / (n − 1).
     """
     positive = np.array([0.9, 0.8, 0.7, 0.35, 0.3])
     negative = np.array([0.6, 0.4, 0.2, 0.15, 0.1])
@@ -376,7 +411,10 @@ def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path
 
 
 def test_an_earlier_report_is_not_the_old_one(tmp_path):
-    """The mean of 1, 1/2 and 1 is that of old, 1/5 that of earlier."""
+    """Of each report, the relevant item of the three lists is at the given ranks. The old report
+    has the ranks 1, 2 and 1, and so the mean reciprocal rank (1 + 1/2 + 1) / 3; an earlier report,
+    which only extends the series, has 1/5.
+    """
     earlier = saved(study_of_first_hits(5, 5, 5), tmp_path / "earlier.units.parquet")
     study = diff_of(
         tmp_path, study_of_first_hits(1, 2, 1), study_of_first_hits(2, 2, 2), earlier=str(earlier)
@@ -386,7 +424,9 @@ def test_an_earlier_report_is_not_the_old_one(tmp_path):
 
 
 def test_the_unit_that_moved_most_is_first_whether_it_rose_or_fell(tmp_path):
-    """By −4/5, +1/2 and +1/20."""
+    """The reciprocal ranks of q0, q1 and q2 move by 1/5 − 1 = −4/5, by 1 − 1/2 = +1/2 and by
+    1/4 − 1/5 = +1/20.
+    """
     study = diff_of(tmp_path, study_of_first_hits(1, 2, 5), study_of_first_hits(5, 1, 4))
     assert study.moved["unit"].tolist() == ["q0", "q1", "q2"]
 
@@ -415,19 +455,23 @@ def test_two_days_have_930_applicants_in_common(two_days):
     ],
 )
 def test_the_change_on_common_applicants_is_that_of_their_predictions(two_days, metric, changed):
-    """As numpy, pandas and scipy compute it from them."""
+    """The expected changes were computed with numpy, pandas and scipy from the predictions of both
+    days on the applicants in common.
+    """
     account = two_days.account.set_index("metric")
     assert account.loc[metric, "changed"] == pytest.approx(changed, abs=1e-12)
 
 
 def test_the_accuracy_of_two_days_is_tested_by_mcnemar(two_days):
-    """Of 146 applicants that are judged otherwise, 8 more are right."""
+    """The decision on 146 applicants changed; 8 more of them are right on the new day."""
     p = two_days.comparisons.set_index("metric")["p"]
     assert p["accuracy"] == pytest.approx(2 * stats.norm.sf(8 / 146**0.5), abs=1e-12)
 
 
 def test_the_auc_of_two_days_is_tested_as_by_delong(two_days):
-    """Who takes a normal distribution, here t of 929 degrees of freedom."""
+    """The expected p is that of DeLong's test, which takes a normal distribution. The diff takes t
+    with 929 degrees of freedom, so that p may differ in the fourth decimal.
+    """
     p = two_days.comparisons.set_index("metric")["p"]
     assert p["roc_auc"] == pytest.approx(0.775569749144, abs=2e-4)
 
@@ -456,21 +500,24 @@ def messages_by_code(study):
 
 
 def test_identical_reports_do_not_differ(tmp_path):
-    path = saved(STUDIES["lists"](1), tmp_path / "one" / "ranking.units.parquet")
+    """A report on ranked lists is compared with itself. The change of each metric is 0, and so are
+    its TERMS: what common queries changed, and what left and came with other queries.
+    """
+    path = saved(example_study("lists", seed=1), tmp_path / "one" / "ranking.units.parquet")
     diff = ek.diff(path, path)
     assert diff.are_equal
     assert (diff.account[["change", *TERMS]] == 0).all(axis=None)
-    assert len(diff.moved) == 0  # queries whose value changed
+    assert len(diff.moved) == 0  # no query changed its value
     assert "No difference: both reports have the same queries" in str(diff)
 
 
 def test_nothing_of_identical_reports_is_tested(tmp_path):
-    path = saved(STUDIES["lists"](1), tmp_path / "one" / "ranking.units.parquet")
+    path = saved(example_study("lists", seed=1), tmp_path / "one" / "ranking.units.parquet")
     assert ek.diff(path, path).family == "0 comparisons on ndcg@5, Holm-adjusted"
 
 
 def test_a_study_in_place_of_a_report_is_refused_with_the_way():
-    study = STUDIES["rows"](1)
+    study = example_study("rows", seed=1)
     with pytest.raises(ParameterError, match=r"must be a path: .* got BinaryStudy; study\.save"):
         ek.diff(study, study)
 
@@ -479,7 +526,7 @@ def test_a_list_that_was_turned_round_is_listed_with_the_items_that_entered_and_
     """Of the 20 queries one list is turned round, so that the last three of its eight items are in
     the top 3 in place of the first three. Its relevant items, with scores above 0.5, were on top.
     """
-    table = lists(1)
+    table = table_of_lists(1)
     query = table["query"].iloc[0]
     is_edited = table["query"] == query
     table.loc[is_edited, "grade"] = (table["score"] > 0.5).astype(int)
@@ -498,8 +545,8 @@ def test_a_list_that_was_turned_round_is_listed_with_the_items_that_entered_and_
 
 
 def test_a_finding_names_inputs_that_differ(tmp_path):
-    """Data frames of equal length, 20 lists of 8 items, with other scores."""
-    table = lists(1)
+    """The new report has the same 20 lists of 8 items, 160 rows, but with other scores."""
+    table = table_of_lists(1)
     old, new = (
         ek.ranking(rows, metrics="ndcg@3") for rows in (table, table.assign(score=-table["score"]))
     )
@@ -518,8 +565,8 @@ def copy_with_head(path, name, **about):
 
 @pytest.fixture
 def report_with_hashed_input(tmp_path):
-    """The file of units of a report on applicants(1), whose input is known by its hash."""
-    path = saved(STUDIES["rows"](1), tmp_path / "a.units.parquet")
+    """The file of units of a report on 60 applicants, whose input is known by its hash."""
+    path = saved(example_study("rows", seed=1), tmp_path / "a.units.parquet")
     inputs = [{"name": "a.csv", "rows": 60, "sha256": "0"}]
     return copy_with_head(path, "known", inputs=inputs)
 
@@ -546,7 +593,7 @@ def two_labellings(tmp_path):
     """The files of units of two reports on the same scores; the first five of the 60 labels
     differ.
     """
-    table = applicants(1).drop(columns="weight")
+    table = table_of_applicants(1).drop(columns="weight")
     relabelled = table.copy()
     relabelled.loc[:4, "label"] = 1 - table.loc[:4, "label"]
     old, new = (
@@ -568,19 +615,21 @@ def test_auc_on_other_labels_is_compared_by_influence_and_not_by_delong(two_labe
 
 
 def test_metrics_that_only_one_report_has_are_named(report_with_hashed_input, tmp_path):
-    study = ek.classification(applicants(2), metrics="brier", systems="m")
+    study = ek.classification(table_of_applicants(2), metrics="brier", systems="m")
     fewer = saved(study, tmp_path / "f.units.parquet")
     assert "roc_auc" in messages_by_code(ek.diff(report_with_hashed_input, fewer))["EK807"]
 
 
 def test_rows_with_another_label_are_counted_if_the_last_metric_is_of_ones_own(tmp_path):
-    """Such a metric stores values of rows, but not their labels."""
+    """The first five of 60 labels differ between the two reports. The user's own metric, `right`,
+    stores a value for each row, but not its label; the labels must be found with roc_auc.
+    """
 
     @ek.mean(best="high")
     def right(label, score):
         return (score > 0.5) == label
 
-    table = applicants(1).drop(columns="weight")
+    table = table_of_applicants(1).drop(columns="weight")
     relabelled = table.copy()
     relabelled.loc[:4, "label"] = 1 - table.loc[:4, "label"]
     old, new = (
@@ -594,7 +643,7 @@ def reports_where_z_became_worse(tmp_path_factory):
     """The paths of two reports on the systems m and z. Between them z became worse in plans b and
     c; m did not change.
     """
-    table = applicants(1).drop(columns="weight")
+    table = table_of_applicants(1).drop(columns="weight")
     opposite = 1 - 0.9 * table["label"]
     worse = table.assign(score_z=table["score_z"].where(table["plan"] == "a", opposite))
     folder = tmp_path_factory.mktemp("worse")
@@ -605,7 +654,9 @@ def reports_where_z_became_worse(tmp_path_factory):
 
 
 def test_a_system_that_did_not_change_is_not_tested(reports_where_z_became_worse):
-    """So that the p of z, the only comparison, is not adjusted."""
+    """The scores of system m are the same in both reports, so that z is the only comparison and its
+    p is not adjusted.
+    """
     diff = ek.diff(*reports_where_z_became_worse)
     comparisons = diff.comparisons.set_index("first")
     assert comparisons.loc["new m", ["p", "adjusted"]].isna().all(axis=None)
@@ -614,6 +665,9 @@ def test_a_system_that_did_not_change_is_not_tested(reports_where_z_became_worse
 
 
 def test_a_system_that_did_not_change_has_no_difference(reports_where_z_became_worse):
+    """Both reports are on the systems m and z. The scores of m are the same in both; z became worse
+    in the new one.
+    """
     diff = ek.diff(*reports_where_z_became_worse)
     verdict = diff.account.set_index(["metric", "system"])["verdict"]
     assert verdict.to_dict() == {
@@ -662,21 +716,24 @@ def test_no_slice_of_identical_reports_changed_most(reports_where_z_became_worse
     assert ek.diff(old, old).most_changed is None
 
 
-def halves_of(table, **given):
+def studies_of_halves(table, **given):
     """The studies of the first 40 rows and of the others."""
     return [ek.classification(half, **given) for half in (table[:40], table[40:])]
 
 
 def test_the_page_shows_the_interval_of_independent_samples_beside_the_change(tmp_path):
-    table = applicants(1, n=80)[["id", "label", "score_m"]]
-    diff = diff_of(tmp_path, *halves_of(table, metrics="brier"))
+    """The old report is on the first 40 of 80 applicants, the new one on the others. They have no
+    unit in common, so that the change has an interval and what common units changed has none.
+    """
+    table = table_of_applicants(1, n=80)[["id", "label", "score_m"]]
+    diff = diff_of(tmp_path, *studies_of_halves(table, metrics="brier"))
     (account,) = diff_page.account(diff).tables
     (row_of_brier,) = account.rows
     limits_by_column = {
         column.text: cell.limits for column, cell in zip(account.columns, row_of_brier, strict=True)
     }
     assert limits_by_column["change"]
-    assert not limits_by_column["= common units changed"]  # there are no common units
+    assert not limits_by_column["= common units changed"]
 
 
 def test_common_units_leave_the_change_without_an_interval(two_days):
@@ -699,8 +756,8 @@ def test_a_slice_also_has_the_values_on_all_units_of_each_report(two_days):
 
 
 def test_a_slice_without_common_units_has_the_values_on_all(tmp_path):
-    table = applicants(1, n=80).drop(columns="weight")
-    slices = diff_of(tmp_path, *halves_of(table, metrics="brier", segments="plan")).segments
+    table = table_of_applicants(1, n=80).drop(columns="weight")
+    slices = diff_of(tmp_path, *studies_of_halves(table, metrics="brier", segments="plan")).segments
     assert slices["difference"].isna().all()
     assert np.array_equal(slices[["old", "new"]], slices[["old_all", "new_all"]])
 
@@ -718,8 +775,10 @@ def test_units_that_were_left_out_are_said_to_be():
 @pytest.fixture(scope="module")
 def diff_without_common_rows(tmp_path_factory):
     """The diff of the reports on two halves of a table."""
-    table = applicants(1, n=80).drop(columns="weight")
-    return diff_of(tmp_path_factory.mktemp("halves"), *halves_of(table, metrics=BINARY_METRICS))
+    table = table_of_applicants(1, n=80).drop(columns="weight")
+    return diff_of(
+        tmp_path_factory.mktemp("halves"), *studies_of_halves(table, metrics=BINARY_METRICS)
+    )
 
 
 def test_without_common_units_samples_are_independent(diff_without_common_rows):
@@ -744,14 +803,15 @@ def test_without_common_units_what_they_changed_has_no_interval(diff_without_com
 
 
 def test_reports_without_ids_are_independent(tmp_path):
-    table = applicants(1, n=80).drop(columns=["weight", "id"])
-    study = diff_of(tmp_path, *halves_of(table, metrics="brier"))
+    table = table_of_applicants(1, n=80).drop(columns=["weight", "id"])
+    study = diff_of(tmp_path, *studies_of_halves(table, metrics="brier"))
     assert "no ids" in messages_by_code(study)["EK802"]
 
 
 def test_shares_of_two_reports_are_independent(tmp_path):
-    """Of 100 trials of page a 40 are successes in the old report and 60 in the new one; totals do
-    not tell which trials both have, so that all 100 old ones are in the old report alone.
+    """For each of two web pages, a report has the numbers of successes and trials. Page a had 40
+    successes in 100 trials in the old report and 60 in 100 in the new one. Totals do not say which
+    trials the two have in common, so that all 100 old trials count as in the old report alone.
     """
     old, new = (
         pd.DataFrame({"page": ["a", "b"], "successes": [successes, 40], "trials": [100, 90]})
@@ -765,8 +825,9 @@ def test_shares_of_two_reports_are_independent(tmp_path):
 
 
 def test_a_diff_of_users_has_no_table_of_devices(tmp_path):
-    """A user may use several devices, so that devices are no slices of users. The new log lacks the
-    first two of ten sessions.
+    """The units of an interleaving experiment are users. A user may use several devices, so that
+    the segment "device" does not divide users into slices. The two reports differ because the new
+    log lacks the first two sessions, four rows.
     """
     log = online_samples.log()
     old, new = (ek.interleaving(rows, segments="device", baseline="a") for rows in (log, log[4:]))
@@ -777,14 +838,21 @@ def test_a_diff_of_users_has_no_table_of_devices(tmp_path):
 
 
 def test_a_series_has_every_report(tmp_path):
-    earlier = saved(STUDIES["lists"](0), tmp_path / "earlier.units.parquet")
-    study = diff_of(tmp_path, STUDIES["lists"](1), STUDIES["lists"](2), earlier=str(earlier))
+    earlier = saved(example_study("lists", seed=0), tmp_path / "earlier.units.parquet")
+    study = diff_of(
+        tmp_path,
+        example_study("lists", seed=1),
+        example_study("lists", seed=2),
+        earlier=str(earlier),
+    )
     assert len(study.series) == 3
     assert (study.series["low"] < study.series["high"]).all()
 
 
 def test_two_reports_are_no_series(tmp_path):
-    assert not len(diff_of(tmp_path, STUDIES["lists"](1), STUDIES["lists"](2)).series)
+    assert not len(
+        diff_of(tmp_path, example_study("lists", seed=1), example_study("lists", seed=2)).series
+    )
 
 
 # What is refused ----------------------------------------------------------------------------------
@@ -794,8 +862,8 @@ def test_two_reports_are_no_series(tmp_path):
 def odd_files(tmp_path_factory):
     """A folder of two reports, and of files that are none."""
     folder = tmp_path_factory.mktemp("odd")
-    saved(STUDIES["lists"](1), folder / "a.units.parquet")
-    saved(STUDIES["rows"](1), folder / "b.units.parquet")
+    saved(example_study("lists", seed=1), folder / "a.units.parquet")
+    saved(example_study("rows", seed=1), folder / "b.units.parquet")
     pd.DataFrame({"unit": ["1"]}).to_parquet(folder / "table.units.parquet")
     (folder / "text.units.parquet").write_text("no Parquet")
     (folder / "alone.json").write_text('{"report": "rating"}')
@@ -852,12 +920,12 @@ def folder_with_old_and_new(tmp_path, monkeypatch):
     a perfect ranking in old, the reverse in new. New also has the report alone.
     """
     monkeypatch.chdir(tmp_path)
-    table = lists(1)
+    table = table_of_lists(1)
     good = ek.ranking(table.assign(score=table["grade"]), metrics="ndcg@5")
     bad = ek.ranking(table.assign(score=-table["grade"]), metrics="ndcg@5")
     saved(good, tmp_path / "old" / "ranking.units.parquet")
     saved(bad, tmp_path / "new" / "ranking.units.parquet")
-    saved(STUDIES["rows"](1), tmp_path / "new" / "alone.units.parquet")
+    saved(example_study("rows", seed=1), tmp_path / "new" / "alone.units.parquet")
     return tmp_path
 
 
@@ -871,6 +939,10 @@ def test_the_reports_of_two_folders_are_paired_by_name(capsys):
 
 
 def test_a_diff_of_two_folders_is_gated(folder_with_old_and_new, capsys):
+    """The folder old has a report on a perfect ranking of 20 queries, new one on the reverse
+    ranking by the same system, "score". So nDCG@5 fell, the gate "not worse" fails, and the command
+    ends with status 3.
+    """
     assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
     failed = (
         "gate failed: ndcg@5: every system not worse against the old report: not met by new score"
@@ -896,9 +968,12 @@ def test_folders_and_files_that_are_no_two_reports_end_with_status_2(arguments):
 
 
 def test_the_command_says_that_rows_without_ids_are_not_paired(tmp_path, monkeypatch, capsys):
+    """The two reports are on tables of a label and a score alone. Without ids nobody can say which
+    rows they have in common.
+    """
     monkeypatch.chdir(tmp_path)
     for day, seed in (("old", 1), ("new", 2)):
-        table = applicants(seed)[["label", "score_m"]].rename(columns={"score_m": "score"})
+        table = table_of_applicants(seed)[["label", "score_m"]].rename(columns={"score_m": "score"})
         study = ek.classification(table, metrics="brier")
         saved(study, tmp_path / day / "classification.units.parquet")
     assert command.main(["diff", "old", "new", "-o", "out"]) == 0
@@ -916,7 +991,9 @@ def test_a_report_that_only_the_old_folder_has_is_named(tmp_path, monkeypatch, c
 
 
 def test_an_earlier_folder_may_lack_a_report(tmp_path, monkeypatch):
-    """Of three folders the last two are compared; an earlier one adds to the series of a report."""
+    """Of three folders of reports, the last two are compared report by report; the first only adds
+    a point to the series of a report that it has. It has no report "second", which is no error.
+    """
     monkeypatch.chdir(tmp_path)
     report = study_of_first_hits(1, 2)
     saved(report, tmp_path / "earlier" / "first.units.parquet")
@@ -929,8 +1006,11 @@ def test_an_earlier_folder_may_lack_a_report(tmp_path, monkeypatch):
 
 
 def test_the_head_of_a_file_says_what_made_it(tmp_path):
-    """Its parameters, but not the memory, which changes no number."""
-    study = ek.classification(applicants(1), metrics="brier", memory="300MB")
+    """A file of units has a head in its Parquet metadata: the parameters of the report, the version
+    that made it and the direction and range of each metric. The parameter "memory" is left out,
+    because it changes no number.
+    """
+    study = ek.classification(table_of_applicants(1), metrics="brier", memory="300MB")
     path = saved(study, tmp_path / "a.units.parquet")
     head = json.loads(pq.read_schema(path).metadata[b"evalkit"])
     assert head["schema"] == units.FORM

@@ -48,6 +48,10 @@ def assert_same_rankings(a, b):
 
 
 def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, monkeypatch):
+    """The table of 20,000 rows of ranked lists is given as a whole, as an iterator of record
+    batches and as a reader of them. Batches are written to temporary files while they are read;
+    once Python has freed what it no longer needs, the folder of temporary files is empty.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     whole = runs.read(table)
     assert_same_rankings(whole, runs.read(iter(table.to_batches(max_chunksize=1_000))))
@@ -105,7 +109,7 @@ def test_the_classification_study_reads_batches_once(rows):
     )
 
 
-STUDIES = {
+STUDY_PATH_AND_PARAMETERS = {
     "multi-class": (classification, "penguins/predictions.csv", {}),
     "multi-label": (classification, "digit_traits/predictions.csv", {}),
     "rating": (rating, "visit_forecasts/predictions.csv", {}),
@@ -118,9 +122,12 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("case", STUDIES)
+@pytest.mark.parametrize("case", STUDY_PATH_AND_PARAMETERS)
 def test_every_study_reads_batches_once(case):
-    study, path, given = STUDIES[case]
+    """A bundled table is read as a whole and as an iterator of record batches, which can be read
+    only once; both studies have the same numbers.
+    """
+    study, path, given = STUDY_PATH_AND_PARAMETERS[case]
     assert_same(*(study.read(data, **given) for data in table_and_batches(path)))
 
 
@@ -140,6 +147,9 @@ def test_the_interleaving_study_reads_batches_of_a_log_once():
 
 
 def test_the_interleaving_study_reads_batches_of_users_once():
+    """The bundled table of users is given as a whole and as an iterator of record batches, which
+    can be read only once. Both studies have the same numbers.
+    """
     table, batches = table_and_batches("interleaving/health_plans.parquet")
     options = {
         "columns": "{user: block, arm: plan}",
@@ -180,12 +190,14 @@ def test_what_is_no_batch_is_refused(data, message):
 
 
 def test_columns_must_be_distinct():
+    """SQL does not tell a and A apart."""
     twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], ["a", "A"])
     with pytest.raises(InputError, match="record batches: column names must be distinct"):
         sources.parts(iter([twice]))
 
 
 def test_a_path_is_no_iterator():
+    """A path is read as a file and not taken for record batches."""
     assert isinstance(sources.parts(Path("data/german_credit/predictions.csv"))[0], Csv)
 
 
@@ -201,7 +213,9 @@ def test_bins_of_pandas_are_segments():
 
 
 def test_a_database_that_failed_is_opened_again():
-    """DuckDB fails for good at a column of nested values; the next table is read nevertheless."""
+    """A column of nested values breaks the connection to DuckDB for good, whether or not the table
+    is refused for it. The next table, of 40 rows, is read nevertheless.
+    """
     nested = pa.DictionaryArray.from_arrays(
         pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}])
     )
@@ -231,8 +245,8 @@ NUMERIC = {
 }
 
 
-def part_with(column):
-    """A frame of one column, x."""
+def frame_with_column_x(column):
+    """A frame with one column, called x."""
     part = frames.part_of(pa.table({"x": column}))
     assert isinstance(part, frames.Frame)
     return part
@@ -240,27 +254,36 @@ def part_with(column):
 
 @pytest.mark.parametrize("column", TEXTUAL.values(), ids=TEXTUAL)
 def test_a_cast_to_text_is_that_of_a_query(column):
-    part = part_with(column)
-    cast = part.load({"role": "x"}, {})
-    queried = InputPart.load(part, {"role": "x"}, {})
+    """A frame casts the column x to text without a query of DuckDB, which its base class,
+    InputPart, makes for any input. `load` takes columns of text by role, then columns of numbers by
+    role.
+    """
+    frame = frame_with_column_x(column)
+    cast = frame.load({"role": "x"}, {})
+    queried = InputPart.load(frame, {"role": "x"}, {})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 @pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
 def test_a_cast_to_doubles_is_that_of_a_query(column):
-    part = part_with(column)
-    cast = part.load({}, {"role": "x"})
-    queried = InputPart.load(part, {}, {"role": "x"})
+    """A frame casts the column x to doubles without a query of DuckDB, which its base class,
+    InputPart, makes for any input. `load` takes columns of text by role, then columns of numbers by
+    role.
+    """
+    frame = frame_with_column_x(column)
+    cast = frame.load({}, {"role": "x"})
+    queried = InputPart.load(frame, {}, {"role": "x"})
     assert cast["role"].to_pylist() == queried["role"].to_pylist()
 
 
 def test_a_clean_frame_needs_no_query(monkeypatch):
+    """Without `duck.sql`, any query would fail."""
     monkeypatch.setattr(duck, "sql", None)
     frame = pd.DataFrame({"id": [1, 2], "label": [0, 1], "score": [0.2, 0.4]})
     assert outcomes.read(frame).actual.tolist() == [0, 1]
 
 
-COLUMNS_OF_EACH_TYPE = {
+VALUES_OF_COLUMN = {
     "double": [0.0, -0.0, 1e-7, np.nan, np.inf, 1e16, 5e-324, 0.1, 3.0, 123456789.25],
     "whole": range(10),
     "truth": [True, False] * 5,
@@ -269,12 +292,13 @@ COLUMNS_OF_EACH_TYPE = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS_OF_EACH_TYPE)
+@pytest.mark.parametrize("name", VALUES_OF_COLUMN)
 def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(name):
-    """The head of a frame holds its first cells as text, without a query. A query of DuckDB casts
-    the same column to text.
+    """The head of a frame holds its first cells as text, made in Python. They must be what a query
+    of DuckDB gives that casts the column to text. VALUES_OF_COLUMN has a column of each type, such
+    as doubles with an infinity; its ten rows are all in the head.
     """
-    part = frames.part_of(pd.DataFrame({name: COLUMNS_OF_EACH_TYPE[name]}))
+    part = frames.part_of(pd.DataFrame({name: VALUES_OF_COLUMN[name]}))
     types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
     as_text = duck.DUCKDB.text(name, types["column_type"][0].as_py())
     query = f"SELECT {as_text} AS written FROM frame"

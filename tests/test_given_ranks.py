@@ -66,6 +66,9 @@ def random_lists_and_judgements(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
+    """Of three relevant items a and b are at the ranks 9 and 11, and c is not in the list. The
+    other ranks hold no item and count as not relevant. RBP has the persistence 0.8.
+    """
     data = runs.read(
         ranked_lists(("q", "a", 9), ("q", "b", 11)),
         judgements(("q", "a", 1), ("q", "b", 1), ("q", "c", 1)),
@@ -80,7 +83,7 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
     assert rankings.r_precision(r) == [0]
     assert rankings.rbp(r) == pytest.approx([0.2 * (0.8**8 + 0.8**10)])
     assert rankings.precision(r) == [2 / 11]  # the whole list ends at rank 11
-    ideal = 1 + 1 / np.log2(3) + 1 / 2
+    ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)  # the three relevant items at ranks 1, 2 and 3
     assert rankings.ndcg(r) == pytest.approx([(1 / np.log2(10) + 1 / np.log2(12)) / ideal])
 
 
@@ -106,6 +109,9 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
 
 
 def test_a_rank_of_a_billion_costs_no_memory():
+    """The list of query q has two items, at the ranks 3 and 1,000,000,000; only the latter is
+    relevant. All metrics are computed without an array that has an element for each rank.
+    """
     frame = ranked_lists(("q", "a", 10**9), ("q", "b", 3))
     judged = judgements(("q", "a", 1), ("q", "b", 0))
     runs.read(frame, judged)  # so that imports and caches are not measured
@@ -189,12 +195,16 @@ def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(
 
 @pytest.mark.parametrize("ranks", ["as given", "renumber"])
 def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
+    """Lists whose ranks have gaps are read in memory, and by DuckDB from files in shards of a few
+    rows. All metrics must be equal to the last bit. Lists that start above rank 1, counted as
+    `late`, exist only if the ranks are not renumbered.
+    """
     frame, judged = random_lists_and_judgements(7)
     frame.loc[frame.index[::17], "rank"] += 10**6  # far beyond any other rank
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
     in_memory = runs.read(frame, judged, ranks=ranks)
-    many_shards = Reading(shard=20, row=10**7)  # 10 MB per row leave few rows for a shard
+    many_shards = Reading(shard=20, row=10**7)  # a row is taken to need 10 MB of the 250 MB
     files = RankingInput.from_data(tmp_path / "run.parquet", tmp_path / "qrels.csv", ranks=ranks)
     with engine.opened(engine.budget(250 * 10**6, threads=2, reading=many_shards)) as database:
         in_shards = sharded.measured(database, files, EVERY_MEASUREMENT)

@@ -75,6 +75,9 @@ def row_of(frame: pd.DataFrame, metric: str, group: str) -> pd.Series:
 
 @pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
+    """For the bundled German credit data, fairlearn computed each metric of each system in the
+    groups of a column, sex or age band. FAIRLEARN holds its values.
+    """
     frame = credit_study().gaps(column)
     frame = frame[frame["system"] == system]
     for group, values in FAIRLEARN["models"][system][column]["by_group"].items():
@@ -85,6 +88,9 @@ def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
 
 @pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_largest_gaps_and_ratios_equal_fairlearn(system: str, column: str) -> None:
+    """For the bundled German credit data, fairlearn computed the largest difference and the
+    smallest ratio of each metric between the groups of a column, sex or age band.
+    """
     rows = largest_gap_by_metric(system, column)
     expected = FAIRLEARN["models"][system][column]
     for fairlearns_name, metric in METRIC_OF_FAIRLEARN.items():
@@ -115,9 +121,12 @@ def largest_gap_by_metric(system: str, column: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("system", FAIRLEARN["models"])
 def test_limits_between_two_groups_are_those_of_miettinen_and_nurminen(system: str) -> None:
+    """In the bundled German credit data, male is the reference, so that the gap of the group female
+    is female minus male. The expected limits are Miettinen and Nurminen's for two proportions,
+    found by bisection of the likelihood and stored in a file.
+    """
     frame = credit_study().gaps("sex")
     frame = frame[frame["system"] == system]
-    # "diff" and "limits" of female - male, by bisection of the likelihood; male is the reference
     by_metric = FAIRLEARN["models"][system]["sex"]["gaps"]["female | male"]
     for fairlearns_name, pair in by_metric.items():
         row = row_of(frame, METRIC_OF_FAIRLEARN[fairlearns_name], "female")
@@ -176,14 +185,18 @@ def normal_groups(value: Any) -> NormalGroups:
 
 
 def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
-    """Of all values with a largest gap of 6, those at the least squared distance: the low ones are
-    moved up to 2 and the high ones down to 8.
+    """Four groups have the values 0, 1, 9 and 10, each with a standard error of 1. Of all values
+    whose largest gap is 6, the closest by squared distance move the low ones up to 2, the high ones
+    down to 8.
     """
     groups = normal_groups([0.0, 1.0, 9.0, 10.0])
     assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
 
 
 def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
+    """Each group has a standard error of 1. The closest values with a smaller gap have both ends
+    moved inwards; a value less than one error from an end is moved to it.
+    """
     groups = normal_groups([0.0, 4.0, 9.3, 12.0])
     # a gap of 10 moves the ends to 1 and 11, from which 9.3 is 1.7 errors away
     assert groups.closest(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
@@ -192,6 +205,9 @@ def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
 
 
 def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
+    """The gap of the values 0, 4 and 10 is 10. For a gap of 12 the lowest and the highest move by
+    1.
+    """
     groups = normal_groups([0.0, 4.0, 10.0])
     assert groups.closest(12.0).tolist() == pytest.approx([-1, 4, 11])
 
@@ -222,12 +238,16 @@ def normal_estimate(value: float, level: float) -> Estimate:
 
 
 def test_two_groups_have_the_limits_of_their_pair() -> None:
-    shares = GroupShares(np.array([48.0, 28.0]), np.array([70.0, 80.0]))
+    """The shares 48/70 and 28/80 are clearly apart. With only two groups, the largest gap is the
+    difference of the higher and the lower one, with the same interval.
+    """
+    higher, lower = 0, 1
+    shares = GroupShares(hits=np.array([48.0, 28.0]), rows=np.array([70.0, 80.0]))
     gap = largest_gap(shares, 0.95, rng=np.random.default_rng(1))
-    pair = shares.differences(0.95)  # low[i, j] and high[i, j] are of group i - group j
+    differences = shares.differences(0.95)  # low[i, j] and high[i, j] are of group i - group j
     assert gap is not None
-    assert gap.estimate.low == pytest.approx(pair.low[0, 1])
-    assert gap.estimate.high == pytest.approx(pair.high[0, 1])
+    assert gap.estimate.low == pytest.approx(differences.low[higher, lower])
+    assert gap.estimate.high == pytest.approx(differences.high[higher, lower])
 
 
 def test_the_limits_of_a_group_beside_itself_do_not_count() -> None:
@@ -272,9 +292,11 @@ def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
 
 
 def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
-    """The third group has the highest value and no limits: how large the gap may be is unknown."""
-    unknown = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
-    by_group = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0]), unknown]
+    """Two groups have a mean with the limits of a t interval. The third has the highest value, 9,
+    and unknown limits, so that nothing bounds how large the gap may be.
+    """
+    without_limits = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
+    by_group = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0]), without_limits]
     uncorrelated = np.eye(3)
     groups = GroupEstimates(lambda group, level: by_group[group], uncorrelated)
     gap = largest_gap(groups, 0.95, rng=np.random.default_rng(1))
@@ -283,16 +305,20 @@ def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> Non
 
 
 def test_the_ratio_of_estimates_is_fiellers_for_normal_limits() -> None:
+    """The values of two independent groups are 4 and 2, each with limits at ± 0.5. Fieller's limits
+    r of the ratio 4 / 2 are the two solutions of (4 − 2 r)² = 0.5² (1 + r²).
+    """
+
     def estimate(group: int, level: float) -> Estimate:
         value = [4.0, 2.0][group]
-        return Estimate(value, value - 0.5, value + 0.5, level, 50, "")
+        return Estimate(value, low=value - 0.5, high=value + 0.5, level=level, n=50, method="")
 
+    first, second = 0, 1
     uncorrelated = np.eye(2)
-    quotient = GroupEstimates(estimate, uncorrelated).ratio(0, 1, 0.95)
-    # Fieller's limits r of the ratio 4 / 2 solve (4 − 2 r)² = 0.5² (1 + r²), where 0.5 is half the
-    # width of the normal interval of either estimate
-    for limit in (quotient.low, quotient.high):
-        assert (4 - 2 * limit) ** 2 == pytest.approx(0.25 * (1 + limit**2))
+    ratio = GroupEstimates(estimate, uncorrelated).ratio(first, second, 0.95)
+    assert ratio.low < 2 < ratio.high
+    for limit in (ratio.low, ratio.high):
+        assert (4 - 2 * limit) ** 2 == pytest.approx(0.5**2 * (1 + limit**2))
 
 
 def test_units_in_several_groups_make_their_errors_correlated() -> None:
@@ -356,6 +382,7 @@ def test_a_group_with_one_class_has_no_recall_and_no_gap() -> None:
 
 
 def test_an_empty_value_is_a_group() -> None:
+    """A text of length 0 and a missing value both count as empty: "(none)"."""
     assert "(none)" in set(gaps_of(["", None, "x", "y"] * 100)["group"])
 
 
@@ -364,6 +391,7 @@ def test_numbers_are_grouped_by_quartile() -> None:
 
 
 def test_many_texts_keep_the_rest_in_one_group() -> None:
+    """Of 200 texts, each in two rows, 11 have a group of their own."""
     groups = set(gaps_of([f"g{i % 200}" for i in range(400)])["group"])
     assert "(189 other values)" in groups
 
@@ -433,6 +461,9 @@ def test_forecasts_have_gaps_of_their_segments() -> None:
 
 
 def test_a_table_that_is_read_by_blocks_is_refused() -> None:
+    """Up to 100 rows are held in memory, and larger tables are read in blocks; this one has 400.
+    Gaps between groups need all rows at once.
+    """
     p = ClassificationParameters.from_raw(
         {"preds": table_of_400_rows(group="a"), "groups": "group"}
     )
@@ -478,6 +509,9 @@ def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
 def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The command "report" stores credit.json, which has no rows. A rule about the gap between
+    sexes needs them, so that "check" ends with status 2 and names the column.
+    """
     table_of_400_rows(sex=np.tile(["a", "a", "b", "b"], 100)).to_csv(
         tmp_path / "rows.csv", index=False
     )
@@ -511,6 +545,10 @@ def test_a_margin_in_points_is_refused() -> None:
 
 
 def test_of_equal_groups_none_stands_above_another() -> None:
+    """Labels 0 and 1 alternate, so that in both groups half of the rows are positive and the gap of
+    the base rate is 0. A row of the table names the groups of a gap as "b above a"; without a gap
+    it must not name a group above itself.
+    """
     study = ek.classification(
         table_of_400_rows(group=np.tile(["a", "a", "b", "b"], 100)), groups="group"
     )
@@ -520,6 +558,9 @@ def test_of_equal_groups_none_stands_above_another() -> None:
 
 
 def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
+    """Decisions 0 and 1 (y_pred) without scores have a recall in each group, but no probabilities
+    that could be calibrated and no order whose ROC AUC could be computed.
+    """
     frame = table_of_400_rows()
     decided = (frame["y_score"] > 0.5).astype(int)
     groups: Any = {"group": np.tile(["a", "a", "b", "b"], 100)}
@@ -531,8 +572,9 @@ def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_that_share_a_single_unit_are_not_shown_to_differ(seed: int) -> None:
-    """All 400 rows are of one user, so that the unit has no spread to estimate an error from. The
-    limits of the gap must stay wide; 0.5 either way is half of the range of the KS statistic.
+    """All 400 rows are of one user. One unit shows no spread from which a standard error could be
+    estimated, so that the limits of the gap between its two groups must stay wide: beyond ± 0.5,
+    where the KS statistic ranges from 0 to 1. Four seeds vary the noise of the scores.
     """
     frame = table_of_400_rows(user=1, group=np.tile(["a", "b", "b", "a"], 100))
     noise = np.random.default_rng(seed).uniform(0, 0.7, 400)
@@ -571,6 +613,9 @@ def test_areas_of_an_area_scale_have_a_standard_error_of_one():
 
 
 def test_limits_of_small_groups_are_narrower_than_by_mover():
+    """Two groups with areas under the ROC curve of 0.98 and 0.8 have 15 rows of each class. MOVER,
+    the general method for a difference of two estimates, gives wider limits than that for areas.
+    """
     groups = groups_of_areas([0.98, 0.8], rows_of_a_class=15)
     by_mover = GroupEstimates.differences(groups, 0.95)
     limits = groups.differences(0.95)

@@ -101,11 +101,11 @@ def test_the_metrics_by_which_a_constant_is_better_are_named(
     assert not metrics_not_named & words
 
 
-GOOD = np.clip(0.15 + 0.5 * (LABEL - 0.15) + RNG.normal(0, 0.01, 400), 0, 1)
+GOOD_SCORE = np.clip(0.15 + 0.5 * (LABEL - 0.15) + RNG.normal(0, 0.01, 400), 0, 1)
 NEAR = [
-    (binary_page, lambda: study_of_two_classes(GOOD)),
+    (binary_page, lambda: study_of_two_classes(GOOD_SCORE)),
     (classes_page, lambda: study_of_three_classes(0.9)),
-    (labels_page, lambda: study_of_two_labels(GOOD)),
+    (labels_page, lambda: study_of_two_labels(GOOD_SCORE)),
     (rating_page, lambda: study_of_forecasts(ACTUAL + 0.1)),
 ]
 
@@ -138,12 +138,13 @@ def test_the_primary_metric_of_forecasts_worse_than_a_constant_is_named_in_one_f
     ],
 )
 def test_a_gain_is_given_in_percent_only_if_no_skill_has_no_fixed_value(metric, names_percent):
-    """System b has the scores of a with noise. The page begins with an answer such as "a is better
-    than b: log loss is 0.150 (55.5% less) instead of 0.337". A percentage of an AUC would
-    mislead: 0.55 is 10 % more than 0.5, but 0.5 is the AUC of a constant score, without skill.
+    """System a has scores close to the labels, b the same with noise. The page begins with an
+    answer such as "a is better than b: log loss is 0.150 (55.5% less) instead of 0.337". A
+    percentage of an AUC would mislead: 0.55 is 10 % more than 0.5, but 0.5 is the AUC of a constant
+    score, without skill. The scores are clipped to keep the log loss finite.
     """
-    score = np.clip(GOOD, 0.01, 0.99)
-    noisy_score = np.clip(GOOD + RNG.normal(0, 0.3, 400), 0.01, 0.99)
+    score = np.clip(GOOD_SCORE, 0.01, 0.99)
+    noisy_score = np.clip(GOOD_SCORE + RNG.normal(0, 0.3, 400), 0.01, 0.99)
     table = pd.DataFrame(
         {"id": range(400), "label": LABEL, "score_a": score, "score_b": noisy_score}
     )
@@ -158,9 +159,9 @@ def test_a_gain_is_given_in_percent_only_if_no_skill_has_no_fixed_value(metric, 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = [("q1", "a", 0.9, 1), ("q1", "b", 0.5, 0), ("q2", "a", 0.3, 0), ("q2", "b", 0.2, 1)]
 ALONE = {
-    "binary": lambda: study_of_two_classes(GOOD),
+    "binary": lambda: study_of_two_classes(GOOD_SCORE),
     "classes": lambda: study_of_three_classes(0.5),
-    "labels": lambda: study_of_two_labels(GOOD),
+    "labels": lambda: study_of_two_labels(GOOD_SCORE),
     "forecasts": lambda: study_of_forecasts(ACTUAL + 0.1),
     "ranked": lambda: ek.ranking(pd.DataFrame(RUNS, columns=["query", "item", "score", "grade"])),
 }

@@ -188,7 +188,10 @@ def test_labels_of_different_digits_are_different_classes(limits, classes):
 
 @in_memory_and_in_blocks
 def test_two_columns_of_probabilities_of_one_class_are_refused(limits):
-    """The labels are the numbers 1 and 2; both p_1 and p_1.0 are probabilities of the class 1."""
+    """The labels are the numbers 1 and 2. A column such as p_2 has the probabilities of the class
+    in its name, so that p_1 and p_1.0 are both of class 1. The table is refused alike whether the
+    `limits` let it be read at once or only in blocks of two rows.
+    """
     table = pd.DataFrame(
         {
             "label": [1, 2] * 20,
@@ -303,7 +306,9 @@ def test_forecasts_without_a_unit_are_refused():
 
 @pytest.mark.parametrize("highest, are_probabilities", [(1.0, True), (1.5, False)])
 def test_scores_are_taken_for_probabilities_if_none_is_above_1(highest, are_probabilities):
-    """The scores of three classes are 0, 1 or, for the class a, the highest one."""
+    """Columns p_a, p_b and p_c have a score of each class. All are 0 or 1, but for `highest`, the
+    score of the class a in its own rows. A score of 1.5 can be no probability.
+    """
     table = pd.DataFrame(
         {
             "y_true": list("abc") * 4,

@@ -47,6 +47,9 @@ GAINS = ["linear", "binary"]
 
 
 def test_a_parameters_cell_declares_names_defaults_and_comments():
+    """The kind of a parameter is text (WRITTEN) if its default or its annotation is text, and any
+    VALUE otherwise. A default that is no literal, as of `limit`, is unknown, None.
+    """
     known = declared("""
 preds = "data/a=b#c.csv"  # files; name=value is fine
 ks = [
@@ -64,6 +67,7 @@ limit = 3 * 4
     assert known["ks"] == Parameter("ks", [1, 5], VALUE, "cut-offs")
     assert known["baseline"] == Parameter("baseline", None, WRITTEN, "a system")
     assert known["margin"] == Parameter("margin", None, VALUE)  # without a comment
+    assert known["limit"] == Parameter("limit", None, VALUE)
 
 
 def test_refuses_unknown_names_and_lists_the_known():
@@ -121,6 +125,10 @@ def test_types_the_text_of_a_command_line(given, value):
 
 
 def test_keeps_text_where_the_default_is_text():
+    """`declared` reads the source of a parameters cell, and `typed` the text of a value on the
+    command line. Text stays text where the default or the annotation of the parameter is text;
+    without either, "7" is the number 7.
+    """
     assert typed("[1,5]", declared("x = 'a'")["x"]) == "[1,5]"
     assert typed("7", declared("x: str = None")["x"]) == "7"
     assert typed("7", declared("x: 'str | None' = None")["x"]) == "7"
@@ -246,22 +254,25 @@ def test_an_injected_name_of_the_parameters_cell_is_accepted(monkeypatch, source
 
 
 @pytest.mark.parametrize(
-    "sources",
+    "cells_before",
     [["preds = 'a'\nks = [1]"], RAN_WITH_BROKEN_CELLS],
     ids=["the parameters cell alone", "broken cells before"],
 )
-def test_an_unknown_name_that_was_injected_is_refused(monkeypatch, sources):
+def test_an_unknown_name_that_was_injected_is_refused(monkeypatch, cells_before):
+    """The first cell that ran is the parameters cell, with preds and ks. papermill injects a cell
+    with the values of the user, here with the unknown name "pred". Both functions that a notebook
+    may call to check its parameters compare that cell with those before.
+    """
     injected = "# Parameters\npred = 'b'\n"
-    pretend_that_cells_ran(monkeypatch, [*sources, injected, "check()"])
-    for read in (cells.check, parameters.values):
-        with pytest.raises(
-            ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"
-        ):
-            read()
+    pretend_that_cells_ran(monkeypatch, [*cells_before, injected, "check()"])
+    message = r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"
+    for check in (cells.check, parameters.values):
+        with pytest.raises(ParameterError, match=message):
+            check()
 
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = {name: getattr(ek, name) for name in reports.REPORTS}
+FUNCTION_OF_REPORT = {name: getattr(ek, name) for name in reports.REPORTS}
 each = pytest.mark.parametrize("name", sorted(reports.REPORTS))
 
 
@@ -299,8 +310,13 @@ def test_the_parameters_cell_of_a_notebook_is_that_of_the_class(name):
 
 @each
 def test_the_signature_of_a_report_is_that_of_the_class(name):
-    arguments = inspect.signature(REPORT[name]).parameters
-    assert list(arguments) == [*options(name), *reports.REPORTS[name].arguments()]
+    """A report such as "ranking" has a class that declares its parameters, and a Python function.
+    The function has the same parameters, then those that only Python has, such as y_true for
+    arrays. An annotation allows None if None is the default.
+    """
+    arguments = inspect.signature(FUNCTION_OF_REPORT[name]).parameters
+    parameters_class = reports.REPORTS[name]
+    assert list(arguments) == [*options(name), *parameters_class.arguments()]
     for key, option in options(name).items():
         or_none = " | None" if option.default is None else ""
         assert arguments[key].default == option.default
@@ -325,6 +341,10 @@ def test_a_parameter_that_is_text_is_text_in_the_notebook_too(name):
 
 @each
 def test_the_schema_holds_every_parameter(name, capsys):
+    """The command prints the JSON schema of the parameters of a report, with the help and default
+    of each. A parameter may be null ("anyOf") exactly if None is its default. As an example of
+    bounds, the level of confidence lies between 0.5 and 1.
+    """
     assert command.main(["parameters", name, "--json"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert list(schema["properties"]) == list(options(name))
@@ -338,14 +358,19 @@ def test_the_schema_holds_every_parameter(name, capsys):
 
 
 def test_choices_are_those_that_the_studies_know():
-    def allowed(report, name):
-        return tuple(report.options()[name].kind.schema["enum"])
+    """The class of a report lists the allowed values of a parameter. They must be those that the
+    module with the computation knows: alternatives of a test, worlds of simulated users or none,
+    tasks of classes or of numbers; also the least number of simulated users.
+    """
+
+    def allowed(parameters_class, name):
+        return tuple(parameters_class.options()[name].kind.schema["enum"])
 
     assert allowed(reports.SignificanceParameters, "alternative") == tuple(Alternative)
     assert allowed(reports.InterleavingParameters, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(reports.ValidationParameters, "task") == (folds.CLASSES, folds.NUMBER)
-    least = reports.InterleavingParameters.options()["simulated_users"].kind.schema["minimum"]
-    assert least == planning.LEAST_USERS
+    simulated_users = reports.InterleavingParameters.options()["simulated_users"]
+    assert simulated_users.kind.schema["minimum"] == planning.LEAST_USERS
 
 
 # The command line ---------------------------------------------------------------------------------
@@ -355,6 +380,9 @@ def test_choices_are_those_that_the_studies_know():
 def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(
     name, capsys, monkeypatch
 ):
+    """The commands "parameters" and "report … --help" list name, default and help of each parameter
+    of a report. `report.read`, which reads a notebook, would fail the test.
+    """
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
     listing = cells.Listing(name, options(name).values())
@@ -367,16 +395,20 @@ def test_help_and_parameters_are_made_from_the_class_without_reading_the_noteboo
 
 
 @pytest.mark.parametrize("arguments", [["parameters", "ranking"], ["report", "ranking", "--help"]])
-def test_help_starts_nothing_heavy(arguments):
-    code = (
-        f"import sys; from evalkit.__main__ import main\ntry: main({arguments!r})\nexcept "
-        f"SystemExit: pass\n"
-    )
-    code += (
-        "heavy = {'papermill', 'nbformat', 'pandas', 'duckdb', 'scipy', 'pyarrow', 'matplotlib', "
-        "'sklearn'}\n"
-    )
-    code += "print(sorted(heavy & set(sys.modules)))"
+def test_help_imports_no_large_library(arguments):
+    """Large libraries would make help slow. A new Python process shows the help and then prints
+    which of them it has imported: none.
+    """
+    code = f"""
+import sys
+from evalkit.__main__ import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+large = {{"papermill", "nbformat", "pandas", "duckdb", "scipy", "pyarrow", "matplotlib", "sklearn"}}
+print(sorted(large & set(sys.modules)))
+"""
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "[]"
 
@@ -385,8 +417,9 @@ def test_help_starts_nothing_heavy(arguments):
 def test_a_bad_value_is_refused_before_a_kernel_starts(
     tmp_path, capsys, monkeypatch, line, message
 ):
-    """examples: command lines "-p NAME VALUE -p NAME VALUE …" and the start of their message. The
-    same values have the same message where `ranking.read` takes them.
+    """A line such as "-p level 95 -p seed a" names parameters and bad values. The command refuses
+    them before a kernel runs the notebook. `ranking.read` refuses the same values, read from their
+    text as the command reads it, with the same message.
     """
     arguments = line.split(" ")
     monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
@@ -401,6 +434,9 @@ def test_a_bad_value_is_refused_before_a_kernel_starts(
 
 
 def test_a_notebook_of_ones_own_that_is_called_ranking_keeps_its_own_parameters(tmp_path, capsys):
+    """The file has the name of a bundled notebook, which has a parameter "level" of another
+    meaning. The command shows the parameter of the file that it is given.
+    """
     cell = new_code_cell("level = 95  # of water", metadata={"tags": ["parameters"]})
     path = tmp_path / "ranking.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
@@ -450,11 +486,15 @@ LATER = [
 @each
 @pytest.mark.parametrize("later", LATER)
 def test_no_other_cell_changes_a_parameter(name, later):
+    """The cell `later` assigns, deletes or imports variables with names of parameters. What counts
+    is the parameters cell, so that all values stay at their defaults.
+    """
     assert run_cells(source_of_parameters_cell(name), later) == defaults(name)
 
 
 @each
 def test_parameters_of_other_reports_elsewhere_are_not_read(name):
+    """Another cell assigns 1 to each name that is a parameter of another report alone."""
     others = [key for other in reports.REPORTS for key in options(other)]
     elsewhere = "\n".join(f"{key} = 1" for key in others if key not in options(name))
     assert run_cells(source_of_parameters_cell(name), elsewhere) == defaults(name)
@@ -480,11 +520,15 @@ def test_a_mistyped_name_that_papermill_injects_is_refused():
 
 
 def test_an_annotated_assignment_counts_like_others():
+    """`level: float` without a value assigns nothing and is accepted."""
     cell = f"{source_of_parameters_cell('rating')}\nmetrics: str = 'rmse'\nlevel: float"
     assert run_cells(cell)["metrics"] == "rmse"
 
 
 def test_the_last_run_of_the_parameters_cell_counts():
+    """The parameters cell is run, changed to the level 0.9 and run again. The other cells, which
+    assign 0.8 and 0.7, do not count.
+    """
     cell = source_of_parameters_cell("rating")
     changed = cell.replace("level = 0.95", "level = 0.9")
     assert run_cells(cell, "level = 0.8", changed, "level = 0.7")["level"] == 0.9
@@ -496,7 +540,10 @@ def test_a_shortened_parameters_cell_still_counts():
     assert run_cells(cell, "level, seed, title = 0.8, 1, 'x'", short) == {"metrics": "rmse"}
 
 
-def test_the_injected_cell_overrides_the_source_of_parameters_cell():
+def test_an_injected_cell_overrides_the_parameters_cell():
+    """papermill injects a cell that begins with "# Parameters". The last cell, which is neither,
+    does not count.
+    """
     read = run_cells(
         source_of_parameters_cell("rating"), "# Parameters\nlevel = 0.9\n", "level = 0.8"
     )
@@ -504,11 +551,17 @@ def test_the_injected_cell_overrides_the_source_of_parameters_cell():
 
 
 def test_a_computed_parameter_is_the_variable():
+    """The seed is no literal in the parameters cell, so that its value is that of the variable: the
+    four letters of "four", and one.
+    """
     cell = f"{source_of_parameters_cell('rating')}\nseed = len('four') + 1"
     assert run_cells(cell, "a = 1")["seed"] == 5
 
 
 def test_a_computed_parameter_that_another_cell_replaced_is_refused():
+    """The seed is computed in the parameters cell, and its value is lost once another cell assigns
+    to the variable.
+    """
     cell = f"{source_of_parameters_cell('rating')}\nseed = len('four')"
     with pytest.raises(
         ParameterError, match=r"seed: its value is no longer .* run that cell again"
@@ -521,11 +574,15 @@ CHANGES = ["metrics.append('rmse')", "metrics += ['rmse']", "same.append('rmse')
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_list_that_its_own_cell_changes_is_the_variable(change):
+    """The parameters cell makes a list of one metric, also called `same`, and appends a second."""
     cell = f"{MARK}\nmetrics = same = ['mae']\n{change}\ndel same"
     assert run_cells(cell, read="parameters.values(own='same')")["metrics"] == ["mae", "rmse"]
 
 
-def test_a_list_that_another_cell_changes_is_the_one_of_the_source_of_parameters_cell():
+def test_a_list_that_another_cell_changes_is_the_one_that_the_parameters_cell_writes():
+    """MARK is the first line of a parameters cell. Another cell appends to its list, which does not
+    count.
+    """
     assert run_cells(f"{MARK}\nmetrics = ['mae']", "metrics.append('rmse')") == {"metrics": ["mae"]}
 
 
@@ -558,7 +615,11 @@ def test_a_name_that_a_condition_in_a_comprehension_assigns_is_a_parameter():
 
 
 def test_a_variable_of_ones_own_in_the_parameters_cell_must_be_named():
-    """A name that begins with _, and n within a comprehension, need not be."""
+    """A parameters cell may hold a variable that is no parameter, here `city`, if
+    `parameters.values` is called with its name as `own`; otherwise it is refused, in case it is a
+    mistyped parameter. `_rows`, which begins with _, and n within the comprehension need not be
+    named.
+    """
     cell = f"{source_of_parameters_cell('rating')}\ncity = 'Ghent'\n_rows = [n for n in (1, 2)]"
     values = run_cells(cell, read="parameters.values(own='city')")
     assert values == defaults("rating")
@@ -568,6 +629,7 @@ def test_a_variable_of_ones_own_in_the_parameters_cell_must_be_named():
 
 
 def test_a_parameters_cell_of_an_earlier_copy_counts():
+    """Earlier copies of the notebook lack the first line, which marks the cell."""
     cell = "\n".join(source_of_parameters_cell("rating").splitlines()[1:]).replace("0.95", "0.9")
     assert run_cells(cell, "systems, level = 'a,b', 0.8")["level"] == 0.9
 
@@ -611,13 +673,17 @@ def parameters_of_files():
 @pytest.mark.parametrize("name, key", parameters_of_files())
 @pytest.mark.parametrize("value", ["no1.csv,no2.csv", "[no1.csv, no2.csv]", ["no1.csv", "no2.csv"]])
 def test_a_list_of_files_means_the_same_in_every_report(name, key, value, tmp_path, monkeypatch):
+    """The parameter `key` of the report `name` takes files. Two files may be given as a Python list
+    or as either of two texts. Neither file exists, so that the report names the first.
+    """
     monkeypatch.chdir(tmp_path)
-    assert getattr(reports.REPORTS[name].from_raw({key: value}), key) == ["no1.csv", "no2.csv"]
+    p = reports.REPORTS[name].from_raw({key: value})
+    assert getattr(p, key) == ["no1.csv", "no2.csv"]
     given = {key: value}
-    if key in ("qrels", "queries"):  # which are read after the runs
+    if key in ("qrels", "queries"):  # these are read after preds, which must exist
         given["preds"] = str(ROOT / "data/digits_retrieval/runs")
     with pytest.raises(InputError, match=r"no1\.csv") as error:
-        REPORT[name](**given)
+        FUNCTION_OF_REPORT[name](**given)
     # read as two files: the first one that is missing is named, and not a path "no1.csv,no2.csv"
     assert "no2.csv" not in str(error.value)
 
@@ -710,12 +776,13 @@ def test_what_an_error_advises_is_accepted():
 
 
 def test_the_label_none_is_written_in_quotes():
-    table = pd.DataFrame(
-        {"id": range(40), "label": ["Disease", "None"] * 20, "score": np.linspace(0, 1, 40) % 0.3}
-    )
-    with pytest.raises(
-        ParameterError, match=re.escape("say which is positive: positive=\"'None'\"")
-    ):
+    """The text None would mean that no value is given, so that the label "None" is advised, and
+    accepted, in quotes. The scores do not depend on the label.
+    """
+    score = np.linspace(0, 1, 40) % 0.3
+    table = pd.DataFrame({"id": range(40), "label": ["Disease", "None"] * 20, "score": score})
+    advice = re.escape("say which is positive: positive=\"'None'\"")
+    with pytest.raises(ParameterError, match=advice):
         ek.classification(table)
     auc_of_none, auc_of_disease = (
         ek.classification(table, positive=label, metrics="roc_auc").estimates["value"].item()

@@ -166,36 +166,41 @@ def test_a_frame_without_rows_and_columns_has_no_columns():
 
 
 @pytest.fixture(scope="module")
-def many(sample):
+def many_comparisons(sample):
     """So many comparisons that their columns are packed; the wins may be below 0."""
     comparisons = pd.concat([sample.comparisons] * 50, ignore_index=True)
     assert len(comparisons) > numbers.LISTED_UP_TO
     return comparisons.assign(wins=np.arange(len(comparisons)) - 700)
 
 
-def test_many_comparisons_are_packed_to_the_last_bit(many):
-    again = read_again(stored_columns(many))
-    pd.testing.assert_frame_equal(again, many, check_exact=True, check_dtype=False)
+def test_many_comparisons_are_packed_to_the_last_bit(many_comparisons):
+    again = read_again(stored_columns(many_comparisons))
+    pd.testing.assert_frame_equal(again, many_comparisons, check_exact=True, check_dtype=False)
 
 
-def test_packed_columns_have_the_smallest_type_and_a_fifth_of_the_size(many):
-    columns = stored_columns(many)
+def test_packed_columns_have_the_smallest_type_and_a_fifth_of_the_size(many_comparisons):
+    columns = stored_columns(many_comparisons)
     assert columns["wins"]["type"] == "<i2"
     assert columns["verdict"]["at"]["type"] == "|u1"
     assert columns["p"]["type"] == "<f8"
-    assert len(json.dumps(columns)) < 0.2 * len(many.to_json())
+    assert len(json.dumps(columns)) < 0.2 * len(many_comparisons.to_json())
 
 
 @pytest.mark.parametrize(
-    "name, kind",
+    "column_name, name_in_schema",
     [("p", "numbers"), ("wins", "wholes"), ("verdict", "verdicts"), ("first", "texts")],
 )
-def test_the_schema_takes_a_packed_column_of_its_type_alone(many, name, kind):
-    """No column may hold floats of four bytes; a column of words holds their numbers in `at`."""
+def test_the_schema_takes_a_packed_column_of_its_type_alone(
+    many_comparisons, column_name, name_in_schema
+):
+    """A report stores a long column as packed numbers with their type; a column of texts has its
+    distinct texts in `words` and packed numbers, which point to them, in `at`. The JSON schema
+    defines each kind of column, and none may hold floats of four bytes, "f4".
+    """
     schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
-    schema_of_column = {"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
+    schema_of_column = {"$defs": schema["$defs"], "$ref": f"#/$defs/{name_in_schema}"}
     is_valid = jsonschema.Draft202012Validator(schema_of_column).is_valid
-    column = stored_columns(many)[name]
+    column = stored_columns(many_comparisons)[column_name]
     assert is_valid(column)
     packed_numbers = column["at"] if "words" in column else column
     packed_numbers["type"] = "f4"

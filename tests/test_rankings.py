@@ -52,8 +52,10 @@ def mean(name: str, r: Rankings) -> float:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_worked_examples(name):
-    """An example has lists and the `values` of metrics, as computed by hand, or `printed` as in a
-    publication; also those on which the public tools differ.
+    """EXAMPLES, by name, are small ranked lists with the expected means of metrics. Those under
+    `values` were computed by hand and must agree to rounding, those under `printed` stand as text
+    in a publication and must agree to half of its last digit. Some are cases on which public tools
+    differ.
     """
     example = EXAMPLES[name]
     r = lists_of(example)
@@ -108,13 +110,15 @@ def test_judged_counts_the_returned_items_only():
 
 
 def test_items_change_places_within_their_group_of_tied_scores_alone():
-    """One list of five items: the first three have one score, the last two another one. An item
-    without a judgement counts as the worst. The grades that were given stay.
+    """One list of five items: the first three have one score, the last two another one. The worst
+    order has the grades of each three and two rising, the best falling; an item without a
+    judgement, NaN, counts as the worst. The array of grades that was given must stay as it is.
     """
     grade = np.array([0.0, 1.0, NAN, 2.0, 0.0])
     is_tied_with_item_before = np.array([False, True, True, False, True])
-    lists = Lists(grade, is_tied_with_item_before, np.array([0, 5]))
-    r = Rankings(np.array(["q"]), lists, lists)
+    bounds_of_list = np.array([0, 5])
+    lists = Lists(grade, is_tied_with_item_before, bounds_of_list)
+    r = Rankings(np.array(["q"]), retrieved=lists, ideal=lists)
     np.testing.assert_array_equal(rankings.worst_ties(r).retrieved.grade, [NAN, 0, 1, 0, 2])
     np.testing.assert_array_equal(rankings.best_ties(r).retrieved.grade, [1, 0, NAN, 2, 0])
     np.testing.assert_array_equal(grade, [0, 1, NAN, 2, 0])

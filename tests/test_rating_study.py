@@ -56,8 +56,9 @@ def test_only_units_with_a_percentage_error_are_won_tied_or_lost(read, unit, uni
 
 
 def test_the_smaller_percentage_error_is_the_smaller_absolute_error():
-    """Both percentage errors of a row have the same denominator. Rows whose actual value is 0 have
-    none; twelve of the 60 rows are such.
+    """Both systems' percentage errors of a row have the same denominator, the actual value. So the
+    first system, near, wins a row exactly if its absolute error is smaller. The twelve of 60 rows
+    whose actual value is 0 have no percentage error and no winner.
     """
     table = forecasts_of_two_zero_users()
     comparisons = rating.read(table, metrics="mape").comparisons
@@ -75,8 +76,12 @@ def test_a_metric_without_any_value_has_no_lowest():
 
 
 def test_systems_are_not_compared_on_a_metric_without_a_better_direction():
-    of_sample_data = rating.read(metrics="bias,mae")  # without a table: 700 insured persons
-    html = page.comparisons(of_sample_data).html
+    """Without a table, the study reads the bundled forecasts of 700 persons. A lower bias is
+    neither better nor worse, so that only MAE has comparisons; the bias has no cell, not even a
+    "nan".
+    """
+    study_of_sample = rating.read(metrics="bias,mae")
+    html = page.comparisons(study_of_sample).html
     assert "bias has no better direction, so systems are not compared on it." in html
     caption = "Paired differences in the other metrics with 95% interval, n = 700 persons</caption>"
     assert caption in html
@@ -105,8 +110,8 @@ def test_tests_of_slices_are_adjusted_by_holm():
 
 
 def test_whole_weights_repeat_rows():
-    """A row with weight 3 counts as three equal rows, in the metrics and in the median, which is
-    the best constant forecast.
+    """A row with weight 3 counts as three equal rows, in the metrics and in the value of the metric
+    if the median were forecast for every row.
     """
     data = forecasts(40)
     weight = np.random.default_rng(3).integers(1, 4, 40)
@@ -164,7 +169,10 @@ def test_without_segments_no_slice_is_untestable():
 
 
 def test_what_would_show_is_larger_among_several_comparisons():
-    """b and c against a are two comparisons: each is tested at 0.05 / 2."""
+    """`would_show` is the smallest true difference that a test detects with a power of 80 %. With
+    two comparisons, of b and of c with the baseline a, each is tested at 0.05 / 2; with b alone, at
+    0.05. The forecasts are noise; the ratio is the same for other seeds.
+    """
     rng = np.random.default_rng(3)
     columns = {f"forecast_{name}": rng.normal(0, 1, 60) for name in "abc"}
     table = pd.DataFrame({"id": range(60), "actual": 0.0} | columns)
@@ -173,7 +181,7 @@ def test_what_would_show_is_larger_among_several_comparisons():
     assert two_comparisons.family_level == pytest.approx(1 - 0.05 / 2)
     among_two = two_comparisons.would_show(two_comparisons.primary, ("b", "a"))
     alone = one_comparison.would_show(one_comparison.primary, ("b", "a"))
-    # about (z(0.9875) + z(0.8)) / (z(0.975) + z(0.8)) = 3.08 / 2.80 = 1.10 times as large
+    # by normal quantiles (z(0.9875) + z(0.8)) / (z(0.975) + z(0.8)) = 3.08 / 2.80 = 1.10 times
     assert among_two > 1.05 * alone
 
 
@@ -262,12 +270,16 @@ def skewed_losses():
     return classification.read(table, metrics="log_loss"), binary_page.every_finding
 
 
-@pytest.mark.parametrize("read", [skewed_forecasts, skewed_values, skewed_losses])
-def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(read):
-    """Most of the 60 differences are small and of one sign, a few large and of the other. So the
-    normal approximation wants more units than there are.
+@pytest.mark.parametrize(
+    "make_study_and_findings", [skewed_forecasts, skewed_values, skewed_losses]
+)
+def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(make_study_and_findings):
+    """A study compares two systems on 60 units, by forecasts, values or log losses. Most
+    differences are small, a few are large and of the other sign. With such a skew, the normal
+    approximation wants more units than there are, and the page of the study warns with the finding
+    EK402.
     """
-    study, every_finding = read()
+    study, every_finding = make_study_and_findings()
     skew = diagnostics.skew(study)
     assert skew.units == 60 < skew.wanted
     (text,) = [finding.message for finding in every_finding(study) if finding.kind.code == "EK402"]
@@ -291,8 +303,8 @@ def test_differences_that_are_not_tested_by_sign_flips_have_no_skew():
 
 
 def forecasts_with_undefined_errors():
-    """Forecasts of systems a and b; some actual values, five scales (naive_mae) and some forecasts
-    are 0, of b in every seventh row more.
+    """Forecasts of 60 rows by the systems a and b. Some actual values, five scales (naive_mae) and
+    some forecasts are 0; b also forecasts 0 in every seventh row.
     """
     rng = np.random.default_rng(8)
     actual = rng.integers(0, 4, ROWS) * 1.0
@@ -313,7 +325,10 @@ def findings_of_undefined_rows(table, metrics):
 
 
 def test_a_finding_says_how_many_rows_the_percentage_error_leaves_out():
-    table = forecasts_with_undefined_errors()  # of two systems on 60 rows
+    """Two systems forecast the same 60 rows. The percentage error of a row is undefined for both
+    where the actual value is 0; the absolute error (mae) is defined everywhere and has no finding.
+    """
+    table = forecasts_with_undefined_errors()
     zeros = (table.drop_duplicates("id")["actual"] == 0).sum()
     (finding,) = findings_of_undefined_rows(table, "mae,mape")
     says = f"mape is undefined on {zeros} rows of 60, which it leaves out."
@@ -339,14 +354,16 @@ def test_metrics_that_are_defined_on_every_row_have_no_such_finding(metric):
     assert findings_of_undefined_rows(forecasts_with_undefined_errors(), metric) == []
 
 
-def test_blocks_leave_out_as_many_rows():
-    asked = {"metrics": "mape,mase"}
-    blocks = read_in_blocks(forecasts_with_undefined_errors(), **asked)
-    assert blocks.blocks is not None
-    assert (
-        blocks.rows_without_value
-        == rating.read(forecasts_with_undefined_errors(), **asked).rows_without_value
-    )
+def test_a_table_read_in_blocks_leaves_out_as_many_rows_as_in_memory():
+    """The percentage error (mape) is undefined where the actual value is 0, the scaled error (mase)
+    where its scale is 0. Read in blocks of 20 rows, each metric must leave out as many rows as when
+    the whole table is read at once.
+    """
+    table = forecasts_with_undefined_errors()
+    in_memory = rating.read(table, metrics="mape,mase")
+    in_blocks = read_in_blocks(table, metrics="mape,mase")
+    assert in_blocks.blocks is not None
+    assert in_blocks.rows_without_value == in_memory.rows_without_value
 
 
 def test_weights_change_no_number_of_rows():
@@ -358,8 +375,9 @@ def test_weights_change_no_number_of_rows():
 
 
 def test_the_skew_that_is_reported_is_that_of_a_pair_of_the_leader():
-    """System odd is 50 lower than base on one question. Its differences from base and even are one
-    number on all others, and so more skewed (7.551) than those from the leader new (7.543).
+    """System odd has the values of base, but 50 less on one of 60 questions. So its differences
+    from base, and from even, are one number on all other questions and a little more skewed (7.551)
+    than those from new (7.543). Yet new leads, and the skew that counts is that of a pair with it.
     """
     rng = np.random.default_rng(1)
     base = rng.normal(5, 1, 60)

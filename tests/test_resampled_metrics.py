@@ -128,7 +128,7 @@ def test_arguments_without_a_meaning_are_refused():
         lookup.find_metric(unclear, "counts")
 
 
-def interval(function, structure, rows, seed=0):
+def bootstrap_interval(function, structure, rows, seed=0):
     options = Options(0.95, np.random.default_rng(0), seed=seed)
     return inference.estimate(RowStatistic(lookup.find_metric(function, structure), rows), options)
 
@@ -142,11 +142,11 @@ def mean_error(y_true, y_pred):
 
 
 def test_the_interval_of_a_mean_is_that_of_a_bootstrap_by_numpy():
-    """The mean error of 80 forecasts. The expected limits are the 2.5 % and 97.5 % quantiles of the
-    means of 4,000 samples of the rows. The random numbers are others than those of `interval`, so
-    that limits may differ by a tenth of the width.
+    """The metric is the mean error of N = 80 forecasts. The expected limits are the 2.5 % and 97.5
+    % quantiles of its means in 4,000 samples of the rows with replacement. The two bootstraps draw
+    different random numbers, so that a limit may differ by a tenth of the width of the interval.
     """
-    found = interval(mean_error, "forecasts", Rows(ACTUAL, FORECAST))
+    found = bootstrap_interval(mean_error, "forecasts", Rows(ACTUAL, FORECAST))
     rng = np.random.default_rng(5)
     errors = FORECAST - ACTUAL
     samples = rng.integers(0, N, (4000, N))  # row numbers
@@ -165,7 +165,7 @@ def test_whole_units_are_drawn():
 
 
 def test_a_maximum_has_no_interval():
-    e = interval(sklearn.max_error, "forecasts", Rows(ACTUAL, FORECAST))
+    e = bootstrap_interval(sklearn.max_error, "forecasts", Rows(ACTUAL, FORECAST))
     assert np.isnan(e.low)
     assert e.method == "none (a few rows decide, as for a maximum)"
 
@@ -173,14 +173,14 @@ def test_a_maximum_has_no_interval():
 def test_a_number_that_most_samples_lack_has_no_interval():
     label = np.zeros(N, int)
     label[0] = 1
-    e = interval(separation, "counts", Rows(label, SCORE))
+    e = bootstrap_interval(separation, "counts", Rows(label, SCORE))
     assert e.method == "none (undefined on many samples)"
 
 
 def test_two_systems_are_compared_on_the_same_samples():
     """The forecasts of b are those of a with a noise of 0.001. On the same bootstrap samples both
-    mean errors move together, so that the interval of their difference is far narrower than that of
-    each. On samples of their own, it would be √2 times as wide as that of each.
+    mean errors move together, so that the interval of their difference is far narrower
+    than that of each. On samples of their own, it would be √2 times as wide as that of each.
     """
     almost_equal = FORECAST + 1e-3 * np.random.default_rng(0).normal(size=N)
     forecasts = {"a": FORECAST, "b": almost_equal}

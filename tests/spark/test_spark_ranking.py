@@ -35,7 +35,7 @@ def frame(session, rows: pd.DataFrame):
     return session.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
 
 
-def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
+def read_from_spark(*given, asks=ASKS, **options) -> runs.Runs:
     tables = (sources.parts(data, reading=READING) for data in given)
     found = sharded.read(
         RankingInput.from_data(*tables, **options), asks, backends.budget(reading=READING)
@@ -45,23 +45,28 @@ def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
 
 
 def test_judgements_and_queries_beside_a_spark_table_may_be_files(session):
-    """A table with a column of systems, and one with a column of scores per system. The name of the
-    system has characters that SQL must escape. Sources differ, as one table is in Spark.
+    """The ranked lists are in Spark, judgements and queries in files. The values must be those of
+    reading all in memory, for a long table with a column of systems and for a wide one with a
+    column of scores for each system. The name of the system has characters that SQL must escape.
+    What naturally differs is set equal first: the names of sources, and of columns in the wide
+    table.
     """
     system = "a\\b'c"
     sample = ROOT / "data/digits_retrieval"
     qrels = str(sample / "qrels.txt")
     options = {"queries": str(sample / "queries.csv"), "segments": ["digit"]}
-    (run,) = sources.parts(str(sample / "runs/lda_cosine.run"))
-    rows = pa.table(run.load({"query": "query", "item": "item"}, {"score": "score"}))
+    (run_file,) = sources.parts(str(sample / "runs/lda_cosine.run"))
+    rows = pa.table(run_file.load({"query": "query", "item": "item"}, {"score": "score"}))
     long = rows.append_column("system", pa.array([system] * len(rows)))
     wide = rows.rename_columns(["query", "item", f"score_{system}"])
     expected = runs.read(long, qrels, **options)
-    of_long = from_spark(session.createDataFrame(long), qrels, **options)
-    assert_same(expected, replace(of_long, sources=expected.sources))
-    of_wide = from_spark(session.createDataFrame(wide), qrels, **options)
-    same_but_for_values = replace(of_wide, sources=expected.sources, columns=expected.columns)
-    assert_same(expected, same_but_for_values)
+    read_from_long = read_from_spark(session.createDataFrame(long), qrels, **options)
+    assert_same(expected, replace(read_from_long, sources=expected.sources))
+    read_from_wide = read_from_spark(session.createDataFrame(wide), qrels, **options)
+    with_expected_names = replace(
+        read_from_wide, sources=expected.sources, columns=expected.columns
+    )
+    assert_same(expected, with_expected_names)
 
 
 def test_an_item_that_a_list_has_twice_is_refused(session):
@@ -69,4 +74,4 @@ def test_an_item_that_a_list_has_twice_is_refused(session):
     first_row_again = pd.concat([rows, rows[:1]])
     message = r"query 'a' and item 'x' must appear once in system 'score', got them again"
     with pytest.raises(InputError, match=message):
-        from_spark(frame(session, first_row_again))
+        read_from_spark(frame(session, first_row_again))
