@@ -73,6 +73,9 @@ def test_distributions_are_read_by_their_names_and_none_is_a_system(name):
     ids=["by prefix", "whole names", "medians"],
 )
 def test_each_system_of_a_wide_table_has_its_own(columns):
+    """Intervals of 80% are 1 below to 1 above the forecast for A, a width of 2, and 2 below to 2
+    above for B, a width of 4. Their columns are named in two ways, by quantile and by interval.
+    """
     beside = bound_columns("A_q0.1", "A_q0.9") | bound_columns("B-lo-80", "B-hi-80", 2.0)
     study = study_of({"actual": ACTUAL} | columns | beside, metrics="interval_width@80")
     assert study.estimates.set_index("system")["value"].to_dict() == pytest.approx({"A": 2, "B": 4})
@@ -92,6 +95,9 @@ def test_quantiles_of_a_long_table_are_paired_by_id():
 
 
 def test_levels_that_a_system_lacks_are_read_of_none():
+    """Both systems have the quantiles at 10% and 90%, an interval of 80%. Only A has those at 25%
+    and 75%, which are left unread.
+    """
     beside = (
         bound_columns("A_q0.1", "A_q0.9")
         | bound_columns("A_q0.25", "A_q0.75")
@@ -110,6 +116,9 @@ def test_bounds_without_a_level_are_read_once_the_user_states_it():
 
 
 def test_bounds_alone_are_refused_with_the_way():
+    """The two bounds of an interval are no point forecast, nor is another column of numbers,
+    `heat`. The message says what to add.
+    """
     with pytest.raises(InputError, match=r"add the median, such as q0\.5"):
         study_of({"actual": ACTUAL} | bound_columns("low_90", "high_90"))
     features = {"heat": RNG.normal(0, 1, N)}
@@ -168,6 +177,9 @@ def test_the_first_metric_is_that_of_the_whole_distribution():
 
 
 def test_crossing_quantiles_are_counted_with_the_worst_row():
+    """The 90% quantile lies below the median in the rows with ids 3 and 70, by 1 and by 5.
+    `crossings` has the number of rows and the id of the worst one.
+    """
     high = FORECAST + 1
     high[[3, 70]] = FORECAST[[3, 70]] - [1, 5]
     study = study_of({"id": np.arange(N), "actual": ACTUAL, "p50": FORECAST, "p90": high})
