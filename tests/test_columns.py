@@ -94,7 +94,9 @@ def test_a_column_is_the_query_and_the_unit_at_once():
     "further_columns", [{}, {"prediction": [0, 1]}], ids=["scores", "scores and decisions"]
 )
 def test_columns_are_matched_once_in_a_read(further_columns, monkeypatch):
-    """Decisions beside scores are found among the columns that are left by the same matching."""
+    """`columns.match` finds which column is the label, the score and so on. A reading calls it
+    once, also if the table has a further column of decisions beside the scores.
+    """
     calls = []
     match = columns.match
 
@@ -109,6 +111,9 @@ def test_columns_are_matched_once_in_a_read(further_columns, monkeypatch):
 
 
 def test_two_synonyms_of_one_role_are_refused():
+    """ "qid" and "user_id" are both usual names of the column of queries. `matched` finds the roles
+    of columns with these names in a file f.csv.
+    """
     message = (
         r"f.csv: columns 'qid' and 'user_id' could both be the query; say which: "
         r"columns='query=qid'"
@@ -198,7 +203,9 @@ def test_a_coded_column_has_sorted_names_and_one_object_for_equal_texts():
 
 
 def test_rows_that_are_taken_have_only_their_own_names():
-    """The rows are c, a, b, c."""
+    """A coded column has texts and, for each row, the position of its text: the four rows are c, a,
+    b, c. Of the rows that are taken, only texts that occur are names, in sorted order.
+    """
     column = Coded.from_texts(["c", "a", "b"], np.array([0, 1, 2, 0]))
     fourth_and_second = column.take(np.array([3, 1]))
     assert fourth_and_second.names == ("a", "c")
@@ -208,10 +215,13 @@ def test_rows_that_are_taken_have_only_their_own_names():
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.uint16(), pa.int64(), pa.string(), pa.large_string()]
+    "arrow_type", [pa.int8(), pa.uint16(), pa.int64(), pa.string(), pa.large_string()]
 )
-def test_labels_of_every_type_are_the_same_texts(tmp_path, kind):
-    label = pa.array([1, 0, 1, 1, 0]).cast(kind)
+def test_labels_of_every_type_are_the_same_texts(tmp_path, arrow_type):
+    """Labels 0 and 1 are stored in a file as one of several Arrow types, integers and strings. In
+    each they are read as the texts "0" and "1", and ids are the numbers of rows.
+    """
+    label = pa.array([1, 0, 1, 1, 0]).cast(arrow_type)
     pq.write_table(
         pa.table({"label": label, "score": [0.9, 0.2, 0.4, 0.6, 0.5]}), tmp_path / "a.parquet"
     )
@@ -232,7 +242,10 @@ def test_an_empty_label_of_whole_numbers_is_refused_with_its_row(tmp_path):
 
 
 def test_rows_and_labels_of_systems_that_are_not_asked_for_are_left_out(tmp_path):
-    """Of system a are rows 1 and 3, with the labels x and y; z is a label of b alone."""
+    """The rows 1 and 3 of the file are of system a, with the labels x and y. Row 2, with the label
+    z, is of system b, which is not asked for. So x and y are the two classes, and messages still
+    count rows as the file does.
+    """
     table = pa.table(
         {"system": ["a", "b", "a"], "label": ["x", "z", "y"], "score": [0.9, 0.2, 0.4]}
     )
@@ -241,8 +254,8 @@ def test_rows_and_labels_of_systems_that_are_not_asked_for_are_left_out(tmp_path
     assert data.actual.tolist() == [0, 1]
     assert data.names[0] == "x"  # the negative class
     assert data.rows.id.tolist() == ["1", "3"]
-    second_row = 1
-    assert "row 3" in data.rows.place(second_row)
+    second_row_of_a = 1  # counted from 0
+    assert "row 3" in data.rows.place(second_row_of_a)
 
 
 def test_a_column_of_a_system_without_a_name_is_refused():

@@ -25,7 +25,7 @@ FORECAST = ACTUAL + RNG.normal(0, 1, N)
 DATES = pd.date_range("2026-01-01", periods=N).astype(str)
 
 
-def bounds(low: str, high: str, half: float = 1.0, around=FORECAST) -> dict:
+def bound_columns(low: str, high: str, half: float = 1.0, around=FORECAST) -> dict:
     """Two columns with these names: `half` below and `half` above the forecast."""
     return {low: around - half, high: around + half}
 
@@ -36,18 +36,18 @@ def study_of(columns, **parameters):
 
 # by the kind of columns: the columns beside the actual value, and the levels of the intervals that
 # are read from them, in percent
-EXAMPLES = {
+COLUMNS_AND_INTERVALS = {
     "quantiles": ({"q0.05": FORECAST - 2, "q0.5": FORECAST, "q0.95": FORECAST + 2}, [90]),
-    "in words": ({"forecast": FORECAST} | bounds("quantile_0.1", "quantile_0.9", 2.0), [80]),
+    "in words": ({"forecast": FORECAST} | bound_columns("quantile_0.1", "quantile_0.9", 2.0), [80]),
     "percentiles": ({"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}, [80]),
-    "of forecasts": ({"forecast": FORECAST} | bounds("forecast_p10", "forecast_p90"), [80]),
-    "levels alone": ({"mean": FORECAST, "0.5": FORECAST} | bounds("0.25", "0.75"), [50]),
-    "bounds": ({"forecast": FORECAST} | bounds("low_90", "high_90"), [90]),
-    "Nixtla": ({"AutoETS": FORECAST} | bounds("AutoETS-lo-97.5", "AutoETS-hi-97.5"), [97.5]),
+    "of forecasts": ({"forecast": FORECAST} | bound_columns("forecast_p10", "forecast_p90"), [80]),
+    "levels alone": ({"mean": FORECAST, "0.5": FORECAST} | bound_columns("0.25", "0.75"), [50]),
+    "bounds": ({"forecast": FORECAST} | bound_columns("low_90", "high_90"), [90]),
+    "Nixtla": ({"AutoETS": FORECAST} | bound_columns("AutoETS-lo-97.5", "AutoETS-hi-97.5"), [97.5]),
     "Prophet": (
         {"ds": DATES, "yhat": FORECAST, "trend": FORECAST}
-        | bounds("yhat_lower", "yhat_upper")
-        | bounds("trend_lower", "trend_upper"),
+        | bound_columns("yhat_lower", "yhat_upper")
+        | bound_columns("trend_lower", "trend_upper"),
         [80],
     ),
     "draws": ({f"sample_{i}": FORECAST + i for i in range(4)}, [10, 20, 30, 40, 50, 60]),
@@ -55,9 +55,9 @@ EXAMPLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", COLUMNS_AND_INTERVALS)
 def test_distributions_are_read_by_their_names_and_none_is_a_system(name):
-    columns, intervals = EXAMPLES[name]
+    columns, intervals = COLUMNS_AND_INTERVALS[name]
     study = study_of({"actual": ACTUAL} | columns)
     assert len(study.systems) == 1
     assert study.stated.intervals == intervals
@@ -73,23 +73,36 @@ def test_distributions_are_read_by_their_names_and_none_is_a_system(name):
     ids=["by prefix", "whole names", "medians"],
 )
 def test_each_system_of_a_wide_table_has_its_own(columns):
-    beside = bounds("A_q0.1", "A_q0.9") | bounds("B-lo-80", "B-hi-80", 2.0)
+    """Intervals of 80% are 1 below to 1 above the forecast for A, a width of 2, and 2 below to 2
+    above for B, a width of 4. Their columns are named in two ways, by quantile and by interval.
+    """
+    beside = bound_columns("A_q0.1", "A_q0.9") | bound_columns("B-lo-80", "B-hi-80", 2.0)
     study = study_of({"actual": ACTUAL} | columns | beside, metrics="interval_width@80")
     assert study.estimates.set_index("system")["value"].to_dict() == pytest.approx({"A": 2, "B": 4})
 
 
 def test_quantiles_of_a_long_table_are_paired_by_id():
-    """Rows are shuffled. Intervals are 1 below to 1 above the median for A, 2 for B."""
+    """A long table has a row for each system and id, here shuffled. An interval of 80% reaches from
+    1 below to 1 above the median for A, a width of 2, and from 2 below to 2 above for B, a width of
+    4.
+    """
     both = {"id": np.arange(N), "actual": ACTUAL, "q0.5": FORECAST}
-    of_a = pd.DataFrame({"model": "A"} | both | bounds("q0.1", "q0.9", half=1.0))
-    of_b = pd.DataFrame({"model": "B"} | both | bounds("q0.1", "q0.9", half=2.0))
+    of_a = pd.DataFrame({"model": "A"} | both | bound_columns("q0.1", "q0.9", half=1.0))
+    of_b = pd.DataFrame({"model": "B"} | both | bound_columns("q0.1", "q0.9", half=2.0))
     table = pd.concat([of_a, of_b]).sample(frac=1, random_state=1)
     study = ek.rating(table, metrics="interval_width@80")
     assert study.estimates.set_index("system")["value"].to_dict() == pytest.approx({"A": 2, "B": 4})
 
 
 def test_levels_that_a_system_lacks_are_read_of_none():
-    beside = bounds("A_q0.1", "A_q0.9") | bounds("A_q0.25", "A_q0.75") | bounds("B_q0.1", "B_q0.9")
+    """Both systems have the quantiles at 10% and 90%, an interval of 80%. Only A has those at 25%
+    and 75%, which are left unread.
+    """
+    beside = (
+        bound_columns("A_q0.1", "A_q0.9")
+        | bound_columns("A_q0.25", "A_q0.75")
+        | bound_columns("B_q0.1", "B_q0.9")
+    )
     study = study_of({"actual": ACTUAL, "forecast_A": FORECAST, "forecast_B": FORECAST} | beside)
     assert study.stated.intervals == [80]
     unread = distribution_columns.unread(study.account.others, study.systems)
@@ -97,20 +110,26 @@ def test_levels_that_a_system_lacks_are_read_of_none():
 
 
 def test_bounds_without_a_level_are_read_once_the_user_states_it():
-    columns = {"actual": ACTUAL, "forecast": FORECAST} | bounds("lower", "upper")
+    columns = {"actual": ACTUAL, "forecast": FORECAST} | bound_columns("lower", "upper")
     assert study_of(columns).stated.intervals == []
     assert study_of(columns, interval_level=0.95).stated.intervals == [95]
 
 
 def test_bounds_alone_are_refused_with_the_way():
+    """The two bounds of an interval are no point forecast, nor is another column of numbers,
+    `heat`. The message says what to add.
+    """
     with pytest.raises(InputError, match=r"add the median, such as q0\.5"):
-        study_of({"actual": ACTUAL} | bounds("low_90", "high_90"))
+        study_of({"actual": ACTUAL} | bound_columns("low_90", "high_90"))
     features = {"heat": RNG.normal(0, 1, N)}
     with pytest.raises(InputError, match=r"add the median, such as q0\.5"):
-        study_of({"actual": ACTUAL} | features | bounds("low_90", "high_90"))
+        study_of({"actual": ACTUAL} | features | bound_columns("low_90", "high_90"))
 
 
 def test_a_negative_deviation_is_refused_with_its_row(tmp_path):
+    """Columns are recognised by their first 2,000 rows. The negative value stands after these, at
+    position 2500, which is row 2501 when counted from 1.
+    """
     deviation = np.ones(3000)
     deviation[2500] = -1.0
     level = RNG.gamma(5, 2, 3000)
@@ -121,6 +140,10 @@ def test_a_negative_deviation_is_refused_with_its_row(tmp_path):
 
 
 def test_a_metric_of_a_missing_level_names_those_that_are_there():
+    """A table with the quantiles at 10%, 50% and 90% is asked for an interval of 90%, which starts
+    at 5%, and for crps, which needs draws; a table without quantiles is asked for wis, the weighted
+    interval score, which needs them. Each message says what is needed.
+    """
     columns = {"actual": ACTUAL, "p10": FORECAST - 1, "p50": FORECAST, "p90": FORECAST + 1}
     with pytest.raises(
         ParameterError, match=r"coverage@90 needs the 5% quantile, the table has 10%"
@@ -140,8 +163,13 @@ def test_pinball_is_of_the_column_of_its_quantile():
 
 
 def test_the_first_metric_is_that_of_the_whole_distribution():
+    """If no metric is named, the first one is the weighted interval score (wis) for quantiles with
+    the median, crps for draws or for a mean and deviation, and the interval score for a point
+    forecast with one interval of 80%, as Prophet gives it.
+    """
     first = {
-        name: study_of({"actual": ACTUAL} | EXAMPLES[name][0]).primary.label for name in EXAMPLES
+        name: study_of({"actual": ACTUAL} | COLUMNS_AND_INTERVALS[name][0]).primary.label
+        for name in COLUMNS_AND_INTERVALS
     }
     assert first["percentiles"] == "wis"
     assert first["draws"] == first["moments"] == "crps"
@@ -149,6 +177,9 @@ def test_the_first_metric_is_that_of_the_whole_distribution():
 
 
 def test_crossing_quantiles_are_counted_with_the_worst_row():
+    """The 90% quantile lies below the median in the rows with ids 3 and 70, by 1 and by 5.
+    `crossings` has the number of rows and the id of the worst one.
+    """
     high = FORECAST + 1
     high[[3, 70]] = FORECAST[[3, 70]] - [1, 5]
     study = study_of({"id": np.arange(N), "actual": ACTUAL, "p50": FORECAST, "p90": high})
@@ -156,8 +187,10 @@ def test_crossing_quantiles_are_counted_with_the_worst_row():
 
 
 def test_the_transform_of_right_quantiles_is_flat_and_its_shares_sum_to_1():
-    """Nine quantiles make ten bins with a tenth of the 4,000 rows each. Its standard error is 4.7%
-    of a tenth, so that 0.15 is three of these.
+    """The probability integral transform says between which quantiles each actual value lies. The
+    nine true quantiles at 10% to 90% make ten bins, so that each has a tenth of the 4,000 rows, a
+    density of 1. The standard error of a share of 0.1 is √(0.1 · 0.9 / 4000) = 0.0047, 4.7% of the
+    share, so that 0.15 is three of them. The intervals of the coverages hold the nominal levels.
     """
     levels = np.arange(1, 10) / 10
     actual = np.random.default_rng(2).normal(0, 1, 4000)
@@ -173,24 +206,31 @@ def test_the_transform_of_right_quantiles_is_flat_and_its_shares_sum_to_1():
 
 
 def test_a_column_of_horizons_is_the_segment_unless_the_user_names_others():
-    columns = EXAMPLES["percentiles"][0] | {"actual": ACTUAL, "horizon": np.arange(N) % 3 + 1}
+    columns = COLUMNS_AND_INTERVALS["percentiles"][0] | {
+        "actual": ACTUAL,
+        "horizon": np.arange(N) % 3 + 1,
+    }
     assert study_of(columns).settings.segments == ("horizon",)
     columns["region"] = np.where(np.arange(N) % 2, "a", "b")
     assert study_of(columns, segments="region").settings.segments == ("region",)
 
 
-IN_BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+IN_BLOCKS_OF_50_ROWS = Limits(reading=Reading(rows=50, shard=50, largest=50))
 
 
 @pytest.mark.parametrize("kind", ["percentiles", "Prophet", "moments"])
 def test_blocks_give_the_numbers_of_memory(kind, tmp_path):
-    columns, _ = EXAMPLES[kind]
+    """A table of 120 rows with a distribution, which is quantiles, the interval of Prophet, or a
+    mean and deviation, is read at once and in blocks of 50 rows. In blocks the rows are not kept
+    (`data` is None), and all numbers are the same.
+    """
+    columns, _ = COLUMNS_AND_INTERVALS[kind]
     table = pd.DataFrame({"id": np.arange(N), "actual": ACTUAL} | columns)
     table.to_parquet(tmp_path / "f.parquet")
     parameters = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
     in_memory = rating.study_of(parameters)
-    in_blocks = rating.study_of(parameters, IN_BLOCKS)
-    assert in_blocks.data is None
+    in_blocks = rating.study_of(parameters, IN_BLOCKS_OF_50_ROWS)
+    assert in_blocks.data is None  # no rows are kept
     expected_values = in_memory.estimates["value"].to_numpy()
     assert in_blocks.estimates["value"].to_numpy() == pytest.approx(expected_values, abs=1e-12)
     numbers = ["system", "nominal", "value"]
@@ -199,11 +239,11 @@ def test_blocks_give_the_numbers_of_memory(kind, tmp_path):
 
 
 def test_draws_alone_need_memory(tmp_path):
-    table = pd.DataFrame({"id": np.arange(N), "actual": ACTUAL} | EXAMPLES["draws"][0])
+    table = pd.DataFrame({"id": np.arange(N), "actual": ACTUAL} | COLUMNS_AND_INTERVALS["draws"][0])
     table.to_parquet(tmp_path / "f.parquet")
     given = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
     with pytest.raises(InputError, match="add their median as a column"):
-        rating.study_of(given, IN_BLOCKS)
+        rating.study_of(given, IN_BLOCKS_OF_50_ROWS)
 
 
 def message_by_code(study) -> dict[str, str]:
@@ -239,8 +279,14 @@ def test_too_wide_intervals_are_a_note():
 
 
 def test_the_level_that_is_assumed_for_prophet_is_a_finding_unless_the_user_states_it():
+    """Prophet writes the forecast as yhat with the bounds yhat_lower and yhat_upper, and its trend
+    with bounds of its own. The names state no level, and Prophet's default of 80% is assumed. The
+    finding EK353 says so.
+    """
     dated = {"ds": DATES, "actual": ACTUAL, "yhat": FORECAST, "trend": FORECAST}
-    bounds_of_both = bounds("yhat_lower", "yhat_upper") | bounds("trend_lower", "trend_upper")
+    bounds_of_both = bound_columns("yhat_lower", "yhat_upper") | bound_columns(
+        "trend_lower", "trend_upper"
+    )
     columns = dated | bounds_of_both
     assumed = message_by_code(study_of(columns))["EK353"]
     assert "'yhat_lower', 'yhat_upper' state no level" in assumed
@@ -248,11 +294,15 @@ def test_the_level_that_is_assumed_for_prophet_is_a_finding_unless_the_user_stat
 
 
 def test_bounds_without_a_level_are_a_finding_as_they_are_not_read():
-    columns = {"actual": ACTUAL, "forecast": FORECAST} | bounds("lower", "upper")
+    columns = {"actual": ACTUAL, "forecast": FORECAST} | bound_columns("lower", "upper")
     assert "'lower', 'upper'" in message_by_code(study_of(columns))["EK354"]
 
 
 def test_crossing_quantiles_are_a_warning():
+    """The 90% quantile lies 1 above the median in all rows but the one with id 70, where it lies 4
+    below. The finding counts one row where p50 and the next quantile cross, and names the worst
+    row.
+    """
     high = FORECAST + 1
     high[70] -= 5
     said = message_by_code(
@@ -262,6 +312,9 @@ def test_crossing_quantiles_are_a_warning():
 
 
 def test_the_page_draws_intervals_where_there_are_any():
+    """Three figures of the page show intervals, here from the 10% to the 90% quantile. A figure has
+    a caption if it is drawn. A forecast without quantiles has none of these figures.
+    """
     tenth_median_and_ninetieth = {"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}
     study = study_of({"actual": ACTUAL} | tenth_median_and_ninetieth)
     for piece in (rating_page.coverage_plot, rating_page.transform_plot, rating_page.fan_plot):
@@ -273,36 +326,47 @@ def test_the_page_draws_intervals_where_there_are_any():
 
 
 def test_a_long_table_of_two_systems_is_read_in_blocks_too(tmp_path):
+    """A long table with a row for each of 120 ids and each of the systems A and B, whose intervals
+    differ in width, is read at once and in blocks of 50 rows. Comparisons of the systems are the
+    same, and the fan plot, which shows the intervals of some rows, is drawn from blocks too.
+    """
     both = {"id": np.arange(N), "actual": ACTUAL}
-    of_a = {"model": "A", "q0.5": FORECAST + 0.1} | both | bounds("q0.1", "q0.9", half=1.0)
-    of_b = {"model": "B", "q0.5": FORECAST} | both | bounds("q0.1", "q0.9", half=2.0)
+    of_a = {"model": "A", "q0.5": FORECAST + 0.1} | both | bound_columns("q0.1", "q0.9", half=1.0)
+    of_b = {"model": "B", "q0.5": FORECAST} | both | bound_columns("q0.1", "q0.9", half=2.0)
     table = pd.concat([pd.DataFrame(of_a), pd.DataFrame(of_b)])
     table.to_parquet(tmp_path / "f.parquet")
     parameters = RatingParameters.from_raw({"preds": str(tmp_path / "f.parquet")})
     in_memory = rating.study_of(parameters)
-    in_blocks = rating.study_of(parameters, IN_BLOCKS)
-    assert in_blocks.data is None
+    in_blocks = rating.study_of(parameters, IN_BLOCKS_OF_50_ROWS)
+    assert in_blocks.data is None  # no rows are kept
     columns = ["metric", "first", "second", "difference"]
     pd.testing.assert_frame_equal(
         in_blocks.comparisons[columns], in_memory.comparisons[columns], rtol=1e-12
     )
-    assert len(in_blocks.examples.points) == 30  # rows that the fan plot shows, as in memory
+    assert len(in_blocks.examples.points) == 30  # the fan plot shows 30 rows, in memory too
     assert rating_page.fan_plot(in_blocks).caption.startswith("A: central intervals of 80%")
 
 
 def test_the_steps_of_a_horizon_are_slices_in_their_order():
-    """A column called step with twelve whole numbers is taken for a horizon without being asked."""
+    """A column called step with the whole numbers 1 to 12 is taken for a horizon without being
+    asked for, and each step is a slice. As in all rows, the first metric of a slice is the weighted
+    interval score (wis), because its rows have quantiles.
+    """
     quantiles = {"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}
     step = np.arange(N) % 12 + 1
     study = study_of({"actual": ACTUAL, "step": step} | quantiles)
     assert study.settings.segments == ("step",)
     assert [part.label for part in study.slices] == [str(number) for number in range(1, 13)]
     assert study.by_segment["value"].notna().all()
-    first_slice = study.sliced(study.slices[0], study.p)
-    assert first_slice.primary.label == "wis"  # the metric of quantiles, as of all rows
+    study_of_first_slice = study.sliced(study.slices[0], study.p)
+    assert study_of_first_slice.primary.label == "wis"
 
 
 def test_a_deviation_that_is_a_feature_of_several_systems_is_no_finding():
+    """A column std names no system, so that it may be the deviation of a feature, beside forecasts
+    of two systems. No intervals are made from it, and there is no finding EK354, on columns that
+    look like distributions but are not read.
+    """
     columns = {
         "actual": ACTUAL,
         "forecast_a": FORECAST,
@@ -315,14 +379,17 @@ def test_a_deviation_that_is_a_feature_of_several_systems_is_no_finding():
 
 
 def test_scores_that_few_rows_make_up_are_named():
-    columns = {"actual": ACTUAL} | bounds("q0.05", "q0.95") | {"q0.5": FORECAST}
+    columns = {"actual": ACTUAL} | bound_columns("q0.05", "q0.95") | {"q0.5": FORECAST}
     said = message_by_code(study_of(columns, metrics="interval_score@90,wis,pinball@50"))
     assert "in the direction of interval_score@90, and" in said["EK331"]
     assert "EK331" not in message_by_code(study_of(columns, metrics="wis,pinball@50"))
 
 
 def test_inspect_and_the_check_of_headers_read_quantiles_too(tmp_path):
-    """With the quantiles at 10% and 90% alone there is no point forecast."""
+    """`check_headers` refuses a table by its columns alone, and `inspect` tells how they would be
+    read. The point forecast is the median. With the quantiles at 10% and 90% alone there is none,
+    so that the table is refused.
+    """
     table = pd.DataFrame(
         {"actual": ACTUAL, "p10": FORECAST - 1, "p50": FORECAST, "p90": FORECAST + 1}
     )
@@ -348,8 +415,9 @@ AROUND_ONE_FORECAST = pd.DataFrame(
 
 
 def test_intervals_around_one_forecast_differ():
-    """Systems a and b forecast the same, with a standard normal error. Intervals of 80% are ± 1.3
-    for a, about right, and ± 8 for b, far too wide.
+    """Systems a and b have the same forecast, whose error is standard normal. Their intervals of
+    80% are ± 1.3 for a, about right, and ± 8 for b, far too wide. So a is better by the interval
+    score, where lower is better, and the mean absolute error (mae) does not differ.
     """
     study = ek.rating(AROUND_ONE_FORECAST, metrics="interval_score@80,mae")
     compared = study.comparisons.set_index("metric")
@@ -370,8 +438,9 @@ def test_units_are_not_counted_by_errors_under_a_score_of_intervals():
 
 @pytest.mark.parametrize("draws", [9, 19, 50])
 def test_intervals_of_right_draws_hold_their_share(draws):
-    """The actual value is one more draw, so that an interval of 80% holds it in 80% of 4,000 rows,
-    within four standard errors: √(0.8 · 0.2) = 0.4.
+    """A forecast is 9, 19 or 50 random draws from the distribution of the actual value. The actual
+    value is like one more draw, so that an interval of 80% holds it in 80% of 4,000 rows, within
+    four standard errors. The standard deviation of a row is √(0.8 · 0.2) = 0.4.
     """
     rng = np.random.default_rng(draws)
     centre = rng.normal(0, 3, 4000)
@@ -406,8 +475,8 @@ AFAR = np.random.default_rng(7).normal(50, 5, N)
 
 
 @pytest.fixture(params=["frame", "CSV"])
-def study(request, tmp_path):
-    """The study of columns as a frame, and as a CSV file."""
+def read_from_frame_or_csv(request, tmp_path):
+    """A function that reads columns into a study: once from a frame, once from a CSV file."""
 
     def read(table, **parameters):
         table = pd.DataFrame(table)
@@ -427,14 +496,14 @@ def unread_columns(study) -> str:
 @pytest.mark.parametrize(
     ("columns", "unread"),
     [
-        (bounds("A_p10", "A_p90"), "'A_p10', 'A_p90'"),
+        (bound_columns("A_p10", "A_p90"), "'A_p10', 'A_p90'"),
         ({"A_sd": np.ones(N)}, "'A_sd'"),
-        (bounds("lower_A", "upper_A"), "'lower_A', 'upper_A'"),
-        (bounds("2.5%_A", "97.5%_A"), "'2.5%_A', '97.5%_A'"),
-        (bounds("A_0.05", "A_0.95"), "'A_0.05', 'A_0.95'"),
-        (bounds("p10_A", "p90_A"), "'p10_A', 'p90_A'"),
+        (bound_columns("lower_A", "upper_A"), "'lower_A', 'upper_A'"),
+        (bound_columns("2.5%_A", "97.5%_A"), "'2.5%_A', '97.5%_A'"),
+        (bound_columns("A_0.05", "A_0.95"), "'A_0.05', 'A_0.95'"),
+        (bound_columns("p10_A", "p90_A"), "'p10_A', 'p90_A'"),
         ({"heat": AFAR * 10, "heat_std": np.ones(N)}, ""),
-        ({"heat": AFAR * 10} | bounds("heat_p10", "heat_p90"), ""),
+        ({"heat": AFAR * 10} | bound_columns("heat_p10", "heat_p90"), ""),
     ],
     ids=[
         "quantiles",
@@ -447,15 +516,17 @@ def unread_columns(study) -> str:
         "quantiles of a feature",
     ],
 )
-def test_columns_of_one_owner_do_not_decide_who_is_a_system(study, columns, unread):
-    result = study(TWO_SYSTEMS | columns)
+def test_columns_of_one_owner_do_not_decide_who_is_a_system(
+    read_from_frame_or_csv, columns, unread
+):
+    result = read_from_frame_or_csv(TWO_SYSTEMS | columns)
     assert [*result.systems] == ["A", "B"]
     assert result.stated.roles == []
     assert unread_columns(result) == unread
 
 
 def test_medians_beside_a_column_that_fits_as_well_are_refused():
-    medians = {"A_p50": FORECAST} | bounds("A_p10", "A_p90")
+    medians = {"A_p50": FORECAST} | bound_columns("A_p10", "A_p90")
     with pytest.raises(InputError, match="'A_p50' and 'B' could be the predictions"):
         study_of({"actual": ACTUAL, "B": OTHER_FORECAST} | medians)
     chosen = study_of({"actual": ACTUAL, "B": OTHER_FORECAST} | medians, systems="A_p50,B")
@@ -463,100 +534,119 @@ def test_medians_beside_a_column_that_fits_as_well_are_refused():
 
 
 LEVELS_FIRST = {
-    "quantiles": bounds("p10_A", "p90_A") | bounds("p10_B", "p90_B", around=OTHER_FORECAST),
-    "bounds": bounds("lo-80-A", "hi-80-A") | bounds("lo-80-B", "hi-80-B", around=OTHER_FORECAST),
+    "quantiles": bound_columns("p10_A", "p90_A")
+    | bound_columns("p10_B", "p90_B", around=OTHER_FORECAST),
+    "bounds": bound_columns("lo-80-A", "hi-80-A")
+    | bound_columns("lo-80-B", "hi-80-B", around=OTHER_FORECAST),
 }
 
 
 @pytest.mark.parametrize("name", LEVELS_FIRST)
-def test_a_level_may_stand_before_its_owner(study, name):
-    result = study(TWO_SYSTEMS | LEVELS_FIRST[name])
+def test_a_level_may_stand_before_its_owner(read_from_frame_or_csv, name):
+    result = read_from_frame_or_csv(TWO_SYSTEMS | LEVELS_FIRST[name])
     assert [*result.systems] == ["A", "B"]
     assert result.stated.intervals == [80]
 
 
-def test_the_owner_may_stand_before_the_level(study):
-    bounds_of_a = bounds("A 80% lower", "A 80% upper")
-    bounds_of_b = bounds("B 80% lower", "B 80% upper", half=2.0, around=OTHER_FORECAST)
-    result = study(TWO_SYSTEMS | bounds_of_a | bounds_of_b)
+def test_the_owner_may_stand_before_the_level(read_from_frame_or_csv):
+    bounds_of_a = bound_columns("A 80% lower", "A 80% upper")
+    bounds_of_b = bound_columns("B 80% lower", "B 80% upper", half=2.0, around=OTHER_FORECAST)
+    result = read_from_frame_or_csv(TWO_SYSTEMS | bounds_of_a | bounds_of_b)
     assert [*result.systems] == ["A", "B"]
     assert result.stated.intervals == [80]
 
 
-SIX_DRAWS = {f"A_{i}": FORECAST + np.random.default_rng(i).normal(0, 1, N) for i in range(6)}
+SIX_NUMBERED_COLUMNS = {
+    f"A_{i}": FORECAST + np.random.default_rng(i).normal(0, 1, N) for i in range(6)
+}
 
 
-def with_centre(draws, centre) -> dict:
+def with_centre_as_column_a(draws, centre) -> dict:
     """The columns A_0 to A_5 and their mean or median as A."""
     return {"A": centre([*draws.values()], axis=0)} | draws
 
 
 @pytest.mark.parametrize("centre", [np.mean, np.median])
-def test_numbered_columns_around_their_centre_are_draws(study, centre):
-    result = study({"actual": ACTUAL} | with_centre(SIX_DRAWS, centre))
+def test_numbered_columns_around_their_centre_are_draws(read_from_frame_or_csv, centre):
+    result = read_from_frame_or_csv(
+        {"actual": ACTUAL} | with_centre_as_column_a(SIX_NUMBERED_COLUMNS, centre)
+    )
     assert [*result.systems] == ["A"]
     assert len(result.stated.roles) == 6  # columns of the distribution: six draws
 
 
 @pytest.mark.parametrize("centre", [np.mean, np.median])
-def test_numbered_columns_of_two_systems_are_draws(study, centre):
-    columns_of_a = with_centre(SIX_DRAWS, centre)
+def test_numbered_columns_of_two_systems_are_draws(read_from_frame_or_csv, centre):
+    """System A has the numbered columns forecast_A_0 to forecast_A_5 and the column forecast_A,
+    which is their mean or median; system B has the same, 0.1 higher. Numbered columns around their
+    centre are draws of one distribution, not systems.
+    """
+    columns_of_a = with_centre_as_column_a(SIX_NUMBERED_COLUMNS, centre)
     of_a = {f"forecast_{name}": values for name, values in columns_of_a.items()}
     of_b = {name.replace("A", "B"): values + 0.1 for name, values in of_a.items()}
-    result = study({"actual": ACTUAL} | of_a | of_b)
+    result = read_from_frame_or_csv({"actual": ACTUAL} | of_a | of_b)
     assert [*result.systems] == ["A", "B"]
-    assert len(result.stated.roles) == 6  # of each system
+    assert len(result.stated.roles) == 6  # six draws of each system
 
 
-def test_other_numbered_columns_are_systems_and_the_page_says_so(study):
-    result = study({"actual": ACTUAL} | SIX_DRAWS)
+def test_other_numbered_columns_are_systems_and_the_page_says_so(read_from_frame_or_csv):
+    """The six columns A_0 to A_5 are forecasts without a column A that would be their centre, so
+    that they may be systems or draws of one. They are read as six systems, and the finding EK354
+    says so. There is no finding for four such columns, which are too few to look like draws.
+    """
+    result = read_from_frame_or_csv({"actual": ACTUAL} | SIX_NUMBERED_COLUMNS)
     assert len(result.systems) == 6
     assert "'A_0' to 'A_5' are compared as one system each" in message_by_code(result)["EK354"]
     assert "EK354" not in message_by_code(
-        study({"actual": ACTUAL} | dict([*SIX_DRAWS.items()][:4]))
+        read_from_frame_or_csv({"actual": ACTUAL} | dict([*SIX_NUMBERED_COLUMNS.items()][:4]))
     )
 
 
-def test_draws_beside_quantiles_of_another_system_are_named(study):
-    drawn = {name.replace("_", "_sample_"): values for name, values in SIX_DRAWS.items()}
-    result = study(TWO_SYSTEMS | drawn | bounds("B_q0.1", "B_q0.9", around=OTHER_FORECAST))
+def test_draws_beside_quantiles_of_another_system_are_named(read_from_frame_or_csv):
+    drawn = {name.replace("_", "_sample_"): values for name, values in SIX_NUMBERED_COLUMNS.items()}
+    result = read_from_frame_or_csv(
+        TWO_SYSTEMS | drawn | bound_columns("B_q0.1", "B_q0.9", around=OTHER_FORECAST)
+    )
     assert result.stated.roles == []
     assert "(A: 6 draws; B: quantiles of 10%, 90%)" in message_by_code(result)["EK354"]
 
 
-def test_medians_with_the_level_first_are_the_systems(study):
+def test_medians_with_the_level_first_are_the_systems(read_from_frame_or_csv):
     medians = {"actual": ACTUAL, "p50_A": FORECAST, "p50_B": OTHER_FORECAST}
-    result = study(medians | LEVELS_FIRST["quantiles"])
+    result = read_from_frame_or_csv(medians | LEVELS_FIRST["quantiles"])
     assert [*result.systems] == ["A", "B"]
     assert result.stated.percents == [10, 50, 90]
 
 
 LEVELS = {
-    "R": ({"fit": FORECAST} | bounds("2.5%", "97.5%"), [2.5, 97.5]),
-    "R with names checked": ({"fit": FORECAST} | bounds("X2.5.", "X97.5."), [2.5, 97.5]),
-    "ordinal": (ONE_SYSTEM | bounds("p10th", "p90th"), [10, 90]),
-    "share behind its owner": ({"A": FORECAST} | bounds("A-0.05", "A-0.95"), [5, 95]),
-    "NeuralProphet": ({"yhat1": FORECAST} | bounds("yhat1 5.0%", "yhat1 95.0%"), [5, 95]),
-    "one digit": (ONE_SYSTEM | {"p50": FORECAST} | bounds("p5", "p95"), [5, 50, 95]),
-    "of bounds": (ONE_SYSTEM | bounds("lower_5", "upper_95"), [5, 95]),
-    "three digits": (ONE_SYSTEM | {"q50": FORECAST} | bounds("q025", "q975"), [2.5, 50, 97.5]),
-    "below 1 beside above": (ONE_SYSTEM | {"p50": FORECAST} | bounds("p0.5", "p99.5"),
+    "R": ({"fit": FORECAST} | bound_columns("2.5%", "97.5%"), [2.5, 97.5]),
+    "R with names checked": ({"fit": FORECAST} | bound_columns("X2.5.", "X97.5."), [2.5, 97.5]),
+    "ordinal": (ONE_SYSTEM | bound_columns("p10th", "p90th"), [10, 90]),
+    "share behind its owner": ({"A": FORECAST} | bound_columns("A-0.05", "A-0.95"), [5, 95]),
+    "NeuralProphet": ({"yhat1": FORECAST} | bound_columns("yhat1 5.0%", "yhat1 95.0%"), [5, 95]),
+    "one digit": (ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p5", "p95"), [5, 50, 95]),
+    "of bounds": (ONE_SYSTEM | bound_columns("lower_5", "upper_95"), [5, 95]),
+    "three digits": (ONE_SYSTEM | {"q50": FORECAST} | bound_columns("q025", "q975"),
+                     [2.5, 50, 97.5]),
+    "below 1 beside above": (ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p0.5", "p99.5"),
                              [0.5, 50, 99.5]),
-    "underscore": (ONE_SYSTEM | {"p50": FORECAST} | bounds("p2_5", "p97_5"), [2.5, 50, 97.5]),
-    "shares with underscores": (ONE_SYSTEM | bounds("q0_05", "q0_95"), [5, 95]),
-    "many digits": (ONE_SYSTEM | bounds("q0.1586553", "q0.8413447"), [15.8655, 84.1345]),
-    "level before the word": (ONE_SYSTEM | bounds("95% lower", "95% upper"), [2.5, 97.5]),
-    "level before words": (ONE_SYSTEM | bounds("95% CI lower", "95% CI upper"), [2.5, 97.5]),
-    "level alone before it": (ONE_SYSTEM | bounds("80_lower", "80_upper"), [10, 90]),
-    "per cent in letters": (ONE_SYSTEM | bounds("lower_80_pct", "upper_80_pct"), [10, 90]),
-    "of an interval": (ONE_SYSTEM | bounds("lo-68.26894", "hi-68.26894"), [15.86555, 84.13445]),
+    "underscore": (ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p2_5", "p97_5"),
+                   [2.5, 50, 97.5]),
+    "shares with underscores": (ONE_SYSTEM | bound_columns("q0_05", "q0_95"), [5, 95]),
+    "many digits": (ONE_SYSTEM | bound_columns("q0.1586553", "q0.8413447"), [15.8655, 84.1345]),
+    "level before the word": (ONE_SYSTEM | bound_columns("95% lower", "95% upper"), [2.5, 97.5]),
+    "level before words": (ONE_SYSTEM | bound_columns("95% CI lower", "95% CI upper"), [2.5, 97.5]),
+    "level alone before it": (ONE_SYSTEM | bound_columns("80_lower", "80_upper"), [10, 90]),
+    "per cent in letters": (ONE_SYSTEM | bound_columns("lower_80_pct", "upper_80_pct"), [10, 90]),
+    "of an interval": (ONE_SYSTEM | bound_columns("lo-68.26894", "hi-68.26894"),
+                       [15.86555, 84.13445]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_levels_are_read_as_they_are_meant(study, name):
+def test_levels_are_read_as_they_are_meant(read_from_frame_or_csv, name):
     columns, percents = LEVELS[name]
-    result = study({"actual": ACTUAL} | columns)
+    result = read_from_frame_or_csv({"actual": ACTUAL} | columns)
     assert len(result.systems) == 1
     assert result.stated.percents == percents
     assert unread_columns(result) == ""
@@ -574,52 +664,60 @@ def test_levels_are_read_as_they_are_meant(study, name):
         ("q10", "q11", "q12"),
     ],
 )
-def test_unclear_levels_are_unread_and_no_systems(study, names):
-    """They may count something else. Numbers of one digit, below 1 beside higher ones, or with an
-    underscore need the other end of the interval, as 95 for 5; three digits are tenths of a
-    percentage only with a 0 in front and the other end, as 025 and 975.
+def test_unclear_levels_are_unread_and_no_systems(read_from_frame_or_csv, names):
+    """Three columns have names whose numbers may be levels of quantiles or something else, so that
+    they are neither quantiles nor systems. A number of one digit, one below 1 beside higher ones,
+    or one with an underscore is a level only beside the other end of the interval, as 95 for 5.
+    Three digits are tenths of a percentage only with a leading 0 and the other end, as 025 and 975.
     """
     quantiles = dict(zip(names, (FORECAST - 1, FORECAST, FORECAST + 1), strict=True))
-    result = study(ONE_SYSTEM | quantiles)
+    result = read_from_frame_or_csv(ONE_SYSTEM | quantiles)
     assert [*result.systems] == ["forecast"]
     assert result.stated.roles == []
     assert unread_columns(result) == ", ".join(map(repr, names))
     with pytest.raises(InputError, match="no column for the forecast"):
-        study({"actual": ACTUAL} | quantiles)
+        read_from_frame_or_csv({"actual": ACTUAL} | quantiles)
 
 
-def test_a_column_quantile_of_groups_is_no_level(study):
-    assert [*study(ONE_SYSTEM | {"quantile": np.arange(N) % 10 + 1}).systems] == ["forecast"]
+def test_a_column_quantile_of_groups_is_no_level(read_from_frame_or_csv):
+    assert [*read_from_frame_or_csv(ONE_SYSTEM | {"quantile": np.arange(N) % 10 + 1}).systems] == [
+        "forecast"
+    ]
 
 
-def test_bounds_that_name_their_forecast_come_before_others(study):
+def test_bounds_that_name_their_forecast_come_before_others(read_from_frame_or_csv):
     """low and high may be prices of a stock."""
     dated = {"ds": DATES, "y": ACTUAL, "yhat": FORECAST}
-    others = bounds("low", "high", half=5.0)
-    result = study(dated | others | bounds("yhat_lower", "yhat_upper"), interval_level=0.9)
+    others = bound_columns("low", "high", half=5.0)
+    result = read_from_frame_or_csv(
+        dated | others | bound_columns("yhat_lower", "yhat_upper"), interval_level=0.9
+    )
     assert result.account.columns["quantile"] == "yhat_lower, yhat_upper"
 
 
-def test_quantiles_that_name_their_forecast_come_before_others(study):
-    named = bounds("forecast_p10", "forecast_p90")
-    result = study(ONE_SYSTEM | bounds("p10", "p90", half=5.0) | named)
+def test_quantiles_that_name_their_forecast_come_before_others(read_from_frame_or_csv):
+    named = bound_columns("forecast_p10", "forecast_p90")
+    result = read_from_frame_or_csv(ONE_SYSTEM | bound_columns("p10", "p90", half=5.0) | named)
     assert result.account.columns["quantile"] == "forecast_p10, forecast_p90"
     assert unread_columns(result) == "'p10', 'p90'"
 
 
-def test_two_columns_with_one_role_are_refused_if_they_differ(study):
-    """Bounds are 1 below and above the forecast; the second lower one is 2 below it."""
-    quantiles = ONE_SYSTEM | {"p50": FORECAST} | bounds("p10", "p90")
+def test_two_columns_with_one_role_are_refused_if_they_differ(read_from_frame_or_csv):
+    """Bounds lie 1 below and 1 above the forecast. A second column for the same lower bound, with
+    another name, lies 2 below. Neither can be preferred, for quantiles or for bounds that state no
+    level.
+    """
+    quantiles = ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p10", "p90")
     with pytest.raises(InputError, match=r"'p10', 'q0\.1' differ"):
-        study(quantiles | {"q0.1": FORECAST - 2})
-    limits = ONE_SYSTEM | bounds("lower", "upper")
+        read_from_frame_or_csv(quantiles | {"q0.1": FORECAST - 2})
+    limits = ONE_SYSTEM | bound_columns("lower", "upper")
     with pytest.raises(InputError, match="'lower', 'lo' differ"):
-        study(limits | {"lo": FORECAST - 2}, interval_level=0.9)
+        read_from_frame_or_csv(limits | {"lo": FORECAST - 2}, interval_level=0.9)
 
 
-def test_two_equal_columns_with_one_role_are_read_as_one(study):
-    quantiles = ONE_SYSTEM | {"p50": FORECAST} | bounds("p10", "p90")
-    assert study(quantiles | {"median": FORECAST}).stated.percents == [10, 50, 90]
+def test_two_equal_columns_with_one_role_are_read_as_one(read_from_frame_or_csv):
+    quantiles = ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p10", "p90")
+    assert read_from_frame_or_csv(quantiles | {"median": FORECAST}).stated.percents == [10, 50, 90]
 
 
 NOISE = np.random.default_rng(9)
@@ -634,42 +732,48 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_columns_that_do_not_fit_the_forecasts_are_unread(study, name):
-    result = study(ONE_SYSTEM | UNFIT[name])
+def test_columns_that_do_not_fit_the_forecasts_are_unread(read_from_frame_or_csv, name):
+    result = read_from_frame_or_csv(ONE_SYSTEM | UNFIT[name])
     assert [*result.systems] == ["forecast"]
     assert result.stated.roles == []
     assert unread_columns(result) == ", ".join(map(repr, UNFIT[name]))
 
 
-def test_a_negative_deviation_in_the_first_rows_is_refused_too(study):
+def test_a_negative_deviation_in_the_first_rows_is_refused_too(read_from_frame_or_csv):
+    """Columns are recognised by the cells of their first rows. A column sd with a negative value
+    there, in row 4, must be refused as a deviation, not ignored as another column; so for one
+    system and for each of the systems A and B.
+    """
     deviation = np.ones(N)
     deviation[3] = -1.0  # row 4
     with pytest.raises(InputError, match=r"sd must be 0 or more, got -1 \(row 4\)"):
-        study(ONE_SYSTEM | {"sd": deviation})
+        read_from_frame_or_csv(ONE_SYSTEM | {"sd": deviation})
     with pytest.raises(InputError, match=r"A_sd must be 0 or more, got -1 \(row 4\)"):
-        study(TWO_SYSTEMS | {"A_sd": deviation, "B_sd": np.ones(N)})
+        read_from_frame_or_csv(TWO_SYSTEMS | {"A_sd": deviation, "B_sd": np.ones(N)})
 
 
 @pytest.mark.parametrize(
     ("lower_level", "upper_level"), [(25, 75), (10, 75)], ids=["none shared", "one shared"]
 )
 def test_systems_that_share_fewer_than_two_levels_have_no_distributions(
-    study, lower_level, upper_level
+    read_from_frame_or_csv, lower_level, upper_level
 ):
-    """A has the levels 10 and 90. Distributions are compared only at levels that both have, and
-    one level is no interval.
+    """System A has the quantiles at 10% and 90%, system B at a lower and an upper level of which at
+    most one is 10% or 90%. Distributions are compared only at levels that both systems have, and
+    one level is no interval. So no distribution is read, and the finding EK354 names the levels of
+    each system.
     """
-    of_a = bounds("A_p10", "A_p90")
-    of_b = bounds(f"B_p{lower_level}", f"B_p{upper_level}", around=OTHER_FORECAST)
-    result = study(TWO_SYSTEMS | of_a | of_b)
+    of_a = bound_columns("A_p10", "A_p90")
+    of_b = bound_columns(f"B_p{lower_level}", f"B_p{upper_level}", around=OTHER_FORECAST)
+    result = read_from_frame_or_csv(TWO_SYSTEMS | of_a | of_b)
     assert result.stated.roles == []
     levels = f"(A: quantiles of 10%, 90%; B: quantiles of {lower_level}%, {upper_level}%)"
     assert levels in message_by_code(result)["EK354"]
 
 
-def test_a_mean_that_only_one_of_two_systems_has_is_unread(study):
+def test_a_mean_that_only_one_of_two_systems_has_is_unread(read_from_frame_or_csv):
     deviations = {"A_sd": np.ones(N), "B_sd": np.ones(N)}
-    result = study(TWO_SYSTEMS | deviations | {"A_mean": FORECAST})
+    result = read_from_frame_or_csv(TWO_SYSTEMS | deviations | {"A_mean": FORECAST})
     assert unread_columns(result) == "'A_mean'"
 
 
@@ -684,6 +788,8 @@ def test_a_mean_that_only_one_of_two_systems_has_is_unread(study):
     ],
     ids=["running number", "many", "no whole numbers", "id", "unit"],
 )
-def test_a_horizon_with_many_values_or_another_use_is_no_segment(study, horizon, parameters):
-    columns = {"actual": ACTUAL, "horizon": horizon} | EXAMPLES["percentiles"][0]
-    assert study(columns, **parameters).settings.segments == ()
+def test_a_horizon_with_many_values_or_another_use_is_no_segment(
+    read_from_frame_or_csv, horizon, parameters
+):
+    columns = {"actual": ACTUAL, "horizon": horizon} | COLUMNS_AND_INTERVALS["percentiles"][0]
+    assert read_from_frame_or_csv(columns, **parameters).settings.segments == ()

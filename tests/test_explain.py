@@ -11,8 +11,8 @@ from sklearn.metrics import f1_score, mean_squared_error, ndcg_score, roc_auc_sc
 from evalkit.commands import explain
 
 
-def explained(metric, theirs, table, tmp_path, *parameters):
-    """What the command prints of a table."""
+def explain_value_of_table(metric, theirs, table, tmp_path, *parameters):
+    """What `evalkit explain` prints of a table and another tool's value of a metric, `theirs`."""
     file = tmp_path / "table.csv"
     table.to_csv(file, index=False)
     return evalkit("explain", metric, "--theirs", theirs, file, *parameters, folder=None)
@@ -40,7 +40,7 @@ def scores():
 
 def test_another_average_is_named(classes, tmp_path):
     theirs = f1_score(classes["y_true"], classes["y_pred"], average="weighted")
-    ended = explained("macro_f1", f"{theirs:.5f}", classes, tmp_path)
+    ended = explain_value_of_table("macro_f1", f"{theirs:.5f}", classes, tmp_path)
     assert ended.status == 0
     assert f"{theirs:.5f} is the value of:" in ended.out
     assert "weighted_f1" in ended.out
@@ -48,14 +48,14 @@ def test_another_average_is_named(classes, tmp_path):
 
 def test_the_other_label_is_named(scores, tmp_path):
     theirs = roc_auc_score(1 - scores["label"], scores["score"])
-    ended = explained("roc_auc", f"{theirs:.5f}", scores, tmp_path)
+    ended = explain_value_of_table("roc_auc", f"{theirs:.5f}", scores, tmp_path)
     assert f"{theirs:.5f} is the value of:" in ended.out
     assert "roc_auc, positive=0" in ended.out
 
 
 def test_another_threshold_is_named(scores, tmp_path):
     theirs = max(f1_score(scores["label"], scores["score"] >= at) for at in scores["score"])
-    ended = explained("f1", f"{theirs:.5f}", scores, tmp_path)
+    ended = explain_value_of_table("f1", f"{theirs:.5f}", scores, tmp_path)
     assert "f1, threshold=best_f1" in ended.out
 
 
@@ -63,7 +63,7 @@ def test_a_squared_error_is_named(tmp_path):
     rng = np.random.default_rng(3)
     table = pd.DataFrame({"actual": rng.normal(size=80), "forecast": rng.normal(size=80)})
     theirs = mean_squared_error(table["actual"], table["forecast"])
-    assert ": mse" in explained("rmse", f"{theirs:.6f}", table, tmp_path).out
+    assert ": mse" in explain_value_of_table("rmse", f"{theirs:.6f}", table, tmp_path).out
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_another_cut_off_is_named(lists, tmp_path):
     lists["score"] += np.random.default_rng(5).random(240)
     pairs = [(rows["grade"], rows["score"]) for _, rows in lists.groupby("query")]
     theirs = np.mean([ndcg_score([grade], [score], k=5) for grade, score in pairs])
-    ended = explained("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
+    ended = explain_value_of_table("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
     assert f"{theirs:.6f}  table: ndcg@5\n" in ended.out
 
 
@@ -89,12 +89,16 @@ def test_another_order_of_ties_is_named(lists, tmp_path):
     best = lists.assign(score=lists["score"] + lists["grade"] / 10)
     pairs = [(rows["grade"], rows["score"]) for _, rows in best.groupby("query")]
     theirs = np.mean([ndcg_score([grade], [score], k=10) for grade, score in pairs])
-    ended = explained("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
+    ended = explain_value_of_table("ndcg@10", f"{theirs:.5f}", lists, tmp_path)
     assert f"{theirs:.6f}  table: ndcg@10, best order of ties" in ended.out
 
 
 def test_the_nearest_values_are_listed_if_none_fits(scores, tmp_path):
-    ended = explained("roc_auc", "0.123", scores, tmp_path)
+    """Another tool's ROC AUC is said to be 0.123, which no convention gives for these scores. Each
+    line that follows begins with the value of a convention, the nearest to 0.123 first, at most
+    `explain.MOST` = 5 of them.
+    """
+    ended = explain_value_of_table("roc_auc", "0.123", scores, tmp_path)
     first, *lines = ended.out.splitlines()
     assert first.endswith("values is 0.123. The nearest:")
     distances = [abs(float(line.split()[0]) - 0.123) for line in lines]
@@ -105,7 +109,7 @@ def test_the_nearest_values_are_listed_if_none_fits(scores, tmp_path):
 @pytest.mark.parametrize("theirs, fits", [("0.5", True), ("0.50", True), ("0.51", False)])
 def test_a_value_fits_if_it_rounds_to_the_same_digits(theirs, fits, tmp_path):
     table = pd.DataFrame({"actual": [0.0, 0.0], "forecast": [0.504, 0.504]})
-    out = explained("mae", theirs, table, tmp_path).out
+    out = explain_value_of_table("mae", theirs, table, tmp_path).out
     assert ("is the value of" in out) == fits
 
 
@@ -118,7 +122,7 @@ def test_a_value_fits_if_it_rounds_to_the_same_digits(theirs, fits, tmp_path):
     ],
 )
 def test_what_cannot_be_explained_is_refused_in_words(metric, theirs, words, scores, tmp_path):
-    ended = explained(metric, theirs, scores, tmp_path)
+    ended = explain_value_of_table(metric, theirs, scores, tmp_path)
     assert ended.status == 2
     assert words in ended.err
 
@@ -131,24 +135,30 @@ def test_every_metric_that_is_tried_is_in_the_catalogue():
 def test_the_other_of_two_labels_of_any_name_is_tried(scores, tmp_path):
     named = scores.assign(label=np.where(scores["label"] == 1, "yes", "no"))
     theirs = roc_auc_score(1 - scores["label"], scores["score"])
-    assert "roc_auc, positive=no" in explained("roc_auc", f"{theirs:.5f}", named, tmp_path).out
+    assert (
+        "roc_auc, positive=no"
+        in explain_value_of_table("roc_auc", f"{theirs:.5f}", named, tmp_path).out
+    )
 
 
 def test_a_percentage_is_named(scores, tmp_path):
     theirs = 100 * roc_auc_score(scores["label"], scores["score"])
-    assert "roc_auc, in percent" in explained("roc_auc", f"{theirs:.2f}", scores, tmp_path).out
+    assert (
+        "roc_auc, in percent"
+        in explain_value_of_table("roc_auc", f"{theirs:.2f}", scores, tmp_path).out
+    )
 
 
 def test_small_numbers_may_have_an_exponent(tmp_path):
     table = pd.DataFrame({"actual": np.arange(40) / 1e3, "forecast": np.arange(40) / 1e3 + 1e-4})
     theirs = mean_squared_error(table["actual"], table["forecast"])
-    ended = explained("rmse", f"{theirs:.3e}", table, tmp_path)
+    ended = explain_value_of_table("rmse", f"{theirs:.3e}", table, tmp_path)
     assert "1e-08  forecast: mse" in ended.out
 
 
 def test_a_metric_that_the_table_does_not_allow_is_refused_by_its_reason(tmp_path):
     table = pd.DataFrame({"actual": np.arange(40) / 7, "forecast": np.arange(40) / 7 + 1})
-    ended = explained("wis", "0.5", table, tmp_path)
+    ended = explain_value_of_table("wis", "0.5", table, tmp_path)
     assert ended.status == 2
     assert "quantiles" in ended.err
     assert "Traceback" not in ended.err
@@ -160,20 +170,26 @@ def test_a_metric_of_intervals_is_explained(tmp_path):
     table = pd.DataFrame(
         {"actual": actual, "forecast": actual, "p10": actual - 1, "p90": actual + 1}
     )
-    ended = explained("coverage@80", "1", table, tmp_path)
+    ended = explain_value_of_table("coverage@80", "1", table, tmp_path)
     assert "1 is the value of:" in ended.out
 
 
 def test_of_many_equal_values_some_are_listed_and_the_others_counted(scores, tmp_path):
+    """The table has eight equal columns of scores, so that another tool's ROC AUC is the value of
+    at least eight systems. Only five lines are listed, and a last line counts the others.
+    """
     eight_equal_scores = {f"score_{i}": scores["score"] for i in range(8)}
     table = pd.DataFrame(eight_equal_scores).assign(label=scores["label"])
     theirs = roc_auc_score(scores["label"], scores["score"])
-    ended = explained("roc_auc", f"{theirs:.5f}", table, tmp_path)
+    ended = explain_value_of_table("roc_auc", f"{theirs:.5f}", table, tmp_path)
     last_line = ended.out.splitlines()[-1]
     assert re.fullmatch(r"and \d+ more", last_line)
 
 
 def test_several_files_are_one_input(scores, tmp_path):
+    """The rows of one table stand in two files, 80 in the first and the other 70 in the second. The
+    ROC AUC of all rows is explained only if the two are read as one table.
+    """
     first = tmp_path / "first.csv"
     second = tmp_path / "second.csv"
     rows = scores.assign(id=range(len(scores)), system="model")

@@ -54,7 +54,10 @@ def with_grouped_thousands(values):
 
 @pytest.mark.parametrize(("file", "separator"), [("t.csv", ";"), ("t.tsv", "\t")])
 def test_points_before_three_digits_beside_whole_numbers_are_thousands(tmp_path, file, separator):
-    """Values up to 9000 as German tables write them, such as 1.234 and, without a point, 567."""
+    """Values up to 9000 are written as in German tables, such as 1.234 for 1234 and, without a
+    point, 567. In a file with this separator, 1.234 could be read as a number near 1. Every report
+    refuses this.
+    """
     actual = with_grouped_thousands(VALUES_A * 9000)
     forecast = with_grouped_thousands(VALUES_B * 9000)
     lines = [f"{a}{separator}{f}\n" for a, f in zip(actual, forecast, strict=True)]
@@ -75,7 +78,11 @@ def test_three_decimals_beside_other_decimals_are_decimals(tmp_path):
 
 @pytest.mark.parametrize("mark", [-999, -1, 99, 9999])
 def test_marks_of_missing_values_are_no_values(mark):
-    marked = np.where(np.arange(ROWS) % 7 == 0, mark, VALUES_B)  # rows 0, 7 and 14 of 20
+    """Values lie between 0 and 1, but rows 0, 7 and 14 of 20 have a number such as -999, which
+    tables often use for a missing value. It must not be averaged as a value, of a system or of a
+    forecast.
+    """
+    marked = np.where(np.arange(ROWS) % 7 == 0, mark, VALUES_B)
     with pytest.raises(
         InputError, match=rf"value of b must not mark missing values by numbers, got {mark} in 3"
     ):
@@ -208,7 +215,7 @@ def files_with_hostile_names(folder):
     return paths
 
 
-def check_no_control_characters(shown):
+def check_that_nothing_hostile_is_printed(shown):
     """Check that a terminal gets no control characters, and no line of its own from a name."""
     text = shown.out + shown.err
     assert text
@@ -222,12 +229,13 @@ def check_no_control_characters(shown):
 )
 def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys, command, name):
     main([*command, files_with_hostile_names(tmp_path)[name]])
-    check_no_control_characters(capsys.readouterr())
+    check_that_nothing_hostile_is_printed(capsys.readouterr())
 
 
 def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys):
-    """Names of a system, a segment and a title have escape sequences and line ends; every command
-    that reads the report prints some of them.
+    """The text HOSTILE has escape sequences, line ends and the word FAKE. It is the name of a
+    system, of a segment and of its value, and the title of the report. None of the commands that
+    read the report may print these characters or a line that begins with FAKE.
     """
     wide = files_with_hostile_names(tmp_path)["wide"]
     folder = str(tmp_path / "r")
@@ -248,7 +256,7 @@ def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys
     ]
     for command in commands:
         main(command)
-        check_no_control_characters(capsys.readouterr())
+        check_that_nothing_hostile_is_printed(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -272,7 +280,7 @@ def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys
 )
 def test_control_characters_of_arguments_do_not_reach_a_terminal(capsys, command):
     assert main(command) != 0
-    check_no_control_characters(capsys.readouterr())
+    check_that_nothing_hostile_is_printed(capsys.readouterr())
 
 
 def test_control_characters_of_a_figure_do_not_reach_a_terminal(tmp_path, capfd):
@@ -318,8 +326,9 @@ def test_a_key_twice_in_json_is_refused(tmp_path):
 
 
 def test_metrics_by_query_are_refused_with_the_report_that_reads_them(tmp_path):
-    """In JSON they look like a run, a score for each query and item, with metrics as items. The
-    columns of the message make report significance read them.
+    """A JSON file has the metrics map and ndcg for each query. It looks like a ranked list, a score
+    for each query and item, with metrics as items. The ranking report refuses it and names the
+    significance report with the columns to state, which then reads it.
     """
     metrics_by_query = {f"q{i}": {"map": i / 8, "ndcg": i / 9} for i in range(6)}
     paths = [saved_json(metrics_by_query, tmp_path, f"{system}.json") for system in ("m", "n")]
@@ -372,7 +381,10 @@ PROMPTS = [f"p{i}" for i in range(8)]
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_verdicts_are_shares_of_wins(tmp_path, file):
-    """A wins 4 of 8 prompts, B 2, and 2 are ties, each half a win: (4 + 1) / 8 and (2 + 1) / 8."""
+    """Each of 8 prompts has a winner. A wins 4, B wins 2, and 2 are ties, each half a win: (4 + 1)
+    / 8 and (2 + 1) / 8. The table is read from a frame and from a file. The finding EK132 tells
+    that verdicts were read.
+    """
     table = pd.DataFrame({"prompt_id": PROMPTS, "winner": VERDICTS})
     for preds in (table, saved_table(table, tmp_path, file)):
         study = ek.significance(preds)
@@ -473,6 +485,10 @@ def test_scores_of_both_classes_are_no_two_systems(tmp_path, file):
 
 
 def test_scores_that_sum_to_1_in_the_first_rows_alone_are_of_two_systems():
+    """Columns are recognised by their first `HEAD` = 2,000 rows. The columns score_ham and
+    score_spam sum to 1 in all of these, as the probabilities of two classes would. In the last row
+    of the longer table they sum to 0.3, so that they must be the scores of two systems.
+    """
     table = pd.concat(
         [SCORES_OF_BOTH_CLASSES] * (HEAD // len(SCORES_OF_BOTH_CLASSES) + 2), ignore_index=True
     )
@@ -496,6 +512,10 @@ LONG_SCORES_OF_BOTH_CLASSES = SCORES_OF_BOTH_CLASSES.reset_index(names="id").mel
 
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_scores_of_both_classes_in_a_long_table_are_no_two_systems(tmp_path, file):
+    """A long table has a row for each id and each of score_ham and score_spam in the column model.
+    The two sum to 1 for each id, as the probabilities of two classes do, so that they are not two
+    systems. This is refused, in a frame and in a file, with the parameter that reads one of them.
+    """
     for preds in (
         LONG_SCORES_OF_BOTH_CLASSES,
         saved_table(LONG_SCORES_OF_BOTH_CLASSES, tmp_path, file),
@@ -511,6 +531,10 @@ def test_one_class_of_a_long_table_is_read_by_its_name():
 
 
 def test_the_ways_of_scores_of_both_classes_are_read():
+    """The columns score_ham and score_spam sum to 1 in each row, as the probabilities of two
+    classes do, which is refused unless the user says what is meant. They may be named as the score
+    of one class, which is one system, or as two systems.
+    """
     spam = ek.classification(SCORES_OF_BOTH_CLASSES, columns="score=score_spam", metrics="roc_auc")
     assert len(spam.systems) == 1
     both = ek.classification(
@@ -536,6 +560,9 @@ def test_equal_ranks_contradict_nothing(tmp_path):
 @pytest.mark.parametrize(("cell", "got"), [(None, "nothing"), ("€ 5", "'€ 5'"), ("-", "'-'")])
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl"])
 def test_what_is_wrong_with_a_column_of_users_is_said(tmp_path, file, cell, got):
+    """The revenue of the fourth user, in a frame and in a file, is a cell that is no number. The
+    message has its row and what was got.
+    """
     revenue = [str(i * i % 7) for i in range(ROWS)]
     revenue[3] = cell  # the fourth row
     users = pd.DataFrame({"user": range(ROWS), "arm": ["A", "B"] * (ROWS // 2), "revenue": revenue})
@@ -601,8 +628,9 @@ def test_labels_of_no_usual_name_beside_probabilities_are_declared():
 
 @pytest.mark.parametrize("order", [("a.csv", "b.csv"), ("b.csv", "a.csv")], ids=str)
 def test_a_label_found_by_the_scores_of_one_file_is_that_of_all_files(tmp_path, monkeypatch, order):
-    """The column of labels has no usual name: it is found as a column of 0 and 1 that the scores
-    separate. The scores of a do; those of b are noise.
+    """The column of labels, "bought", has no usual name: it is found as a column of 0 and 1 that
+    the scores separate. The scores in file a do; those in file b are noise. So the label is found
+    by file a, whichever file comes first in `order`.
     """
     monkeypatch.chdir(tmp_path)
     label = np.arange(40) % 2

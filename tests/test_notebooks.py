@@ -22,14 +22,14 @@ from evalkit.parameters.reports import NOTEBOOKS as PARAMETERS, REPORTS
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 LOOPS = (ast.For, ast.While, ast.If, ast.IfExp)
-LOGIC = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, *LOOPS)
+NODES_OF_LOGIC = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, *LOOPS)
 
 
 def cells(path: Path) -> list[dict]:
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
-def code(path: Path) -> list[dict]:
+def code_cells(path: Path) -> list[dict]:
     return [cell for cell in cells(path) if cell["cell_type"] == "code"]
 
 
@@ -39,17 +39,22 @@ def tags(cell: dict) -> list[str]:
 
 @each_notebook
 def test_cells_hold_calls_and_no_logic(path):
-    for cell in code(path):
+    """The code of no cell of a notebook has a function, loop, condition or comprehension, whose
+    syntax nodes `NODES_OF_LOGIC` lists.
+    """
+    for cell in code_cells(path):
         source = "".join(cell["source"])
         found = [
-            type(node).__name__ for node in ast.walk(ast.parse(source)) if isinstance(node, LOGIC)
+            type(node).__name__
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, NODES_OF_LOGIC)
         ]
         assert not found, f"{cell['id']} holds {found}"
 
 
 @each_notebook
 def test_one_parameters_cell_with_a_comment_on_every_line(path):
-    tagged = [cell for cell in code(path) if "parameters" in tags(cell)]
+    tagged = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
     assert len(tagged) == 1
     assert not [cell for cell in cells(path) if "injected-parameters" in tags(cell)]
     # papermill reads no line with a second "=", not even in its comment.
@@ -70,7 +75,7 @@ def test_papermill_finds_every_parameter(path):
 
 @each_notebook
 def test_the_five_parameters_that_matter_stand_first(path):
-    (cell,) = [cell for cell in code(path) if "parameters" in tags(cell)]
+    (cell,) = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
     first = "".join(cell["source"]).split("\n\n")[0]
     names = re.findall(r"^(\w+).* = ", first, re.MULTILINE)
     assert tuple(names) == PARAMETERS[path.stem].main
@@ -128,7 +133,7 @@ LONGEST = 136  # characters of a line of code that JupyterLab shows at 1280 pixe
 
 @each_notebook
 def test_no_line_of_code_is_cut(path):
-    lines = [line for cell in code(path) for line in "".join(cell["source"]).splitlines()]
+    lines = [line for cell in code_cells(path) for line in "".join(cell["source"]).splitlines()]
     assert not [line for line in lines if len(line) > LONGEST]
 
 
@@ -156,9 +161,12 @@ def test_cells_have_no_metadata_but_tags_and_folded_code(path):
 
 @each_notebook
 def test_every_cell_was_run_in_order_without_error_or_warning(path):
-    counts = [cell["execution_count"] for cell in code(path)]
+    """A stored notebook, run once from top to bottom, has code cells with the execution counts 1,
+    2, 3 and so on. No output is an error or was written to stderr, where warnings go.
+    """
+    counts = [cell["execution_count"] for cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1))
-    outputs = [output for cell in code(path) for output in cell["outputs"]]
+    outputs = [output for cell in code_cells(path) for output in cell["outputs"]]
     assert not [
         output
         for output in outputs
@@ -168,9 +176,12 @@ def test_every_cell_was_run_in_order_without_error_or_warning(path):
 
 @each_notebook
 def test_ids_are_words_and_the_kernel_is_python3(path):
+    """Ids of cells are distinct words such as read-data, not the random ones of an editor, and the
+    notebook asks for the usual Python kernel.
+    """
     ids = [cell["id"] for cell in cells(path)]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"[a-z0-9-]+", one) for one in ids)
+    assert all(re.fullmatch(r"[a-z0-9-]+", cell_id) for cell_id in ids)
     assert (
         json.loads(path.read_text(encoding="utf-8"))["metadata"]["kernelspec"]["name"] == "python3"
     )
@@ -195,14 +206,14 @@ def bundles(cell: dict) -> list[dict]:
 
 @each_notebook
 def test_no_html_of_an_output_holds_what_viewers_strip(path):
-    html = [data.get("text/html", "") for cell in code(path) for data in bundles(cell)]
+    html = [data.get("text/html", "") for cell in code_cells(path) for data in bundles(cell)]
     assert any(html)
     assert not [text for text in html if re.search("<svg|<input|<select|<script", text)]
 
 
 @each_notebook
 def test_each_figure_of_the_page_has_a_picture_without_html_beside_it(path):
-    for cell in code(path):
+    for cell in code_cells(path):
         figures = "".join(data.get(PAGE, "") for data in bundles(cell)).count("<figure>")
         pictures = [data for data in bundles(cell) if "image/png" in data]
         assert len(pictures) == figures, cell["id"]
@@ -213,7 +224,7 @@ def pieces_named_in(path: Path) -> set[tuple[str, str]]:
     """The pieces of a page that the cells of a notebook name, as (module, piece):
     ("ranking_page", "verdict") of `ranking_page.verdict(study)`.
     """
-    tree = ast.parse("\n".join("".join(cell["source"]) for cell in code(path)))
+    tree = ast.parse("\n".join("".join(cell["source"]) for cell in code_cells(path)))
     imports = [
         node
         for node in ast.walk(tree)
@@ -263,9 +274,10 @@ PIECES_OF_OTHERS = {  # pieces of the classification page that a kind of study d
 
 @pytest.mark.parametrize("kind", classification_page.PAGES, ids=lambda kind: kind.__name__)
 def test_each_kind_of_classification_has_every_piece_but_those_of_other_kinds(kind):
-    """Studies of two classes, several classes and several labels have modules of their own, to
-    which a piece of the page leads. `roc` and `precision_recall` are in none: they are the panels
-    of `curve_plot`, whatever the kind.
+    """A piece is a function of the page, such as a figure. Studies of two classes, of several
+    classes and of several labels have modules of their own with their pieces; the pieces in
+    `classification_page` call these. `PIECES_OF_OTHERS` lists those that each kind lacks. `roc` and
+    `precision_recall` are in no module, because they are panels of `curve_plot` in every kind.
     """
     names = {
         piece.__name__
@@ -291,23 +303,32 @@ def test_the_sample_page_is_that_of_today(sample_reports):
     assert stored == made, "run make outputs"
 
 
-MAX_PAGE = 300_000  # bytes
+MOST_BYTES_OF_PAGE = 300_000
 REMOTE_ADDRESS = re.compile(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""")
 each_report = pytest.mark.parametrize("name", sorted(REPORTS))
 
 
 @each_report
 def test_the_page_is_small_and_loads_nothing(name, sample_reports):
+    """The HTML page of a report of its sample data has at most 300 KB, loads nothing from another
+    address, and shows no path of this machine. It has folded parts, at least three in every report,
+    and the style of all its figures once.
+    """
     text = (sample_reports / f"{name}.html").read_text(encoding="utf-8")
-    assert len(text.encode()) < MAX_PAGE
+    assert len(text.encode()) < MOST_BYTES_OF_PAGE
     assert not REMOTE_ADDRESS.search(text)
     assert str(ROOT) not in text
-    assert text.count("<details>") >= 3  # folded parts
-    assert text.count('<style type="text/css">') == 1  # of all figures
+    assert text.count("<details>") >= 3
+    assert text.count('<style type="text/css">') == 1
 
 
 @each_report
 def test_the_json_follows_the_schema_which_demands_estimates(name, sample_reports):
+    """The JSON of a report of its sample data is valid by `schema.json`, and no longer so without
+    its estimates, so that the schema does check something. The interleaving report has its
+    estimates within "log", other reports at the top. The file has no NaN, which is not JSON, and no
+    path of this machine.
+    """
     text = (sample_reports / f"{name}.json").read_text(encoding="utf-8")
     results = json.loads(text)
     assert "NaN" not in text
@@ -316,7 +337,6 @@ def test_the_json_follows_the_schema_which_demands_estimates(name, sample_report
         json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     )
     schema.validate(results)
-    # the interleaving report has those of its log
     results_with_estimates = results if "estimates" in results else results["log"]
     del results_with_estimates["estimates"]
     assert not schema.is_valid(results)
@@ -327,8 +347,8 @@ def test_the_stored_outputs_are_those_of_the_report(path, sample_reports):
     """Each output of each cell, figures too; at night the notebooks also run in a kernel without
     evalkit's engine.
     """
-    made = {cell["id"]: cell["outputs"] for cell in code(sample_reports / path.name)}
-    for cell in code(path):
+    made = {cell["id"]: cell["outputs"] for cell in code_cells(sample_reports / path.name)}
+    for cell in code_cells(path):
         for output in made[cell["id"]]:
             output.get("data", {}).pop(RESULTS, None)
         assert cell["outputs"] == made[cell["id"]], f"{cell['id']}: run make outputs"

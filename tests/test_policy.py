@@ -70,8 +70,10 @@ WORD = st.sampled_from(["'my auc'.high", *WORDS.split()])
 def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
     tmp_path_factory, text, rules_before
 ):
-    """Each of the rules before has three lines, [[rule]], that = "better" and an empty one; the
-    claim begins in column 9, after `that = "`. Nothing is run as code.
+    """A random text is the last rule of a policy. Each rule before it has three lines: [[rule]],
+    that = "better" and an empty one. The text begins in column 9, after `that = "`. The policy is
+    read, or refused at the line and column of the first letter that is wrong; nothing is run as
+    code.
     """
     # characters that a string of a TOML file must not have, or that begin a line for Python
     text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
@@ -88,7 +90,7 @@ def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
             message = str(error)
     with pytest.raises(WrongRule) as wrong:
         claim(text)
-    letter = wrong.value.letter  # the number of the first wrong one, from 0
+    letter = wrong.value.letter  # the place of the first wrong letter, counted from 0
     assert 0 <= letter <= len(text)
     assert message.startswith(f"fuzzed.toml, line {3 * rules_before + 2}, column {9 + letter}: ")
 
@@ -187,12 +189,16 @@ def biased_forecasts(n=200, a=0.0, b=0.0):
 )
 @pytest.mark.parametrize("on_cannot_tell", ["pass", "fail"])
 def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_tell):
-    """The mean absolute errors are 2.0 of a and 0.8 of b."""
+    """The result of a rule is "pass", "fail" or, if the data allow either, "cannot tell", where
+    `on_cannot_tell` decides whether the gate passes. Forecasts have noise of 1, and those of a are
+    2 too high, so that the mean absolute errors (mae) are 2.0 of a and √(2 / π) = 0.8 of b.
+    """
     path = policy_file(tmp_path, policy_text(rule, on_cannot_tell=on_cannot_tell))
     table = biased_forecasts(a=2.0)
     gate = ek.rating(table, metrics="mae", segments="part", gate=str(path)).gate
     decision = on_cannot_tell if result == "cannot tell" else result
-    assert [found for _, found, _ in gate.rules] == [result]
+    (judged_rule,) = gate.rules
+    assert judged_rule.result == result
     assert gate.passed is (decision == "pass")
 
 
@@ -214,8 +220,9 @@ def test_a_severity_bars_findings_of_it_and_of_worse_ones(rule, severity, kept):
 
 
 def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
-    """The mean absolute error is 10.25 in one slice, with the whole interval above 6. In the other
-    it is 5, with an interval that contains 6, so that the rule alone would pass there.
+    """The rule is that the mean absolute error is at most 6 in every slice. It is 10.25 in the
+    slice "far", with the whole interval above 6. In the slice "unsure" it is 5, with an interval
+    that contains 6; a rule that cannot be told passes here. The failing slice decides.
     """
     far = pd.DataFrame({"part": "far", "actual": 0.0, "forecast": [10.0, 10.5] * 20})
     unsure = pd.DataFrame({"part": "unsure", "actual": 0.0, "forecast": [0.0, 10.0] * 20})
@@ -224,18 +231,21 @@ def test_a_slice_that_fails_decides_before_one_that_cannot_tell(tmp_path):
     gate = ek.rating(table, metrics="mae", segments="part", gate=str(path)).gate
     by_slice = gate.statements.set_index("slice")["result"].to_dict()
     assert by_slice == {"far": "fail", "unsure": "cannot tell"}
-    assert [result for _, result, _ in gate.rules] == ["fail"]
+    (judged_rule,) = gate.rules
+    assert judged_rule.result == "fail"
     assert not gate.passed
 
 
 def test_limits_of_another_level_than_the_rules_do_not_decide(tmp_path):
-    """A rule at 99% about an earlier report, of which only the estimates at 95% are read."""
+    """The rule is to hold at 99%. It is about the results file of an earlier report, which has
+    intervals at 95% alone. The lower limit at 95% would keep the rule, but says nothing about 99%.
+    """
     table = pd.DataFrame({"query": range(30), "a": np.arange(30) / 30, "b": 0.5})
     earlier, _ = saved_report("significance", tmp_path, ek.significance(table))
     path = policy_file(tmp_path, policy_text("value.low >= 0 of a", head="level = 0.99\n"))
     gate = ek.significance(str(earlier), gate=str(path)).gate
     (statement,) = gate.statements.to_dict("records")
-    assert statement["low"] > 0  # the limit at 95% would keep the rule
+    assert statement["low"] > 0
     assert statement["result"] == "cannot tell"
     assert statement["why"] == "only its 95% interval is known"
 
@@ -297,7 +307,7 @@ def test_systems_that_do_not_differ_are_neither_better_nor_worse(rule, result):
 def test_a_policy_passes_only_with_all_of_its_rules(tmp_path):
     path = policy_file(tmp_path, policy_text("mae.value <= 5", "mae.value <= 1"))
     gate = ek.rating(two_errors(0.0), metrics="mae", gate=str(path)).gate
-    assert [result for _, result, _ in gate.rules] == ["pass", "fail"]
+    assert [judged_rule.result for judged_rule in gate.rules] == ["pass", "fail"]
     assert not gate.passed
     assert gate.failed == ["mae.value <= 1"]
 
@@ -334,7 +344,11 @@ def test_the_level_of_each_statement_is_1_minus_alpha_over_their_number(gate_at_
 def test_a_statement_has_the_limit_of_its_level_beside_that_of_the_report(
     gate_at_90_percent, limit
 ):
-    """`gate_at_90_percent.level` is that of each statement, so that all hold together at 90%."""
+    """A gate has several rules that are to hold together at 90%, so that each statement is made at
+    a higher level, `gate_at_90_percent.level`. `rule_low` and `rule_high` of a statement are the
+    limits at this level; `low` and `high` are those of the report, at 95%. `limit` is "low" or
+    "high". `read_in_parts` reads the same data without a gate.
+    """
     about_mae = gate_at_90_percent.statements.query("rule == 0")  # the first rule, mae.high <= 9
     statements = about_mae.set_index("system")
     at_level_of_rules = read_in_parts(level=gate_at_90_percent.level).estimates
@@ -411,7 +425,7 @@ BOTH = {
     "users": PLANS,
     "shares": "unknown",
 }
-PARAMETERS_BY_REPORT = {
+READING_PARAMETERS_BY_REPORT = {
     "classification": {"segments": "age_band"},
     "interleaving": BOTH | {"metrics": "visits_per_year,visits/years"},
 }
@@ -453,10 +467,12 @@ def check_of_report(file, rule, folder):
 
 
 def test_check_judges_slices_as_the_report_does(tmp_path):
-    path = policy_file(tmp_path, policy_text(*RULES_ABOUT_SLICES))
-    """Most decisions in shop c are wrong. So c is a weak slice, worse than the others, and its
-    accuracy is below 0.6, which fails three rules; the last, about the highest accuracy, is kept.
+    """Most decisions in shop c are wrong, few in the other shops. So three rules fail: that no shop
+    is weak, that none is worse than another, and that the lowest accuracy is at least 0.6. The last
+    rule, that the highest accuracy is at most 0.9, is kept. `evalkit check` reads the stored
+    report, and finds the same results and numbers as the gate of the report itself.
     """
+    path = policy_file(tmp_path, policy_text(*RULES_ABOUT_SLICES))
     parameters = {"metrics": "accuracy", "segments": "shop", "slices": "shop", "gate": str(path)}
     study = ek.classification(decisions_in_shops(), **parameters)
     file, gate_of_report = saved_report("classification", tmp_path, study)
@@ -473,6 +489,10 @@ def test_check_judges_slices_as_the_report_does(tmp_path):
 
 @pytest.mark.parametrize("rule", RULES_ABOUT_SLICES[1:])
 def test_check_refuses_slices_that_the_report_did_not_compare(rule, tmp_path, capsys):
+    """Users have decisions in several shops, so that a report by user does not compare shops with
+    each other. Each of the rules is about such a comparison. `evalkit check` cannot make up for it:
+    it ends with 2, an error.
+    """
     parameters = {"metrics": "accuracy", "segments": "shop", "unit": "user"}
     file, _ = saved_report(
         "classification", tmp_path, ek.classification(decisions_in_shops(shared=True), **parameters)
@@ -490,12 +510,16 @@ def test_check_refuses_weak_slices_that_the_report_did_not_search(tmp_path, caps
 
 
 def test_no_weak_slice_is_not_decided_where_none_was_tested(tmp_path, capsys):
+    """The rule "no weak slice" is about slices that were tested. Of 40 rows, each of three shops
+    has about 13, too few for a test. So the gate of the report is not decided, nor is `evalkit
+    check`, which ends with 3, because no rule is shown to be kept.
+    """
     parameters = {"metrics": "accuracy", "slices": "shop", "gate": "no weak slice"}
-    too_few_rows = decisions_in_shops().head(40)  # about 13 in each of three shops
+    too_few_rows = decisions_in_shops().head(40)
     study = ek.classification(too_few_rows, **parameters)
     assert "no slice has enough rows" in study.gate.message
     file, _ = saved_report("classification", tmp_path, study)
-    assert command.main(["check", str(file), "no weak slice"]) == 3  # no rule is shown to be kept
+    assert command.main(["check", str(file), "no weak slice"]) == 3
     assert "gate not decided" in capsys.readouterr().err
 
 
@@ -510,7 +534,7 @@ def test_a_diff_compares_no_slices_with_each_other(tmp_path):
 
 
 # numbers that a simulation of the rule gives, by drawn signs
-SIMULATED = ["catches", "unchanged_fails", "margin", "power", "units_needed"]
+COLUMNS_FROM_SIMULATION = ["catches", "unchanged_fails", "margin", "power", "units_needed"]
 
 
 def statements_of(rule):
@@ -520,17 +544,23 @@ def statements_of(rule):
 
 @pytest.mark.parametrize("name", RULES_BY_REPORT)
 def test_check_of_a_stored_report_finds_what_its_own_gate_says(name, tmp_path, capsys):
+    """A report of the sample data is made with a gate of some rules, and stored. `evalkit check` of
+    these rules, which reads the stored report, has the same results and numbers. It ends with 0 if
+    the gate passes and else with 3. Numbers are equal but for rounding. In the interleaving report
+    both draw random signs of sessions of their own, so that numbers differ somewhat, and those of
+    `COLUMNS_FROM_SIMULATION`, which depend on the tails of the drawn signs, up to 5%.
+    """
     rules = RULES_BY_REPORT[name]
     path = policy_file(tmp_path, policy_text(*rules, on_cannot_tell="pass"))
     report = getattr(ek, name)  # of the sample data
-    study = report(gate=str(path), **PARAMETERS_BY_REPORT.get(name, {}))
+    study = report(gate=str(path), **READING_PARAMETERS_BY_REPORT.get(name, {}))
     file, gate_of_report = saved_report(name, tmp_path, study)
     results, status = check_of_report(file, path, tmp_path)
     assert status == (0 if gate_of_report["passed"] else 3)
-    for fact in ("passed", "level_of_each"):
-        assert results[fact] == gate_of_report[fact]
+    assert results["passed"] == gate_of_report["passed"]
+    assert results["level_of_each"] == gate_of_report["level_of_each"]  # of each statement
     tolerance = tolerance_of_tails = {"rtol": 1e-5, "atol": 1e-8}
-    if name == "interleaving":  # signs of sessions are drawn anew; tails differ most
+    if name == "interleaving":
         tolerance = {"rtol": 2e-3, "atol": 1e-4}
         tolerance_of_tails = {"rtol": 0.05, "atol": 1e-4}
     for reported, checked in zip(gate_of_report["rules"], results["rules"], strict=True):
@@ -538,15 +568,21 @@ def test_check_of_a_stored_report_finds_what_its_own_gate_says(name, tmp_path, c
         expected = statements_of(reported)
         found = statements_of(checked)
         pd.testing.assert_frame_equal(
-            found.drop(columns=SIMULATED), expected.drop(columns=SIMULATED), **tolerance
+            found.drop(columns=COLUMNS_FROM_SIMULATION),
+            expected.drop(columns=COLUMNS_FROM_SIMULATION),
+            **tolerance,
         )
-        pd.testing.assert_frame_equal(found[SIMULATED], expected[SIMULATED], **tolerance_of_tails)
-    first_words = escape_markdown(rules[0].split()[0])  # such as roc_auc.low
-    assert f"| {first_words} " in capsys.readouterr().out
+        pd.testing.assert_frame_equal(
+            found[COLUMNS_FROM_SIMULATION], expected[COLUMNS_FROM_SIMULATION], **tolerance_of_tails
+        )
+    first_word = escape_markdown(rules[0].split()[0])  # such as roc_auc.low
+    assert f"| {first_word} " in capsys.readouterr().out
 
 
 def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path):
-    """q1 and q2 have both, 1 and 2 against 0 and 1."""
+    """Only the queries q1 and q2 have a value of both systems: a has 1 and 2, b has 0 and 1. The
+    mean difference is 1. With all values it would be 2 − 1/3.
+    """
     nothing = float("nan")
     table = {"query": ["q0", "q1", "q2", "q3"], "a": [nothing, 1, 2, 3], "b": [0, 0, 1, nothing]}
     file, _ = saved_report("significance", tmp_path, ek.significance(pd.DataFrame(table)))
@@ -556,8 +592,10 @@ def test_check_compares_systems_on_the_units_that_have_both_values(tmp_path):
 
 
 def test_check_cannot_tell_limits_that_allow_for_the_choice_of_a_threshold(tmp_path, capsys):
-    """The threshold of best F1 was chosen on the same rows. Limits of the report allow for this;
-    limits recomputed from the units at this threshold do not, so the two differ.
+    """The threshold of best F1 was chosen on the same rows. Limits in the report allow for this
+    choice, and limits that `evalkit check` recomputes from the units at this threshold do not. So
+    rules about accuracy, which depends on the threshold, cannot be decided; the command ends with
+    3.
     """
     study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
     file, _ = saved_report("chosen", tmp_path, study)
@@ -566,7 +604,8 @@ def test_check_cannot_tell_limits_that_allow_for_the_choice_of_a_threshold(tmp_p
     assert command.main(["check", str(file), str(path)]) == 3
     lines = capsys.readouterr().out.splitlines()
     rows = [line for line in lines if line.startswith("| accuracy")]
-    assert len(rows) == 3 + 2  # limits of forest, gbm and logistic; two differences from gbm
+    # the limits of forest, gbm and logistic; the differences of forest and logistic from gbm
+    assert len(rows) == 3 + 2
     why = "cannot tell limits recomputed from the units|does not compare"
     assert all(re.search(why, row) for row in rows)
 
@@ -579,9 +618,14 @@ def report_of_biased_a(tmp_path):
 
 
 def test_check_writes_a_case_of_junit_for_each_rule(report_of_biased_a, tmp_path):
-    kept_and_failed = policy_text("mae.low >= 0.1", "mae.high <= 1")  # a has 2.0, b 0.8
+    """The mean absolute error (mae) is 2.0 of system a and 0.8 of b. The first rule is kept by both
+    systems, and a breaks the second one. The third cannot be told, and may then pass. In the JUnit
+    file these are a passed, a failed and a skipped test. The command ends with 3, because a rule is
+    broken.
+    """
+    kept_and_broken = policy_text("mae.low >= 0.1", "mae.high <= 1")
     unsure = policy_text("mae.high <= 0.85 of b", on_cannot_tell="pass")
-    path = policy_file(tmp_path, kept_and_failed + unsure)
+    path = policy_file(tmp_path, kept_and_broken + unsure)
     junit = tmp_path / "junit.xml"
     assert command.main(["check", str(report_of_biased_a), str(path), "--junit", str(junit)]) == 3
     suite = ElementTree.parse(junit).getroot()
@@ -628,6 +672,10 @@ def test_check_refuses_units_of_other_inputs(report_of_biased_a):
 
 @pytest.mark.parametrize("on_cannot_tell, child", [("fail", "failure"), ("pass", "skipped")])
 def test_a_rule_of_which_the_data_do_not_tell_fails_or_is_skipped(tmp_path, on_cannot_tell, child):
+    """The mean absolute error (mae) of system b is 0.8, with an interval that contains 0.85, so
+    that the data do not tell whether the rule "mae.high <= 0.85 of b" is kept. In the JUnit file
+    its test has a child: "failure" if a rule that cannot be told fails, and "skipped" if it passes.
+    """
     file, _ = saved_report("rating", tmp_path, ek.rating(biased_forecasts(), metrics="mae"))
     path = policy_file(
         tmp_path, policy_text("mae.high <= 0.85 of b", on_cannot_tell=on_cannot_tell)
@@ -740,7 +788,7 @@ def test_an_index_replaces_no_page_of_another_tool(tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def three_days(tmp_path_factory):
+def folder_of_three_days(tmp_path_factory):
     """A folder with the report of each of three days in 01, 02 and 03, the diff of the first two,
     which fails its gate, and four JSON files that are no reports. The error of a rises by the day.
     """
@@ -760,9 +808,12 @@ def three_days(tmp_path_factory):
     return folder
 
 
-def test_the_index_lists_all_reports_the_newest_first(three_days):
-    assert command.main(["index", str(three_days)]) == 0
-    text = (three_days / "index.html").read_text(encoding="utf-8")
+def test_the_index_lists_all_reports_the_newest_first(folder_of_three_days):
+    """The folder has the reports of three days, and a diff of the first two days whose gate fails.
+    The listing of index.html has a row for each of the four, with a link to its page.
+    """
+    assert command.main(["index", str(folder_of_three_days)]) == 0
+    text = (folder_of_three_days / "index.html").read_text(encoding="utf-8")
     listing = text.split("All reports</caption>")[1].split("</table>")[0]
     rows = re.findall(r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', listing, re.DOTALL)
     third, diff, second, first = rows
@@ -777,8 +828,8 @@ def test_the_index_lists_all_reports_the_newest_first(three_days):
     assert "diff: mae" not in text  # no picture over time of a diff
 
 
-def test_the_index_of_200_reports_is_small(three_days, tmp_path):
-    results = (three_days / "01" / "rating.json").read_text()
+def test_the_index_of_200_reports_is_small(folder_of_three_days, tmp_path):
+    results = (folder_of_three_days / "01" / "rating.json").read_text()
     for number in range(200):
         (tmp_path / f"{number}.json").write_text(results)
     assert command.main(["index", str(tmp_path)]) == 0
@@ -786,7 +837,7 @@ def test_the_index_of_200_reports_is_small(three_days, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def odd_dates(tmp_path_factory):
+def reports_with_odd_dates(tmp_path_factory):
     """Reports of these dates, as an index orders them. 1/12/2026 may be in January or December, and
     today may be any day.
     """
@@ -798,9 +849,14 @@ def odd_dates(tmp_path_factory):
     return index.ordered(index.read(folder))
 
 
-def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(odd_dates):
-    """The oldest of the clear dates first, however they are written."""
-    assert odd_dates["date"].tolist() == [
+def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(
+    reports_with_odd_dates,
+):
+    """The six reports have dates in different forms. "1/12/2026" may be in January or December, and
+    "today" may be any day, so that both come first. The other dates follow from the oldest to the
+    newest, however they are written.
+    """
+    assert reports_with_odd_dates["date"].tolist() == [
         "today",
         "1/12/2026",
         "September 2026",
@@ -808,12 +864,16 @@ def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(od
         "2026-11-9",
         "2026-11-16",
     ]
-    assert "2 reports without a clear date" in index.over_time("mae", odd_dates).text
+    assert "2 reports without a clear date" in index.over_time("mae", reports_with_odd_dates).text
 
 
-def test_the_index_shows_no_change_without_a_clear_date(odd_dates):
-    """The newest first: three of four reports with one have a report before."""
-    rows = index.listing(odd_dates).text.splitlines()[2:]  # below the heads
+def test_the_index_shows_no_change_without_a_clear_date(reports_with_odd_dates):
+    """Six reports of one system have the same value, and two of them, listed last, have no clear
+    date. The listing, the newest first, has a change, 0.00, after the interval of a value. Three of
+    the four reports with a clear date have one before them; the oldest of the four and the other
+    two have none.
+    """
+    rows = index.listing(reports_with_odd_dates).text.splitlines()[2:]  # below the heads
     assert ["]  0.00" in row for row in rows] == [True, True, True, False, False, False]
 
 
@@ -837,8 +897,9 @@ def test_a_picture_over_time_has_the_last_forty_reports(tmp_path):
 
 
 def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
-    """The second day has a larger error; the first has no report before. A row of the listing has
-    the change after the interval of the value.
+    """Reports of two days, where forecasts of the second day are too high by 1, so that its error
+    is larger. The listing has a row per report, the newest first, with the value, its interval in
+    brackets, and then the change from the report before. The first day has none before.
     """
     for day, bias in (("01", 0.0), ("02", 1.0)):
         table = biased_forecasts(a=bias, b=bias)
@@ -850,6 +911,10 @@ def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
 
 
 def test_diffs_are_no_series_of_an_index(tmp_path, capsys):
+    """The folder has two reports of different days, which are a series over time: the index draws
+    its metric as "rating: mae". Two diffs of these reports lie beside them. A diff is a comparison
+    and not a state of its day, so that the index draws no series "diff: mae".
+    """
     paths = []
     for day in ("01", "02"):
         (tmp_path / day).mkdir()

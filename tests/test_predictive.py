@@ -87,7 +87,10 @@ def test_fair_crps_is_unbiased_for_the_distribution_behind_the_draws():
 
 
 def test_crps_of_a_normal_distribution_is_its_integral():
-    """Of (F(x) − [x ≥ actual])², from −20 to 20, in two parts as it jumps at the actual value."""
+    """CRPS is the integral of (F(x) − [x ≥ actual])², here of the distribution function F of N(0.7,
+    1.3²). It is computed from −20 to 20, beyond which it is 0 to all digits, and in two parts,
+    because the integrand jumps at the actual value.
+    """
     mean, deviation, actual = 0.7, 1.3, 2.0
 
     def squared_difference(x):

@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def watched(monkeypatch) -> Terminal:
+def terminal_as_error_stream(monkeypatch) -> Terminal:
     """A terminal in place of the error stream; not in a fixture, after which pytest sets the stream
     anew.
     """
@@ -24,7 +24,11 @@ def watched(monkeypatch) -> Terminal:
 
 
 def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
-    terminal = watched(monkeypatch)
+    """The work is 1,000 rows, of which 250 and then all are done. With a patience of 0 seconds the
+    bar is drawn at once. It has 20 places: 250 of 1,000 rows are 5 of them. Each new state
+    overwrites the line, and at the end the line is erased.
+    """
+    terminal = terminal_as_error_stream(monkeypatch)
     with progress("reading", 1_000, "rows", patience=0) as draw:
         draw(250)
         draw(1_000)
@@ -32,7 +36,7 @@ def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
     assert terminal.getvalue() == (
         f"{erase_line}reading [{'#' * 5}{'.' * 15}] 250 of 1,000 rows"
         f"{erase_line}reading [{'#' * 20}] 1,000 of 1,000 rows"
-        f"{erase_line}"  # in the end the bar is gone
+        f"{erase_line}"
     )
 
 
@@ -42,7 +46,7 @@ def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
     ids=["an unknown total", "done at its first line", "short work"],
 )
 def test_what_a_terminal_sees(monkeypatch, total, done, patience, drawn):
-    terminal = watched(monkeypatch)
+    terminal = terminal_as_error_stream(monkeypatch)
     with progress("reading", total, "rows", patience=patience) as draw:
         draw(done)
     assert terminal.getvalue() == drawn
@@ -62,8 +66,9 @@ CODE_WITH_PROGRESS = (
 
 @pytest.mark.parametrize("allows_input", [True, False])
 def test_a_notebook_draws_only_for_a_person(allows_input):
-    """Who runs a cell by hand can be asked for input; papermill, nbconvert and nbval, which store
-    outputs, cannot. So a kernel that may not ask for input draws no bar.
+    """A person who runs a cell can be asked for input; papermill, nbconvert and nbval, which store
+    outputs, cannot. The cell shows progress by a bar. A kernel that may ask for input draws it, as
+    a displayed output; one that may not draws none.
     """
     types_of_messages: set[str] = set()
     with jupyter_client.run_kernel(kernel_name="python3") as kernel:

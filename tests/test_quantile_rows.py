@@ -223,7 +223,10 @@ def test_numbers_of_samples_whose_rows_differ_are_no_draws():
 
 
 def test_a_row_per_interval_gives_the_numbers_of_a_row_per_forecast():
-    """The bounds of the intervals at 50 % and 90 % are quantiles; the forecast is the median."""
+    """WIDE has a row per model and date, with columns for the quantiles at 5, 25, 50, 75 and 95 %.
+    The other table has a row per interval, at 50 % and at 90 %, whose bounds are these quantiles,
+    with the median as forecast. Metrics of both tables are the same.
+    """
     points = WIDE[["model", "date", "actual"]].assign(forecast=WIDE["q0.5"])
     frames = [
         points.assign(level=level, lower=WIDE[f"q{low}"], upper=WIDE[f"q{high}"])

@@ -36,7 +36,7 @@ def two_systems() -> pd.DataFrame:
     return pd.concat([first.assign(system="a"), second.assign(system="b")])
 
 
-def no_skill(seed: int, n: int = 100) -> pd.DataFrame:
+def folds_of_guessing_systems(seed: int, n: int = 100) -> pd.DataFrame:
     """Five folds of systems that guess."""
     rng = np.random.default_rng(seed)
     rows = {"id": np.arange(n), "label": rng.integers(0, 2, n), "fold": np.arange(n) % 5}
@@ -153,7 +153,7 @@ def test_the_claims_are_those_of_the_tables_of_intervals(study):
 
 
 def test_a_holdout_claims_nothing_about_the_learner():
-    table = no_skill(1).assign(fold=np.where(np.arange(100) < 60, "train", "test"))
+    table = folds_of_guessing_systems(1).assign(fold=np.where(np.arange(100) < 60, "train", "test"))
     study = validation.read(table, metrics="accuracy")
     assert {*split_claims.claims(study)["claim"]} == {MODELS}
     assert "a single split cannot tell" in validation_page.verdict(study).html
@@ -215,13 +215,16 @@ def test_the_best_of_two_is_chosen_again_in_each_fold_by_hand():
 
 
 def test_the_best_of_guesses_is_not_better_than_a_guess():
-    """25 data sets of 100 rows, on each of which six systems guess labels of 0 or 1. The accuracy
-    of the best of the six, `apparent`, is above 0.5, because it was chosen on the same rows. Less
-    the gain of selection, `value`, it is 0.5 on average, within 3 standard errors of the 25.
+    """On each of 25 data sets of 100 rows, six systems guess labels of 0 or 1. The accuracy of the
+    best of the six, `apparent`, is above 0.5, because it was chosen on the same rows. Less the gain
+    of selection, it is `value`, which is 0.5 on average, within 3 standard errors of the mean of
+    25.
     """
     winners = pd.DataFrame(
         [
-            split_claims.winner(validation.read(no_skill(seed), metrics="accuracy")).iloc[0]
+            split_claims.winner(
+                validation.read(folds_of_guessing_systems(seed), metrics="accuracy")
+            ).iloc[0]
             for seed in range(25)
         ]
     )
@@ -232,7 +235,9 @@ def test_the_best_of_guesses_is_not_better_than_a_guess():
 
 
 def test_of_a_holdout_parts_of_the_test_rows_choose():
-    table = no_skill(2, 200).assign(fold=np.where(np.arange(200) < 100, "train", "test"))
+    table = folds_of_guessing_systems(2, 200).assign(
+        fold=np.where(np.arange(200) < 100, "train", "test")
+    )
     row = split_claims.winner(validation.read(table, metrics="accuracy")).iloc[0]
     assert (row["of"], row["folds"]) == (6, split_claims.PARTS)
 
@@ -267,7 +272,7 @@ SMALL = Limits(holdouts=2, repeats=2, averaged=1, samples=2)
 
 
 @pytest.fixture(scope="module")
-def fits():
+def study_of_fits():
     """Logistic regressions of 60 rows with three features, fitted in 4 folds that are drawn twice,
     in nested folds, and on holdouts of both halves of the rows, for two splits into halves.
     """
@@ -277,15 +282,16 @@ def fits():
     return validation.study_of(p, SMALL)
 
 
-def test_nested_cross_validation_has_the_formula_of_the_paper(fits):
-    """Bates, Hastie and Tibshirani 2024, algorithm 1, with n = 60 rows in k = 4 folds. The values
-    of rows are 1 if the label is predicted correctly and 0 if not. The `outer` values of a fold are
-    those of its rows, by the model that is fitted on the other folds. Its `inner` values are those
-    of the rows of the other folds, by models that are fitted without the row's fold and this one.
+def test_nested_cross_validation_has_the_formula_of_the_paper(study_of_fits):
+    """Algorithm 1 of Bates, Hastie and Tibshirani (2024), computed from the n = 60 rows in k = 4
+    folds of `study_of_fits`. Values of rows are 1 if the label is predicted correctly and 0 if not.
+    The `outer` values of a fold are those of its rows, by the model that is fitted on the other
+    folds. Its `inner` values are those of the rows of the other folds, by models that are fitted
+    without this fold and the row's own.
     """
     n = 60
     k = 4
-    folds = fits.other_splits.nested.folds
+    folds = study_of_fits.other_splits.nested.folds
     inner = np.concatenate([fold.inner for fold in folds])
     outer = np.concatenate([fold.outer for fold in folds])
     bias = (1 + (k - 2) / k) * (inner.mean() - outer.mean())  # inner models have fewer rows
@@ -300,26 +306,27 @@ def test_nested_cross_validation_has_the_formula_of_the_paper(fits):
     error = np.clip(error, error_of_independent_rows, np.sqrt(k) * error_of_independent_rows)
     half_width = stats.norm.ppf(0.975) * error
 
-    row = fits.intervals.set_index("what").loc[resplits.NESTED]
+    row = study_of_fits.intervals.set_index("what").loc[resplits.NESTED]
     assert row["value"] == pytest.approx(value, abs=1e-10)
     assert row["high"] == pytest.approx(min(value + half_width, 1), abs=1e-10)
     assert row["claim"] == LEARNER
     assert row["honest"]
 
 
-def test_nested_folds_hold_the_rows_of_each_draw(fits):
-    nested = fits.other_splits.nested
+def test_nested_folds_hold_the_rows_of_each_draw(study_of_fits):
+    nested = study_of_fits.other_splits.nested
     assert (nested.k, nested.n, len(nested.folds)) == (4, 60, 2 * 4)
     for fold in nested.folds:
         assert fold.outer.size + fold.inner.size == 60
 
 
-def test_inner_values_are_of_models_without_both_folds(fits):
-    """60 rows in four folds. The inner values of a fold tell, for the rows of each other fold,
-    whether a model that was fitted without both folds predicts the label. Those of the first fold
-    begin with the rows of the second fold. That model is fitted here once more.
+def test_inner_values_are_of_models_without_both_folds(study_of_fits):
+    """`study_of_fits` has fitted models to 60 rows in four folds. The inner values of a fold tell,
+    for each row of the other folds, whether a model that was fitted without this fold and the row's
+    own predicts its label. Those of the first fold begin with the rows of the second fold. Their
+    model is fitted here once more.
     """
-    folds = splits.k_fold(60, seed=0, k=4, repeats=2, label=fits.examples.names).pairs
+    folds = splits.k_fold(60, seed=0, k=4, repeats=2, label=study_of_fits.examples.names).pairs
     first_fold, second_fold = folds[:2]
     rows_without_first, _ = first_fold
     rows_without_second, rows_of_second = second_fold
@@ -332,7 +339,7 @@ def test_inner_values_are_of_models_without_both_folds(fits):
     model.fit(x.iloc[rows_without_both], y[rows_without_both])
     is_correct = model.predict(x.iloc[rows_of_second]) == y[rows_of_second]
 
-    inner = fits.other_splits.nested.folds[0].inner
+    inner = study_of_fits.other_splits.nested.folds[0].inner
     found = inner[: rows_of_second.size]
     assert found.tolist() == is_correct.astype(float).tolist()
 
@@ -353,14 +360,16 @@ def test_a_metric_that_is_no_mean_over_rows_has_no_nested_interval():
 def test_the_error_of_nested_folds_lies_between_that_of_rows_and_of_folds(
     outer, ratio_to_error_of_independent_rows
 ):
-    """Three folds of six rows. The standard error grows with the distance of the mean of inner
-    values, 1/2, from that of outer values. It is at least that of six independent rows, and at most
-    √3 times as much, as if the rows of each of the three folds were equal.
+    """Six rows in three equal folds, each with outer values of its own two rows and inner values of
+    the four other rows. The standard error grows with the distance of the mean of outer values from
+    that of inner values, 1/2, but only within bounds. With the outer mean 1/2 it would be 0, and is
+    raised to that of six independent rows. With the outer mean 9 it would be large, and is lowered
+    to √3 times as much.
     """
     inner = [1.0, 1.0, 0.0, 0.0]
     fold = NestedFold(outer=np.array(outer), inner=np.array(inner))
-    e = NestedDraws([fold] * 3, k=3, n=6).estimate()
-    standard_error = (e.high - e.low) / 2 / stats.norm.ppf(0.975)
+    estimate = NestedDraws([fold] * 3, k=3, n=6).estimate()
+    standard_error = (estimate.high - estimate.low) / 2 / stats.norm.ppf(0.975)
     error_of_independent_rows = np.std(inner * 3, ddof=1) / np.sqrt(6)
     expected = ratio_to_error_of_independent_rows * error_of_independent_rows
     assert standard_error == pytest.approx(expected)
@@ -374,17 +383,17 @@ def test_a_fold_of_one_row_is_refused():
 # The conservative z ------------------------------------------------------------------------------
 
 
-def test_the_conservative_z_has_the_formula_of_the_paper(fits):
+def test_the_conservative_z_has_the_formula_of_the_paper(study_of_fits):
     """Nadeau and Bengio's conservative z. The value is the mean accuracy over holdouts. For its
     standard error the rows are split into halves M = 2 times. Holdouts are drawn in either half,
     and `halves` has their mean accuracy in the first and in the second half, an element for each
     split. The standard error is √(Σ (first − second)² / (2 M)).
     """
-    first_half, second_half = fits.other_splits.halves
+    first_half, second_half = study_of_fits.other_splits.halves
     assert first_half.size == second_half.size == 2
     error = np.sqrt(np.sum((first_half - second_half) ** 2) / (2 * 2))
-    row = fits.intervals.set_index("what").loc[HALVED]
-    assert row["value"] == pytest.approx(np.mean(fits.other_splits.holdouts), abs=1e-10)
+    row = study_of_fits.intervals.set_index("what").loc[HALVED]
+    assert row["value"] == pytest.approx(np.mean(study_of_fits.other_splits.holdouts), abs=1e-10)
     low = row["value"] - stats.norm.ppf(0.975) * error
     assert row["low"] == pytest.approx(max(low, 0), abs=1e-10)
     assert row["claim"] == LEARNER
@@ -441,7 +450,9 @@ def test_the_value_without_the_gain_of_selection_is_at_least_0():
     """
     winners = pd.DataFrame(
         [
-            split_claims.winner(validation.read(no_skill(seed, 10), metrics="accuracy")).iloc[0]
+            split_claims.winner(
+                validation.read(folds_of_guessing_systems(seed, 10), metrics="accuracy")
+            ).iloc[0]
             for seed in range(12)
         ]
     )

@@ -92,8 +92,10 @@ def test_every_metric_is_of_a_kind_that_a_world_tries():
 
 @pytest.mark.parametrize("layout", [Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED])
 def test_every_kind_of_metric_of_rows_is_tried_plain_clustered_and_weighted(layout):
-    """A kind is a way to compute metrics, such as a mean or a ratio. Calibration has no interval
-    and no test over units or with weights.
+    """A kind is a way to compute metrics, such as a mean or a ratio. The layout of rows is plain,
+    clustered by unit, or weighted. Some simulated world must measure each kind of metric of rows in
+    the layout. Calibration alone may be untried, as it has no interval and no test over units or
+    with weights.
     """
     kinds_of_rows = {
         type(metric.kind)
@@ -193,8 +195,8 @@ def test_a_declared_exception_covers_what_is_no_worse_than_it_says(kind, share, 
 
 
 def test_a_tally_counts_the_intervals_below_and_above_the_truth():
-    """The truth is 1: the first interval holds it, the second lies above, the third below; the
-    fourth is undefined and no run.
+    """The truth is 1. The first interval holds it, the second lies above, and the third below. The
+    fourth is undefined and does not count as a run.
     """
     import run
     from numbers_of import Number
@@ -207,7 +209,9 @@ def test_a_tally_counts_the_intervals_below_and_above_the_truth():
 
 
 def test_power_is_the_share_of_samples_whose_test_rejects():
-    """4 of 5 p-values are below 0.05; all samples have the difference that "would show"."""
+    """Five samples of a test of a true difference. `shows` is the difference that the test should
+    detect, and each sample has just this difference, 0.5. Four of the five p-values are below 0.05.
+    """
     import cells
     import run
     from numbers_of import Number
@@ -224,8 +228,10 @@ def test_power_is_the_share_of_samples_whose_test_rejects():
 
 
 def test_every_declared_exception_has_a_reason_and_a_sentence_for_the_page():
-    """It is needed only where intervals hold the truth in less than 93% of the samples, or tests
-    reject in more than 6%: the bounds of a cell.
+    """A declared exception is an interval or a test that is known to be worse than its nominal
+    level; `told` is the sentence of the page about this. Its `least` share of intervals that hold
+    the truth must be at most 93%, or its `most` share of tests that reject must be at least 6%,
+    because within these bounds no exception is needed.
     """
     from declared import CAUSES, DECLARED
 
@@ -299,7 +305,7 @@ class TwoBatches:
 
 
 @pytest.fixture(scope="module")
-def two_batches(tmp_path_factory):
+def two_kept_batches(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TRUST))
         import cells
@@ -312,60 +318,74 @@ def two_batches(tmp_path_factory):
     return TwoBatches(folder, true_values, tallies, cells_of_first)
 
 
-def test_a_run_that_was_stopped_does_not_draw_its_batches_again(two_batches, monkeypatch):
+def test_a_run_that_was_stopped_does_not_draw_its_batches_again(two_kept_batches, monkeypatch):
+    """`two_kept_batches` were drawn from one world and kept in a folder, and `tallies` are their
+    results. Asked for again, they come from the folder: the function that draws is taken away.
+    """
     import run
 
-    monkeypatch.setattr(run, "batch", None)  # drawing would raise a TypeError
+    monkeypatch.setattr(run, "batch", None)  # so that drawing would raise a TypeError
     again = [
         run.kept_batch(
-            name_of_small_world(), number, two_batches.true_values, two_batches.folder, size=4
+            name_of_small_world(),
+            number,
+            two_kept_batches.true_values,
+            two_kept_batches.folder,
+            size=4,
         )
         for number in range(2)
     ]
-    assert again == two_batches.tallies
+    assert again == two_kept_batches.tallies
 
 
-def test_the_batches_done_so_far_are_added_up(two_batches):
+def test_the_batches_done_so_far_are_added_up(two_kept_batches):
+    """Two batches of 4 samples each are kept in a folder."""
     import run
 
     name = name_of_small_world()
-    tally = run.so_far([name], two_batches.folder)[name]["value: share of successes"]
+    tally = run.so_far([name], two_kept_batches.folder)[name]["value: share of successes"]
     assert tally.runs == 2 * 4
 
 
-def test_shares_have_intervals_of_values_and_differences_and_a_test(two_batches):
-    assert {(cell.kind.name, cell.number) for cell in two_batches.cells} == {
+def test_shares_have_intervals_of_values_and_differences_and_a_test(two_kept_batches):
+    assert {(cell.kind.name, cell.number) for cell in two_kept_batches.cells} == {
         ("interval", "value: share of successes"),
         ("interval", "difference: share of successes"),
         ("test", "difference: share of successes"),
     }
 
 
-def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_batches):
-    """One world has three cells, one of them of a test."""
+def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_kept_batches):
+    """The results of one batch, 4 samples of the world "shares" with n = 40, are three cells:
+    intervals of a value and of a difference, and a 5% test of the difference. The significance
+    report reads this world. The page must not show paths of this machine.
+    """
     import trust_page
 
-    text = trust_page.text(two_batches.cells, seed=1)
+    text = trust_page.text(two_kept_batches.cells, seed=1)
     assert "4 samples of each world" in text
     assert "1 of 1 5% tests reject" in text
     assert "| significance | 3 |" in text
-    assert "shares, n = 40" in trust_page.tables(two_batches.cells)
-    assert str(two_batches.folder.path) not in text
+    assert "shares, n = 40" in trust_page.tables(two_kept_batches.cells)
+    assert str(two_kept_batches.folder.path) not in text
     assert sys.prefix not in text
 
 
 def test_the_trust_page_is_written_and_its_summary_put_between_marks_of_the_readme(
-    two_batches, tmp_path
+    two_kept_batches, tmp_path
 ):
+    """The results are three cells of one world: two are of intervals, and one is of a test. The
+    README has two marks; what stands between them is replaced, the rest is kept.
+    """
     import trust_page
 
     (tmp_path / "docs").mkdir()
     readme = tmp_path / "README.md"
     begin, end = trust_page.BOUNDS
     readme.write_text(f"Before\n{begin}old{end}\nafter", encoding="utf-8")
-    trust_page.write(tmp_path, two_batches.cells, seed=1)
+    trust_page.write(tmp_path, two_kept_batches.cells, seed=1)
     page = (tmp_path / "docs" / "trust.md").read_text(encoding="utf-8")
-    assert page == trust_page.text(two_batches.cells, seed=1)
+    assert page == trust_page.text(two_kept_batches.cells, seed=1)
     assert str(tmp_path) not in page
     written = readme.read_text(encoding="utf-8")
     assert written.startswith("Before\n")
@@ -376,9 +396,9 @@ def test_the_trust_page_is_written_and_its_summary_put_between_marks_of_the_read
 
 
 @pytest.fixture
-def earlier_state(two_batches, tmp_path, monkeypatch):
-    """The folder of an earlier state of the code, with three batches of 4 samples of the small
-    world; batches that are drawn for comparison have 4 samples too.
+def folder_of_three_batches(two_kept_batches, tmp_path, monkeypatch):
+    """The folder of an earlier state of the code, with three batches, numbers 0 to 2, of 4 samples
+    of the small world; batches that are drawn for comparison have 4 samples too.
     """
     import run
 
@@ -386,34 +406,41 @@ def earlier_state(two_batches, tmp_path, monkeypatch):
     assert default_size == run.BATCH
     monkeypatch.setattr(run.batch, "__defaults__", (4,))
     folder = run.Folder(tmp_path / "earlier")
-    shutil.copytree(two_batches.folder.path, folder.path)
-    run.kept_batch(name_of_small_world(), 2, two_batches.true_values, folder, size=4)
+    shutil.copytree(two_kept_batches.folder.path, folder.path)
+    run.kept_batch(name_of_small_world(), 2, two_kept_batches.true_values, folder, size=4)
     return folder
 
 
 def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_alike(
-    earlier_state, tmp_path
+    folder_of_three_batches, tmp_path
 ):
+    """An earlier state of the code has kept the batches 0, 1 and 2 of a world. `take_over` draws
+    batches 0 and 1 with the code of today. They come out the same, so that the kept batches, number
+    2 too, are copied to the new folder in place of being drawn.
+    """
     import run
 
     name = name_of_small_world()
     folder = run.Folder(tmp_path / "new")
-    run.take_over(name, folder, earlier_state)
-    third = f"{name} 2"
-    assert earlier_state.read(third) is not None
-    assert folder.read(third) == earlier_state.read(third)
+    run.take_over(name, folder, folder_of_three_batches)
+    third = f"{name} 2"  # the name of batch 2
+    assert folder_of_three_batches.read(third) is not None
+    assert folder.read(third) == folder_of_three_batches.read(third)
 
 
 def test_batches_of_an_earlier_state_are_left_if_the_first_two_are_drawn_otherwise(
-    earlier_state, tmp_path
+    folder_of_three_batches, tmp_path
 ):
-    """The second batch is overwritten with the first one."""
+    """An earlier state of the code has kept the batches 0, 1 and 2 of a world, where batch 1 is
+    overwritten with batch 0. `take_over` draws batches 0 and 1 with the code of today. Batch 1
+    comes out otherwise than kept, so that no batch is copied to the new folder.
+    """
     import run
 
     name = name_of_small_world()
     folder = run.Folder(tmp_path / "new")
-    earlier_state.write(f"{name} 1", earlier_state.read(f"{name} 0"))
-    run.take_over(name, folder, earlier_state)
+    folder_of_three_batches.write(f"{name} 1", folder_of_three_batches.read(f"{name} 0"))
+    run.take_over(name, folder, folder_of_three_batches)
     assert folder.read(f"{name} 2") is None
 
 
@@ -479,7 +506,10 @@ def assert_same_results(first, second):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("report", REPORTS)
 def test_the_order_of_rows_and_columns_changes_no_number(report, seed):
-    """Of a random world of the report whose page compares systems, with at most 200 rows."""
+    """A world simulates tables for one report. One of the worlds of the report whose page compares
+    systems is chosen at random, and its tables, of at most 200 rows, are read in their own and in
+    another order of rows and columns. All estimates and comparisons are the same.
+    """
     from numbers_of import study
     from worlds import WORLDS
 
@@ -493,19 +523,22 @@ def test_the_order_of_rows_and_columns_changes_no_number(report, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_lists_with_ties_and_of_judgements_changes_no_number(seed):
-    """The judgements are a column of the lists or a table of their own."""
+    """Ranked lists with tied scores and with grades, the judgements of their items, are read as
+    drawn, then with rows and columns in another order, and then with the grades in a table of their
+    own. All estimates and comparisons are the same.
+    """
     rng = np.random.default_rng(seed)
     graded_lists = ranked_lists(rng)
     grades = graded_lists[["query", "item", "grade"]].drop_duplicates()
     study = ranking.read(graded_lists, metrics="ndcg@3,map")
-    of_reordered_lists = ranking.read(reordered(graded_lists, rng), metrics="ndcg@3,map")
-    of_two_tables = ranking.read(
+    study_of_reordered_lists = ranking.read(reordered(graded_lists, rng), metrics="ndcg@3,map")
+    study_of_two_tables = ranking.read(
         reordered(graded_lists.drop(columns="grade"), rng),
         reordered(grades, rng),
         metrics="ndcg@3,map",
     )
-    assert_same_results(study, of_reordered_lists)
-    assert_same_results(study, of_two_tables)
+    assert_same_results(study, study_of_reordered_lists)
+    assert_same_results(study, study_of_two_tables)
 
 
 ALPHA = 0.05
@@ -628,14 +661,15 @@ GATES = ("a mean", "a share", "an AUC", "an nDCG", "a ratio with clusters", "ten
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_regression_three_times_the_stated_one_fails_the_gate(name, monkeypatch):
-    """The gate states the regression that fails it with 80% probability; one three times as large
-    fails it almost surely.
+    """A gate is a rule that a new version must keep. `catches` is the regression that makes this
+    gate fail with 80% probability, as the gate itself states it from a sample without a regression.
+    A sample with a regression three times as large fails the gate almost surely.
     """
     import gates
 
-    monkeypatch.setattr(gates, "BATCH", 1)  # one sample
-    options = {"n": gates.BY_NAME[name].n, "place": 0, "catch": 0.0}
-    (unchanged,) = gates.batch(name, regression=0.0, key=2, **options)
+    monkeypatch.setattr(gates, "BATCH", 1)  # one sample per batch
+    first_batch = {"n": gates.BY_NAME[name].n, "place": 0, "catch": 0.0}  # no planned regression
+    (unchanged,) = gates.batch(name, regression=0.0, key=2, **first_batch)  # key: of the seed
     assert unchanged.catches > 0
-    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **options)
+    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **first_batch)
     assert worse.failed

@@ -66,7 +66,9 @@ def test_other_scales_of_systems_are_beside_the_answer_if_the_metric_decides(met
 
 
 def test_that_few_rows_are_used_comes_before_other_findings_beside_the_answer():
-    """There is room for two; of three findings that concern the answer it is given last here."""
+    """Three findings concern the answer of the report, and there is room for two beside it. The
+    third in the list says that few rows are used, 10 of 5,000; it comes first all the same.
+    """
     findings = [
         kinds.NO_DIRECTION.warning(1, names="name x does", low="x"),
         kinds.ONE_CLASS.warning(),
@@ -92,8 +94,8 @@ def test_that_few_queries_are_judged_is_beside_the_answer(n_queries, is_beside):
 
 @pytest.mark.parametrize("baseline", [None, "b"])
 def test_one_difference_has_one_percentage_on_the_first_screen(baseline):
-    """By how much the error of a, the better one, is lower than that of b, wherever it stands;
-    beside it there is only the level of 95%.
+    """The error of a is lower than that of b by some percent. The first screen has this percentage,
+    wherever it says it, with b as the base, and no other one but the level of intervals, 95%.
     """
     rng = np.random.default_rng(1)
     actual = rng.gamma(2, 10, 300)
@@ -146,6 +148,7 @@ def test_scores_of_0_and_1_of_labels_are_a_warning():
 
 
 def test_scores_of_0_and_1_in_folds_are_a_warning():
+    """200 rows have a score that is only 0 or 1, like a decision, and one of four folds."""
     frame = (
         decisions_beside_probabilities()
         .drop(columns=["score_proba"])

@@ -50,26 +50,33 @@ class SliderRow(NamedTuple):
 
 
 METRICS = "precision,recall,f1,predicted_rate"
-# Moves the slider to some places and answers {place: {at, rows}}, where `at` is the threshold; then
-# sets the costs 1 of a false positive and 5 of a false negative: "dear"; then chooses the cheapest
-# threshold of the first system: its threshold is "best", and the rows are "chosen".
-SLIDE = """
+# Moves the slider to some places and answers {place: {threshold, rows}}; then sets the costs 1 of a
+# false positive and 5 of a false negative, and answers the rows as "with_costs"; then clicks on the
+# cheapest threshold of the first system, and answers the threshold where the slider then stands as
+# "clicked_threshold" and the rows as "after_click".
+MOVE_SET_COSTS_AND_CLICK = """
 const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};
 seen.at = box.querySelector("output").value; seen.opened = lines(box.querySelector("table"));
 for (const place of %s) {
-  type(slider, place); seen[place] = {at: box.querySelector("output").value, rows: lines(box.querySelector("table"))};
+  type(slider, place); seen[place] = {threshold: box.querySelector("output").value, rows: lines(box.querySelector("table"))};
 }
-type(fp, 1); type(fn, 5); seen.dear = lines(box.querySelector("table"));
-box.querySelector("tbody button").click(); seen.best = box.querySelector("output").value;
-seen.chosen = lines(box.querySelector("table"));
+type(fp, 1); type(fn, 5); seen.with_costs = lines(box.querySelector("table"));
+box.querySelector("tbody button").click(); seen.clicked_threshold = box.querySelector("output").value;
+seen.after_click = lines(box.querySelector("table"));
 return seen;
 """
 
 
 @pytest.fixture(scope="module")
-def slid(tmp_path_factory):
-    """What the bundled page answers to SLIDE at places 3, 90 and 200, and its address then."""
-    return ask(page("classification"), SLIDE % [3, 90, 200], tmp_path_factory.mktemp("slid"))
+def answer_after_moves(tmp_path_factory):
+    """What the bundled page answers to MOVE_SET_COSTS_AND_CLICK at places 3, 90 and 200, and its
+    address then.
+    """
+    return ask(
+        page("classification"),
+        MOVE_SET_COSTS_AND_CLICK % [3, 90, 200],
+        tmp_path_factory.mktemp("slid"),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +86,14 @@ def study():
 
 
 @pytest.mark.parametrize("place", ["3", "90", "200"])
-def test_the_slider_shows_what_the_kit_computes_at_each_threshold(slid, place):
-    seen = quiet(slid)[place]
-    shown = SliderRow.by_system(seen["rows"])
-    moved = classification.read(metrics=METRICS, threshold=float(seen["at"]))
+def test_the_slider_shows_what_the_kit_computes_at_each_threshold(answer_after_moves, place):
+    """A browser has moved the slider of the page to several places, of which `place` is one, and
+    has answered the threshold there and the rows of the table. A study that is read with this
+    threshold has the same counts, and the same estimates to the digits that are shown.
+    """
+    seen = quiet(answer_after_moves)[place]
+    shown = SliderRow.by_system(seen["rows"])  # by system, a field for each column
+    moved = classification.read(metrics=METRICS, threshold=float(seen["threshold"]))
     for decided in moved.decisions.to_dict("records"):
         row = shown[decided["system"]]
         for cell in ("tp", "fp", "fn", "tn"):
@@ -92,19 +103,22 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(slid, place):
         assert text == as_written(text, computed["value"], computed["low"], computed["high"])
 
 
-def test_the_slider_moves_to_higher_thresholds(slid):
-    seen = quiet(slid)
-    thresholds = [float(seen[place]["at"]) for place in ("3", "90", "200")]
+def test_the_slider_moves_to_higher_thresholds(answer_after_moves):
+    seen = quiet(answer_after_moves)
+    thresholds = [float(seen[place]["threshold"]) for place in ("3", "90", "200")]
     assert thresholds == sorted(thresholds)
 
 
-def test_costs_that_are_typed_give_the_cost_and_the_cheapest_threshold_of_each_system(slid, study):
-    """A false positive costs 1, a false negative 5. The slider shows rounded thresholds: the
-    cheapest one agrees to 1 %.
+def test_costs_that_are_typed_give_the_cost_and_the_cheapest_threshold_of_each_system(
+    answer_after_moves, study
+):
+    """In a browser the slider was moved, last to place 200, and the costs were then set to 1 of a
+    false positive and 5 of a false negative: `with_costs` has the rows after that. The slider shows
+    rounded thresholds, so that the cheapest one agrees to 1 %.
     """
-    seen = quiet(slid)
-    shown = SliderRow.by_system(seen["dear"])
-    assert {row.threshold for row in shown.values()} == {seen["200"]["at"]}  # where it last was
+    seen = quiet(answer_after_moves)
+    shown = SliderRow.by_system(seen["with_costs"])
+    assert {row.threshold for row in shown.values()} == {seen["200"]["threshold"]}  # not moved
     for name in study.order:
         cheapest = curves.cheapest(study.table(name), 1, 5)
         assert float(shown[name].cheapest_threshold) == pytest.approx(cheapest, rel=0.01)
@@ -113,19 +127,24 @@ def test_costs_that_are_typed_give_the_cost_and_the_cheapest_threshold_of_each_s
         assert text == as_written(text, cost.value, cost.low, cost.high)
 
 
-def test_a_click_on_the_cheapest_threshold_moves_the_slider_there(slid, study):
-    seen = quiet(slid)
+def test_a_click_on_the_cheapest_threshold_moves_the_slider_there(answer_after_moves, study):
+    """Costs of 1 and 5 were set in a browser, and then the cheapest threshold of the first system
+    was clicked. Its cell was "threshold (cost)". The slider then stands at this threshold, the cell
+    of the cost has this cost, and the address keeps the threshold, both costs and the metric of the
+    target.
+    """
+    seen = quiet(answer_after_moves)
     first = study.order[0]
-    threshold, cost_in_brackets = SliderRow.by_system(seen["dear"])[first].cheapest.split()
-    chosen = SliderRow.by_system(seen["chosen"])[first]
-    assert seen["best"] == threshold == chosen.threshold
+    threshold, cost_in_brackets = SliderRow.by_system(seen["with_costs"])[first].cheapest.split()
+    chosen = SliderRow.by_system(seen["after_click"])[first]
+    assert seen["clicked_threshold"] == threshold == chosen.threshold
     assert cost_in_brackets == f"({chosen.cost.split()[0]})"
-    assert slid.address == f"#_slider?threshold={threshold}_1_5_precision_"
+    assert answer_after_moves.address == f"#_slider?threshold={threshold}_1_5_precision_"
 
 
 # Moves the slider to a place. Answers the rows; the marks of all figures, [what the x axis shows,
 # system, x, y]; and the lines of the tip of the ROC curve after 40 steps along it by keyboard.
-MARKS = """
+READ_MARKS_AND_TIP = """
 const [slider] = $$(".sweep input"), seen = {};
 const plot = document.querySelector("figure:has([data-x-is='false positive rate'])");
 type(slider, %d);
@@ -145,16 +164,23 @@ return seen;
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory):
-    """What the bundled page answers to MARKS at place 90 of the slider."""
-    return quiet(ask(page("classification"), MARKS % 90, tmp_path_factory.mktemp("marked")))
+def seen_at_place_90(tmp_path_factory):
+    """The rows, the marks and the tip that READ_MARKS_AND_TIP finds at place 90 of the slider."""
+    return quiet(
+        ask(page("classification"), READ_MARKS_AND_TIP % 90, tmp_path_factory.mktemp("marked"))
+    )
 
 
-def test_the_slider_moves_the_marks_of_the_curves(marked):
+def test_the_slider_moves_the_marks_of_the_curves(seen_at_place_90):
+    """In a browser the slider was moved to place 90. `rows` has the counts of each system there,
+    and `marks` the points of all figures. The mark of a system on the ROC curve, on the curve of
+    precision and recall and on that of the costs lies where these counts put it, to 0.001, because
+    figures round positions.
+    """
     mark_of = {}
-    for x_axis, system, x, y in marked["marks"]:
+    for x_axis, system, x, y in seen_at_place_90["marks"]:
         mark_of.setdefault((x_axis, system), [x, y])  # the first one is that of the threshold
-    for name, row in SliderRow.by_system(marked["rows"]).items():
+    for name, row in SliderRow.by_system(seen_at_place_90["rows"]).items():
         tp, fp, fn, tn = map(value, (row.tp, row.fp, row.fn, row.tn))
         rows = tp + fp + fn + tn
         recall = tp / (tp + fn)
@@ -162,14 +188,18 @@ def test_the_slider_moves_the_marks_of_the_curves(marked):
         assert mark_of["false positive rate", name] == pytest.approx(roc, abs=1e-3)
         precision_recall = [recall, tp / (tp + fp)]
         assert mark_of["recall", name] == pytest.approx(precision_recall, abs=1e-3)
-        cost = [(tp + fp) / rows, (fp + fn) / rows]
+        cost = [(tp + fp) / rows, (fp + fn) / rows]  # without costs set, each error costs 1
         mark = mark_of["share of rows predicted positive", name]
         assert mark == pytest.approx(cost, abs=1e-3)
 
 
-def test_a_point_of_the_roc_curve_names_its_threshold_and_the_rates_there(marked):
-    """Numbers of the tip are rounded, the threshold too: they agree to 0.01, and recall to 0.02."""
-    system, x, y, threshold, precision = marked["tip"]
+def test_a_point_of_the_roc_curve_names_its_threshold_and_the_rates_there(seen_at_place_90):
+    """A browser has walked along the ROC curve by keyboard. The tip of the point that it reached
+    has five lines: the system, the two axes, the threshold and the precision. A study at this
+    threshold has the same rates. The tip rounds its numbers, the threshold too, so that rates agree
+    to 0.01, and recall to 0.02.
+    """
+    system, x, y, threshold, precision = seen_at_place_90["tip"]
     study = classification.read(threshold=float(threshold.split()[-1]))
     decided = study.decisions.set_index("system").loc[system]
     false_positive_rate = decided["fp"] / (decided["fp"] + decided["tn"])
@@ -195,22 +225,26 @@ def mean_cost(study, name, threshold):
     return mean(np.where(decided & (label == 0), 1.0, np.where(~decided & (label == 1), 5.0, 0.0)))
 
 
-WHERE = """
+READ_SLIDER = """
 const box = $$("[data-sweep]")[0];
-return {hash: location.hash, rows: lines(box), at: $$("output", box)[0].value};
+return {hash: location.hash, rows: lines(box), threshold: $$("output", box)[0].value};
 """
 
 
 def test_an_address_with_a_threshold_moves_the_slider_there(tmp_path):
     address = "#_slider?threshold=0.558_1_5_recall_"
-    seen = quiet(ask(page("classification"), WHERE, tmp_path, address))
+    seen = quiet(ask(page("classification"), READ_SLIDER, tmp_path, address))
     assert seen["hash"] == address
-    assert seen["at"] == "0.558"
+    assert seen["threshold"] == "0.558"
     assert {row.threshold for row in SliderRow.by_system(seen["rows"]).values()} == {"0.558"}
 
 
 def test_without_an_address_the_slider_stands_at_the_threshold_of_the_report(tmp_path):
-    seen = quiet(ask(page("classification"), WHERE, tmp_path))
+    """`decisions` of the report's JSON has the counts of each system at the threshold of the
+    report, 0.5. The rows that a browser reads beside the slider, before anything is moved, have the
+    same.
+    """
+    seen = quiet(ask(page("classification"), READ_SLIDER, tmp_path))
     decisions = {row["system"]: row for row in results("classification")["decisions"]}
     for name, row in SliderRow.by_system(seen["rows"]).items():
         assert row.threshold == "0.5"
@@ -220,23 +254,25 @@ def test_without_an_address_the_slider_stands_at_the_threshold_of_the_report(tmp
 
 # Asks for a precision of at least 0.6, for a recall of at least 0.9, and for one of at least 2,
 # which no threshold has; chooses the cheapest threshold that keeps it.
-KEEP = """
+ASK_FOR_TARGETS = """
 const box = document.querySelector("[data-sweep]"), target = $$(".sweep input", box)[3], kind = $$("select", box)[0];
 const best = () => $$("tbody button", box)[0]?.click(), seen = {};
-const read = () => { best(); return {at: box.querySelector("output").value, rows: lines(box.querySelector("table"))}; };
+const read = () => { best(); return {threshold: box.querySelector("output").value, rows: lines(box.querySelector("table"))}; };
 type(target, 0.6); seen.precision = read();
 kind.selectedIndex = 1; type(kind, kind.value); type(target, 0.9); seen.recall = read();
-type(target, 2); seen.never = read();
+type(target, 2); seen.unreachable = read();
 return seen;
 """
 
 
 def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
-    """By precision and by recall. The slider stops at some of the thresholds only, so that the cost
+    """In a browser a precision of at least 0.6, a recall of at least 0.9 and a recall of at least 2
+    were asked for in turn, and the cheapest threshold that keeps the target was clicked. No
+    threshold has a recall of 2. The slider stops at some of the thresholds only, so that the cost
     of the cheapest stop may be above the lowest cost of all thresholds that keep the target, by at
     most 0.02 here.
     """
-    answer = ask(page("classification"), KEEP, tmp_path)
+    answer = ask(page("classification"), ASK_FOR_TARGETS, tmp_path)
     seen = quiet(answer)
     study = classification.read()
     cost_of = partial(curves.cost, false_positive=study.costs.fp, false_negative=study.costs.fn)
@@ -244,7 +280,7 @@ def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
         metric = getattr(counts, name)
         rows = SliderRow.by_system(seen[name]["rows"])
         chosen = rows[study.order[0]]  # the click was on the threshold of the first system
-        assert seen[name]["at"] == chosen.cheapest_threshold == chosen.threshold
+        assert seen[name]["threshold"] == chosen.cheapest_threshold == chosen.threshold
         rounding = 5e-4
         assert value(getattr(chosen, name)) >= target - rounding
         for system, row in rows.items():
@@ -255,8 +291,8 @@ def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
             assert row.cheapest.split()[1] == f"({number(cost, 3)})"
             keeps_target = metric(all_thresholds) >= target
             assert cost <= cost_of(all_thresholds)[keeps_target].min() + 0.02
-    never = SliderRow.by_system(seen["never"]["rows"])
-    assert [row.cheapest for row in never.values()] == ["–"] * 3
+    unreachable = SliderRow.by_system(seen["unreachable"]["rows"])
+    assert [row.cheapest for row in unreachable.values()] == ["–"] * 3  # systems
     assert answer.address.startswith("#_slider?threshold=")
 
 
@@ -270,14 +306,18 @@ def page_of_slider(study):
 
 
 def test_the_slider_shows_the_intervals_of_units(tmp_path):
-    """150 users have two rows each: intervals of a study by user are wider than by row."""
+    """150 users have two rows each, so that intervals of a study by user are wider than by row. A
+    browser moves the slider to three places, and sets the costs 1 of a false positive and 5 of a
+    false negative afterwards: `with_costs` has the rows then. Intervals on the page, of metrics and
+    of costs, are those of a study by user at the same threshold.
+    """
     rng = np.random.default_rng(8)
     label = np.repeat(rng.integers(0, 2, 150), 2)
     table = pd.DataFrame({"user": np.arange(300) // 2, "label": label})
     table["score_a"] = rng.beta(1 + 2.0 * label, 2)
     table["score_b"] = rng.beta(1 + 1.0 * label, 2)
     study = classification.read(table, unit="user", metrics=METRICS)
-    seen = quiet(ask(page_of_slider(study), SLIDE % [5, 40, 80], tmp_path))
+    seen = quiet(ask(page_of_slider(study), MOVE_SET_COSTS_AND_CLICK % [5, 40, 80], tmp_path))
     stops = threshold_slider.slider_counts(study)
     for place in (5, 40, 80):
         threshold = stops.threshold[stops.last - place]  # thresholds descend
@@ -287,7 +327,7 @@ def test_the_slider_shows_the_intervals_of_units(tmp_path):
             text = getattr(shown[computed["system"]], computed["metric"])
             assert text == as_written(text, computed["value"], computed["low"], computed["high"])
     limits = threshold_slider.intervals(study, stops)
-    for system, row in SliderRow.by_system(seen["dear"]).items():
+    for system, row in SliderRow.by_system(seen["with_costs"]).items():
         at_threshold = counts.at(study.table(system), float(row.threshold))
         cost = limits.estimates(system, at_threshold, Costs(1, 5))["cost"]
         assert row.cost == as_written(row.cost, cost.value, cost.low, cost.high)

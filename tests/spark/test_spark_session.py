@@ -41,7 +41,11 @@ def environment_with_broken_python3(folder):
 
 
 def test_the_workers_of_a_session_run_the_python_of_the_process_that_starts_it(tmp_path):
-    """One worker reads the three rows of a file and returns the path of its Python."""
+    """Spark starts its workers as `python3` of the path, if nothing else is said, and this program
+    is broken here. evalkit starts the session, and must name its own Python. A process reads a
+    table of three rows by Spark; the worker that reads them returns the path of its Python and the
+    number of rows.
+    """
     (tmp_path / "rows").mkdir()
     pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "rows" / "part.parquet")
     table = f"spark:parquet.`{tmp_path / 'rows'}`"
