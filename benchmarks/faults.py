@@ -378,8 +378,8 @@ FAULTS = (
     ),
     Fault(
         "studies/study.py",
-        "self.compare(self.primary, self.opponents, slice_.member)",
-        "self.compare(self.primary, self.opponents)",
+        "self.compare(self.primary, first_pair, slice_.member)",
+        "self.compare(self.primary, first_pair)",
         "each slice has the test of all rows",
     ),
     Fault(
@@ -451,13 +451,13 @@ FAULTS = (
     ),
     Fault(
         "studies/policy.py",
-        "if not why and self.claim.may_err and not math.isclose(e.level, level):",
-        "if not why and self.claim.may_err and not e.level:",
+        "if not doubt and self.claim.may_err and not math.isclose(known_level, level):",
+        "if not doubt and self.claim.may_err and not known_level:",
         "limits of another level than the rules' decide",
     ),
     Fault(
         "studies/policy.py",
-        "- policy.level) / max(tested, 1)",
+        "- policy.level) / max(n_may_err, 1)",
         "- policy.level) / len(policy.rules)",
         "rules share the level, not statements",
     ),
@@ -482,14 +482,14 @@ FAULTS = (
     # Diffs of reports, files of units
     Fault(
         "studies/diff.py",
-        "from_whole = old_value + new_value - matched.old.value - matched.new.value",
-        "from_whole = old_value + new_value",
+        "distance_sum = old_value + new_value - matched.old.value - matched.new.value",
+        "distance_sum = old_value + new_value",
         "mix of a slice without the whole's value",
     ),
     Fault(
         "studies/diff.py",
-        "if len(unpaired_new) == len(unpaired_old) == 1 and is_only_model:",
-        "if len(unpaired_new) == 1 and unpaired_old and is_only_model:",
+        "if len(unpaired_new) == len(unpaired_old) == 1 and was_renamed:",
+        "if len(unpaired_new) == 1 and unpaired_old and was_renamed:",
         "one new system is compared with the first of several old ones",
     ),
     Fault(
