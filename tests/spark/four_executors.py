@@ -16,7 +16,7 @@ import local
 from engine_samples import classified
 from test_sharded import ASKS
 from test_spark_classification import SMALL
-from test_spark_ranking import from_spark
+from test_spark_ranking import read_from_spark
 
 from evalkit.studies import units
 
@@ -46,7 +46,7 @@ def measured(folder: Path) -> dict[str, Any]:
     """Lists, with values by the number of what was asked; the numbers of two systems, and the file
     of their units.
     """
-    ranked = from_spark(f"spark:parquet.`{folder / 'ranked'}`", segments=["language"])
+    ranked = read_from_spark(f"spark:parquet.`{folder / 'ranked'}`", segments=["language"])
     numbered = {
         (system, i): ranked.measure(system, ask)
         for system in ranked.systems

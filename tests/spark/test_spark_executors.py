@@ -18,7 +18,7 @@ import pytest
 from engine_samples import binary, long
 from four_executors import EXECUTORS, PARTITIONS, TWO
 from test_engines_agree import same_rows
-from test_sharded import ASKS, assert_same, table
+from test_sharded import ASKS, assert_same, ranked_lists
 
 from evalkit.reading.inputs import runs
 from evalkit.studies import classification, units
@@ -36,7 +36,7 @@ def write(rows, folder):
 
 @pytest.fixture(scope="module")
 def ranked():
-    return table(60_000).sample(frac=1, random_state=1, ignore_index=True)
+    return ranked_lists(60_000).sample(frac=1, random_state=1, ignore_index=True)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from own_metric_samples import (
     own_recall_at,
     saved,
 )
-from test_sharded import table as ranked_lists
+from test_sharded import ranked_lists
 
 import evalkit as ek
 from evalkit.arrays import ParameterError

@@ -67,7 +67,7 @@ CASES = {
     "forecasts, long": Case("rating", lambda: of.long(of.forecasts(ROWS // 2), "forecast"), 3),
     "ranked lists": Case(
         "ranking",
-        lambda: test_sharded.table(8 * ROWS),
+        lambda: test_sharded.ranked_lists(8 * ROWS),
         2,
         {"segments": "language", "baseline": "été"},
         unlike=LIKENESS,
