@@ -503,8 +503,9 @@ def test_other_tests_are_of_the_mean_over_rows(study_of_10_users_of_2_and_10_of_
     (p_by_test,) = paired.other_tests(study).to_dict("records")
     assert max(row["p"], p_by_test["t"], p_by_test["bootstrap"]) < 0.01
     sums_by_user = [study.measure(study.primary, name) for name in study.opponents]
-    # the key chooses random numbers; t needs none, so that any will do
-    t_test = methods.t_test(*sums_by_user, study.inference_options(key=2))
+    # t draws no random numbers, so that any stream of them will do
+    options = study.inference_options(methods.RandomStream.COMPARISONS)
+    t_test = methods.t_test(*sums_by_user, options)
     assert p_by_test["t"] == pytest.approx(t_test.p_value)
     words = "t and bootstrap take whole users, the other"
     assert words in significance_page.other_tests(study).html

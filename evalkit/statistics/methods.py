@@ -3,6 +3,7 @@
 """
 
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,16 @@ DOMINATED = "none (too few rows or units have most of the weight)"
 # rows on which two systems decide differently, added per class and direction, see `added_variance`
 ADDED_ROWS = 0.25
 POWER = 0.8  # the probability with which a detectable difference is detected
+
+
+class RandomStream(IntEnum):
+    """The sequences of random numbers that the intervals and tests of a study draw. The number is
+    the key with which `Study.rng` begins the sequence.
+    """
+
+    ESTIMATES = 1  # the intervals of estimates
+    COMPARISONS = 2  # the tests and intervals of differences
+    FURTHER_METRICS = 3  # the intervals of metrics that are not in the table of a binary report
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from evalkit.metrics import diversity, rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Catalogue
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
+from evalkit.statistics.methods import RandomStream
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.study import Row, estimate_columns, limits
 
@@ -244,7 +245,7 @@ def _comparison_at(
     Undefined (NaN) if no list has a value of both, or if the error of a measure of all lists is
     unknown.
     """
-    options = replace(study.inference_options(2), level=level)
+    options = replace(study.inference_options(RandomStream.COMPARISONS), level=level)
     d = first.values - second.values  # of each list; of a measure of all lists, jackknife values
     # with equal jackknife values no list alone changes the measure, so that its error is unknown
     is_error_unknown = first.is_of_all_lists and not np.ptp(d)

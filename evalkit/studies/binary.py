@@ -74,6 +74,7 @@ from evalkit.statistics import (
     statistic,
 )
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import KnownValue, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
 from evalkit.studies.reliability import FigureDetail, Reliability
@@ -532,7 +533,9 @@ class BinaryStudy(row_study.RowStudy):
         statistic = self.measure(MetricAtK(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
-        return limits(inference.estimate(statistic, self.inference_options(3)))
+        return limits(
+            inference.estimate(statistic, self.inference_options(RandomStream.FURTHER_METRICS))
+        )
 
     @property
     def both_classes(self) -> bool:

@@ -12,6 +12,7 @@ from evalkit.catalogue import lookup, score_kinds, tables
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.statistics import methods, significance
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import diagnostics, score_curves
 from evalkit.studies.binary import BinaryStudy
@@ -113,7 +114,7 @@ def within_units(study: BinaryStudy) -> significance.Comparison | None:
     gauc = study.measure(MetricAtK(tables.GAUC), study.leader)
     assert isinstance(pooled, RowStatistic)
     assert isinstance(gauc, RowStatistic)
-    return methods.influence(pooled, gauc, study.inference_options(1))
+    return methods.influence(pooled, gauc, study.inference_options(RandomStream.ESTIMATES))
 
 
 def area_within_units(study: BinaryStudy) -> float:

@@ -40,6 +40,7 @@ from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.inputs.outcomes import Outcomes, is_number
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, class_cells, inference, intervals
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, score_curves
 from evalkit.studies.reliability import FigureDetail, Reliability
@@ -202,7 +203,7 @@ class ProblemStudy(row_study.RowStudy):
 
     def estimated(self, statistic: Statistic) -> intervals.Estimate:
         """A number of the page that is not in the table of metrics, with its limits."""
-        return inference.estimate(statistic, self.inference_options(1))
+        return inference.estimate(statistic, self.inference_options(RandomStream.ESTIMATES))
 
 
 RowMask = Callable[[Rows], Bools]  # rows -> a mask of some of them

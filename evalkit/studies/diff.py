@@ -32,6 +32,7 @@ from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import Statistic
 from evalkit.studies import diagnostics, groups, study, unit_files, units
 from evalkit.studies.study import (
@@ -407,7 +408,9 @@ class Diff(Shown, Study):
 
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
-            return matched.comparison(replace(self.inference_options(2), level=level))
+            return matched.comparison(
+                replace(self.inference_options(RandomStream.COMPARISONS), level=level)
+            )
 
         return self.asked_comparison(at_level)
 
@@ -602,7 +605,7 @@ class Diff(Shown, Study):
         if n_common > 1:
             comparison = self._compare_reports(in_slice)
         else:  # a test needs two units
-            options = self.inference_options(2)
+            options = self.inference_options(RandomStream.COMPARISONS)
             comparison = inference.undefined(options.level, options.unit)
         # `old` and `new` are on the units of the comparison
         compared = in_slice.on_common_units if n_common else in_slice
@@ -701,7 +704,9 @@ class Diff(Shown, Study):
                 if stored is None:  # an earlier report may lack the system
                     continue
                 statistic = stored.statistic(mean=stored.averaged)
-                estimate = inference.estimate(statistic, self.inference_options(1))
+                estimate = inference.estimate(
+                    statistic, self.inference_options(RandomStream.ESTIMATES)
+                )
                 row = {"date": date_of(file), "report": shown_name(file), "system": name}
                 yield row | estimate_columns(estimate)
 

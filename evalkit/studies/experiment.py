@@ -24,6 +24,7 @@ from evalkit.reading.matching import proposal
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import independent, inference, methods, multiplicity, power, significance
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import AdjustedStatistic, Layout, UnitStatistic
 from evalkit.studies import randomisation, study, units
 from evalkit.studies.randomisation import Check
@@ -149,7 +150,7 @@ class Experiment(Study):
         adjusted means of both arms if CUPED is used.
         """
         first, second = self.compared(chosen, pair)
-        options = self.inference_options(2)
+        options = self.inference_options(RandomStream.COMPARISONS)
         question = self.settings.alternative
         if second.value < 0:  # with a negative divisor, a larger difference means a smaller lift
             question = question.opposite
@@ -438,7 +439,7 @@ class Experiment(Study):
         """mean(first) − mean(second), each of one value per user of an arm."""
         first_mean = UnitStatistic(self.primary, Sums(first))
         second_mean = UnitStatistic(self.primary, Sums(second))
-        options = self.inference_options(2)
+        options = self.inference_options(RandomStream.COMPARISONS)
         return self.asked_comparison(
             lambda level: methods.two_means(first_mean, second_mean, replace(options, level=level))
         )
@@ -453,7 +454,7 @@ class Experiment(Study):
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
             if independent.needs_permutation(values.first, values.second):
-                rng = self.inference_options(2).rng
+                rng = self.inference_options(RandomStream.COMPARISONS).rng
                 return independent.studentised(
                     values.first, values.second, rng=rng, level=level, strata=strata
                 )

@@ -22,6 +22,7 @@ from evalkit.statistics.area_gaps import GroupAreas
 from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.largest_gap import LargestGap, largest_gap
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.significance import equivalence_level
 from evalkit.statistics.spread import Interval
 from evalkit.statistics.statistic import Layout, RowStatistic, ScoreStatistic, Statistic
@@ -63,7 +64,7 @@ class GroupedMetric:
 
     def estimate(self, group: int, level: float) -> Estimate:
         """The metric in a group with the interval that it has there alone."""
-        options = replace(self.study.inference_options(1), level=level)
+        options = replace(self.study.inference_options(RandomStream.ESTIMATES), level=level)
         return inference.estimate(self.statistics[group], options)
 
     @cached_property

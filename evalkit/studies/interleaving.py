@@ -29,6 +29,7 @@ from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import intervals, methods, multiplicity, statistic
+from evalkit.statistics.methods import RandomStream
 from evalkit.studies import experiment, planning, policy, study, units
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import (
@@ -92,11 +93,11 @@ class Interleaving(Study):
         """The number of items shown."""
         return int(self.session_table.item_counts.sum())
 
-    def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests. Both use the same signs of users, because one follows
-        from the other.
+    def inference_options(self, stream: RandomStream) -> methods.Options:
+        """The options of intervals and tests. Both use the same signs of users, those of the tests,
+        because one follows from the other. stream: ignored for this reason.
         """
-        return super().inference_options(2)
+        return super().inference_options(RandomStream.COMPARISONS)
 
     def estimate_extras(
         self, chosen: lookup.MetricAtK, system: str, estimate: intervals.Estimate

@@ -26,7 +26,7 @@ from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, statistic
 from evalkit.statistics.intervals import Estimate, mean_t, mover
-from evalkit.statistics.methods import detectable_by_width
+from evalkit.statistics.methods import RandomStream, detectable_by_width
 from evalkit.statistics.nested import conservative_z
 from evalkit.statistics.significance import (
     CORRECTED_T,
@@ -326,7 +326,9 @@ class Validation(Shown, Study):
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
-        return inference.estimate(statistic.RowStatistic(chosen, rows), self.inference_options(1))
+        return inference.estimate(
+            statistic.RowStatistic(chosen, rows), self.inference_options(RandomStream.ESTIMATES)
+        )
 
     @property
     def rows_without_value(self) -> dict[MetricAtK, dict[str, int]]:

@@ -38,6 +38,7 @@ from evalkit.statistics import (
 )
 from evalkit.statistics.alternatives import Tails
 from evalkit.statistics.bootstrap import resampled_each
+from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.spread import Spread, sum_by_unit
 from evalkit.statistics.statistic import (
@@ -459,10 +460,10 @@ class Significance(shown.Shown, Study):
         """
         return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
-    def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests."""
+    def inference_options(self, stream: RandomStream) -> methods.Options:
+        """The options of intervals and tests. stream: of the random numbers that they draw."""
         return replace(
-            super().inference_options(key),
+            super().inference_options(stream),
             test_to_train=self.p.test_to_train or 0.0,
             many_units=self.has_many_units,
         )
@@ -679,8 +680,9 @@ class Significance(shown.Shown, Study):
             tests = [replace(observed, value=observed.value - mean) for mean in means]
             return np.array([self.asked_p(test.p_value, test.tails) for test in tests])
         differences = self.unit_differences(self.opponents, self.primary)
+        rng = self.rng(RandomStream.COMPARISONS)  # as the tests of the study
         # for each draw of signs, the range of null means under which it is as extreme as the data
-        ranges = signflip.ranges(differences.total, differences.rows, rng=self.rng(2), draws=DRAWN)
+        ranges = signflip.ranges(differences.total, differences.rows, rng=rng, draws=DRAWN)
         # draws exactly as extreme as the data count fully, or half by the mid-p
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
         difference = float(self.headline.iloc[0]["difference"])

@@ -38,6 +38,7 @@ from evalkit.reading.reductions.sharded import (
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.table import NONE, Slice
 from evalkit.statistics import inference, intervals, methods, statistic
+from evalkit.statistics.methods import RandomStream
 from evalkit.studies import diagnostics, study, units
 from evalkit.studies.study import EVERY, Row, Study, SystemPair, estimate_columns, frame, once
 
@@ -272,7 +273,7 @@ class Ranking(Shown, Study):
         whose intervals it has.
         """
         over_queries = statistic.UnitStatistic(chosen, values, self.unit)
-        return inference.estimate(over_queries, self.inference_options(1))
+        return inference.estimate(over_queries, self.inference_options(RandomStream.ESTIMATES))
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The columns undefined, the number of queries without a value, and worst_ties and

@@ -53,7 +53,7 @@ from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.consistency import Band
-from evalkit.statistics.methods import TAPERED
+from evalkit.statistics.methods import TAPERED, RandomStream
 from evalkit.statistics.spread import sum_by_unit
 from evalkit.statistics.statistic import Layout, RowStatistic, Statistic, layout_of
 from evalkit.statistics.summed import SummedMean
@@ -1226,7 +1226,8 @@ class Rating(row_study.RowStudy):
         """
         for name in self.order:
             for tenth in self._tenths(name):
-                bias = inference.estimate(tenth.bias, self.inference_options(1))
+                options = self.inference_options(RandomStream.ESTIMATES)
+                bias = inference.estimate(tenth.bias, options)
                 row = {"system": name, "tenth": tenth.number, "forecast": tenth.forecast}
                 row |= {"actual": tenth.forecast - bias.value, "bias": bias.value}
                 yield row | {"low": bias.low, "high": bias.high, "n": tenth.rows}

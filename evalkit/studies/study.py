@@ -32,6 +32,7 @@ from evalkit.reading.tables.parts import InputPart, RowFilter, Source
 from evalkit.reading.tables.table import NONE, Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
+from evalkit.statistics.methods import RandomStream
 from evalkit.studies import groups, policy, units, weak_slices, winners
 from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import UnitNames, Units
@@ -370,7 +371,8 @@ class Study(ABC):
         self, chosen: MetricAtK, system: str, member: Member = EVERY
     ) -> intervals.Estimate:
         """One metric of one system with its interval, on the units `member`."""
-        return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
+        options = self.inference_options(RandomStream.ESTIMATES)
+        return inference.estimate(self.measure(chosen, system, member), options)
 
     def deciding_estimate(
         self, chosen: MetricAtK, system: str, member: Member = EVERY
@@ -403,7 +405,7 @@ class Study(ABC):
 
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
-            options = replace(self.inference_options(2), level=level)
+            options = replace(self.inference_options(RandomStream.COMPARISONS), level=level)
             return inference.compare(first, second, options)
 
         return self.asked_comparison(at_level)
@@ -431,13 +433,13 @@ class Study(ABC):
             alpha=self.settings.alpha,
         )
 
-    def inference_options(self, key: int) -> methods.Options:
-        """The options of intervals and tests. key: chooses the sequence of random numbers: 1 that
-        of intervals of estimates, 2 that of comparisons.
+    def inference_options(self, stream: RandomStream) -> methods.Options:
+        """The options of intervals and tests. stream: of the random numbers that they draw, which
+        begins anew with each call.
         """
         settings = self.settings
         return methods.Options(
-            settings.level, self.rng(key), self.unit_name, settings.limits, seed=settings.seed
+            settings.level, self.rng(stream), self.unit_name, settings.limits, seed=settings.seed
         )
 
     @property
@@ -520,7 +522,8 @@ class Study(ABC):
 
     def rng(self, *key: int) -> np.random.Generator:
         """A random generator of its own for each result, so that none depends on what else was
-        computed. key: the number, or numbers, that this result has among those of the study.
+        computed. key: the number, or numbers, that this result has among those of the study; those
+        of intervals and tests have names, `RandomStream`.
         """
         return random(self.settings.seed, *key)
 

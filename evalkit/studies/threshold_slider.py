@@ -20,6 +20,7 @@ from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms, inference
 from evalkit.statistics.class_cells import DecisionsByThreshold, cell_statistic
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
+from evalkit.statistics.methods import RandomStream
 
 if TYPE_CHECKING:
     from evalkit.studies.binary import BinaryStudy
@@ -313,7 +314,7 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
         return ClosedFormIntervals(study.settings.level)
     if not isinstance(study.measured, RowsInMemory):
         return ClosedFormIntervals(level=None)  # without intervals
-    options = study.inference_options(1)  # 1: the random numbers of the study's other intervals
+    options = study.inference_options(RandomStream.ESTIMATES)
     metrics = [lookup.find_metric(name, "counts") for name in METRICS]
     decisions = {}
     estimates_by_system = {}
