@@ -262,7 +262,8 @@ def run(notebook: NotebookNode, study: Displayed, parameters: Mapping[str, objec
     outputs. The statements that would read the study are left out.
 
     parameters: those that the user set, which replace those of the parameters cell. An error in a
-    cell is raised, except for that of a failed gate, which is a result.
+    cell is raised, except for that of a failed gate, which is a result: its cell, the last one,
+    shows nothing.
     """
     executed = copy.deepcopy(notebook)
     variables: Variables = {"__name__": "__main__", STUDY: study}
@@ -273,7 +274,8 @@ def run(notebook: NotebookNode, study: Displayed, parameters: Mapping[str, objec
             show(cell, number, value_of(body, variables))
         if "parameters" in cell.metadata.get("tags", []):  # the cell has assigned the defaults
             variables.update(parameters)
-    return Run(report.stripped(executed, None), report.published(executed), None)
+    stripped = report.stripped(executed, failure=None)  # an error would have been raised
+    return Run(stripped, report.published(executed), failure=None)
 
 
 def value_of(body: Sequence[ast.stmt], variables: Variables, file: str = "<cell>") -> object:

@@ -62,7 +62,8 @@ class Request(NamedTuple):
 
 
 def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
-    """All reports that the options request, each checked before the first kernel starts.
+    """All reports that the options request, each checked before the first kernel starts. The
+    options have several notebooks, or `each`, a pattern of files with a report for each file.
 
     Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one
     name for two reports.
@@ -74,6 +75,7 @@ def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     name, count = max(count_by_name.items(), key=itemgetter(1))
     if count > 1:
         raise Refused(f"two reports would have the name {name!r}")
+    # refused even if a pattern matches a single file, as it may match any number
     if options.name is not None:
         raise Refused(f"--name names one report, got {len(all_requests)}")
     return [planned(request, options, settings) for request in all_requests]

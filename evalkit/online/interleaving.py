@@ -150,8 +150,9 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
 
 
 def _bits_of_item(lists: Ints, bit: Bits) -> Bits:
-    """The bits of each item of each list in every list: the bit of the rank at which that list has
-    the item, 0 if it does not have it.
+    """The bit of the rank that an item of one list has in another list, for each two lists of
+    rankers and each item; 0 if the other list does not have the item. Once a ranker (a team)
+    picks an item, these are the bits to clear among the free ranks of all rankers.
 
     lists: shape (teams, ranks + 1, users), −1 at the last rank, which is no item. bit: of each
     rank. Returns shape (teams, teams, ranks + 1, users): [a, b, i] is the bit in list a of the item
@@ -162,9 +163,12 @@ def _bits_of_item(lists: Ints, bit: Bits) -> Bits:
     for b in range(teams):
         rank_bit[b, b, :-1] = bit[:, None]  # in its own list an item has its own rank
         for a, i in product(range(b), range(bit.size)):
-            # one comparison of item i of list b with all of list a serves [b, a] and [a, b]
-            is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)  # by rank in list a
+            # One comparison of item i of list b with all of list a serves both directions: 1 at the
+            # rank that the item has in list a, shape (ranks, users).
+            is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
+            # the item at this rank of list a has rank i in list b
             rank_bit[b, a, :-1] |= is_same * bit[i]
+            # item i of list b has this rank in list a: the only one with a bit, which `or` picks
             rank_bit[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
     return rank_bit
 

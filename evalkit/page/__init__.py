@@ -420,8 +420,8 @@ _ALTERNATIVES = "|".join(map(re.escape, sorted(TERM_OF_WORDS, key=len, reverse=T
 WORDS = re.compile(rf"(?<![\w-])({_ALTERNATIVES})(?![\w-])")
 TAGS = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 TAG = re.compile(r"<(/?)([a-z0-9]+)")
-# no links inside
-CLOSED = frozenset(
+# elements in whose text no term is linked: headings, links, code, pictures and cells of tables
+WITHOUT_LINKS = frozenset(
     [
         "a",
         "button",
@@ -440,7 +440,8 @@ CLOSED = frozenset(
         "title",
     ]
 )
-CELLS = frozenset(["td", "th", "tr", "table"])
+# elements whose tags, of a start or an end, end an open cell of a table, if its end tag is left out
+END_CELLS = frozenset(["td", "th", "tr", "table"])
 
 
 def linked(page: str) -> str:
@@ -486,13 +487,15 @@ def _enter(tag: str, open_elements: list[str]) -> None:
     if match is None:
         return
     slash, name = match.groups()
-    # cells of large tables have no end tags: the next one ends them
-    while name in CELLS and open_elements and open_elements[-1] in CELLS:
+    # Cells of large tables have no end tags. First the cell that such a tag ends is taken off, then
+    # the tag itself counts: one that starts a cell adds it.
+    while name in END_CELLS and open_elements and open_elements[-1] in END_CELLS:
         open_elements.pop()
     if slash:
+        # the end of another element, or of a cell that was taken off above, changes nothing
         if open_elements and open_elements[-1] == name:
             open_elements.pop()
-    elif name in CLOSED or 'scope="row"' in tag:
+    elif name in WITHOUT_LINKS or 'scope="row"' in tag:
         open_elements.append(name)
 
 

@@ -148,6 +148,8 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     for name in study.order:
         confusion_table = study.measured.confusion(name).table
         matrices[name] = classes.drawn_together(confusion_table, study.names)
+    # Classes are rare by their actual rows, which all systems share: the same classes are drawn
+    # together in every table, and the names of one are those of all.
     class_names = matrices[study.leader].names
     names = study.order[: figures.panels_in_row(len(class_names), CELL)]
     caption = _confusion_caption(study, names, class_names)

@@ -640,8 +640,9 @@ def _rule_result(row: Record) -> Cell:
 
 
 def planned(stated: Policy, rows: pd.DataFrame) -> Html:
-    """What the rules of a policy will catch. rows: one of each rule about a number, `that`: its
-    text.
+    """What the rules of a policy will catch. rows: the text of a rule (`that`) and the fields of
+    `catching.Catch`, in a row for each rule about a number; from a report, in a row for each
+    statement (`policy.Judged.statements`), which names its system.
     """
     columns: dict[str, Column] = {"rule": word_column("that")}
     if "system" in rows:
@@ -665,6 +666,7 @@ def _units(row: Record) -> Cell:
 
 
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
+# the columns of a table of rules, from the fields of `catching.Catch`, by their heads
 CATCH: dict[str, Column] = {
     "regression caught": by_row(lambda row: number_cell(row["catches"])),
     "unchanged fails": by_row(lambda row: probability(row["unchanged_fails"])),
@@ -949,10 +951,15 @@ def _how_tested(study: Study) -> str:
 
 
 def _possible_verdicts(study: Study) -> list[str]:
-    """The verdicts of a one-sided question that claim a difference, on any metric."""
+    """The verdicts of a one-sided question that claim a difference, on any metric. Each metric has
+    one: a first system that is better, if the question asks for a difference of the sign that is
+    better on it, else one that is worse.
+    """
     verdicts = []
-    for chosen in study.directed:
+    for chosen in study.directed:  # not those of which no value is better
         words = diagnostics.words_of(chosen)
+        # the question counts differences of one sign; `metric.sign` is that of an improvement, or
+        # of a rise if the better direction is not known
         verdict = words.worse
         if study.settings.alternative.counts(chosen.metric.sign):
             verdict = words.better

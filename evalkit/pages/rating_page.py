@@ -136,7 +136,12 @@ def results(study: Rating) -> Results:
 
 
 def _forecasts(study: Rating) -> dict[str, object]:
-    """What the pictures of forecasts draw."""
+    """What the pictures of forecasts draw: how many rows are drawn, and how many rows of the table
+    each stands for; two-dimensional histograms of the forecast and the actual value (actual, all
+    systems), and of the leader's forecast and its error (leader); the histogram of errors; the
+    curves of the mean actual value by forecast (isotonic), and with them the decomposition of the
+    squared error (parts), a row for each system.
+    """
     isotonic = reliability.drawn_means(study.means)
     return {
         "drawn": {"rows": study.rows_drawn, "stands_for": study.rows_each_stands_for},

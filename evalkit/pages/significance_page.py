@@ -641,6 +641,8 @@ def _effect_table(effects: pd.DataFrame, caption: str, note: str) -> Html:
     columns: dict[str, Column] = {"first − second": pair}
     if effects["metric"].nunique() > 1:
         columns["metric"] = words("metric")
+    # each is "head = column kind" or "column kind"; kind ±: a number with its sign, #: without;
+    # share: defined below, as the usual kinds have no percentage with a sign
     columns |= named(
         "difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #",
         share=partial(value, show=signed_percent),

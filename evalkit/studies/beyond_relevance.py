@@ -240,7 +240,7 @@ def _comparison_at(
     study: Ranking, first: "_Measure", second: "_Measure", level: float
 ) -> significance.Comparison:
     """The two-sided comparison of two systems with limits at a level. first, second: the same
-    measure of each.
+    measure of each system.
 
     Undefined (NaN) if no list has a value of both, or if the error of a measure of all lists is
     unknown.

@@ -245,7 +245,8 @@ class Interleaving(Study):
             units.blocks_of_credit(self.systems, table.credit, names),
             units.units_with_terms(self, users).blocks,
         )
-        return Units(self.sessions, blocks, self.settings.segments)
+        # whether the file would be too large is decided by the sessions, the most of its units
+        return Units(size=self.sessions, blocks=blocks, segments=self.settings.segments)
 
     @cached_property
     def checks(self) -> pd.DataFrame:

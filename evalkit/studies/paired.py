@@ -911,6 +911,9 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     n = difference.n
     level = study.detecting_level
     fewest = max(n // 4, 3)
+    # The differences go up to a little more than the one that the fewest units detect. The variance
+    # of the units' differences grows by `linear` times the true difference d. Its term in d² is
+    # left out here, as with it few units may detect no difference.
     detectable = power.minimum_detectable(
         difference.spread_at(0.0), fewest, level=level, grows=difference.growth.linear
     )

@@ -435,21 +435,23 @@ class Judged:
         sentences = []
         for rule, _, rows in self.rules:
             is_bound_without_margin = rule.catch is None and isinstance(rule.claim, Bound)
-            # statements whose power at the margin is known, and says something
+            # statements whose power at the margin is known (not NaN), and says something
             has_power = rows["power"].notna() & (not is_bound_without_margin)
-            # no regression is caught, and it is known that an unchanged model hardly fails either
-            never_fails = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
-            # a statement with power gets the second kind of sentence, which names the power
-            if (never_fails & ~has_power).all():
+            # No regression fails the statement with 80% probability. An unchanged model hardly does
+            # either, and it is known how often: a comparison with NaN is False.
+            catches_nothing = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
+            # a sentence without a number, if there is no power to name
+            if (catches_nothing & ~has_power).all():
                 sentences.append(obstacle("no_regression_fails", rule=rule.that))
                 continue
+            # else a sentence with the smallest power, if this is small
             if is_bound_without_margin:
                 continue
             blunt = rows[rows["power"] < sensitivity.BLUNT]  # unknown power, NaN, is not below
             if blunt.empty:
                 continue
             row = blunt.loc[blunt["power"].idxmin()]
-            # `catches` is NaN if no regression is caught with 80% probability
+            # `catches` is NaN if no regression is caught with 80% probability; else it is named
             kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
             facts = {
                 "margin": numbers.number(row["margin"]),

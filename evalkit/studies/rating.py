@@ -118,8 +118,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     """
     if p.preds is None:
         p = p.with_defaults(SAMPLE)
-    # Without named metrics, the columns of the table decide which are usual. To read it, metrics
-    # of point forecasts are set at first, which tell the further columns to read.
+    # First, what to read. Without named metrics, the columns of the table decide which are usual.
+    # To read it, metrics of point forecasts are set at first, which tell the further columns to
+    # read.
     point_metrics = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, point_metrics, unit=p.unit, segments=p.segments, limits=limits)
     input_parts = sources.parts(p.preds, p.header, limits.reading)
@@ -134,22 +135,22 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
         p.unit,
         p.interval_level,
     )
-    # whether forecasts are points, quantiles or draws decides which metrics can be computed
+    # Then the metrics: whether forecasts are points, quantiles or draws decides which can be
+    # computed.
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
-    stated.refuse_levels(metrics)
+    stated.refuse_levels(metrics)  # an error for a quantile that the table does not state
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
-    # a column of horizons, unless it is the unit, becomes the segments if the user names none; in
-    # a table of points without times, a column of that name may be anything
-    may_be_series = stated.roles or forecasts.time_columns
-    if may_be_series and forecasts.horizon not in (None, p.unit) and not p.segments:
+    # then the columns of segments and slices
+    if _horizon_is_segment(forecasts, p):
         settings = replace(settings, segments=(str(forecasts.horizon),))
         forecasts = replace(forecasts, attributes=settings.attributes)
     if p.slices:
         columns = forecasts.slice_columns(p.slices)
         forecasts = forecasts.with_slices(columns, p.slices)
         settings = replace(settings, slices=columns)
+    # at last the rows
     if not forecasts.fits_in_memory(limits.reading):
         budget = backends.budget_of(p, limits.reading)
         with backends.needed(forecasts.parts, budget) as engine:
@@ -158,6 +159,18 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
             if engine is not None:
                 return _read_in_blocks(engine, forecasts, settings, p)
     return _read_in_memory(forecasts, settings, p)
+
+
+def _horizon_is_segment(forecasts: ForecastTable, p: reports.RatingParameters) -> bool:
+    """True if forecasts are shown by the column of their horizons (how far ahead each looks): the
+    table has one that is not the unit, and the user names no segments.
+
+    A table of point forecasts without times need not be of forecasts ahead, so that a column with
+    a usual name of horizons may be anything.
+    """
+    may_look_ahead = bool(forecasts.distribution_roles or forecasts.time_columns)
+    has_horizons = forecasts.horizon not in (None, p.unit)
+    return may_look_ahead and has_horizons and not p.segments
 
 
 def _columns_read(
@@ -486,7 +499,11 @@ class ForecastSums:
         """The numbers per row whose sums by forecast `from_counts` needs, each of shape (rows,).
 
         Weighted rows: w, w f, w d, w², w² d and w² d², in the order of the fields. Unweighted rows:
-        f, d, d² and d³ alone, as all sums of weights are numbers of rows. centred_error: d.
+        f, d, d² and d³; as w = 1, sums of weights are numbers of rows, which are counted anyway.
+        The intervals of unweighted rows are corrected for skewness (Hall), which needs d³; those of
+        weighted rows (delta method) are not.
+
+        centred_error: d. weight: w, None if rows are unweighted.
         """
         f = forecast
         d = centred_error
@@ -1201,13 +1218,17 @@ class Rating(row_study.RowStudy):
         """
         target = self.target
         kind = chosen.metric.kind
-        if isinstance(kind, score_kinds.Median):
-            # the median of the absolute errors: actual values less a constant have the same rows
+        if isinstance(kind, score_kinds.Median):  # the only one is that of the absolute errors
+            # its errors are the actual values, shifted, with the same rows and weights
             errors = replace(target, values=target.values - forecast)
-            n = float(target.rows.sum())
-            return kind.estimate(errors.sizes(), n, weighted=self.weighted).value
+            absolute_errors = errors.sizes()
+            # only the standard error, not used here, depends on the sum of the squared weights, for
+            # which the number of rows stands
+            squared_weights = float(target.rows.sum())
+            return kind.estimate(absolute_errors, squared_weights, weighted=self.weighted).value
         if not chosen.metric.columns:
             # a single row for each distinct actual value, with the weight of all rows that have it
+            # (their number, if rows are unweighted)
             forecasts = np.full(len(target.values), forecast)
             return chosen.value(Rows(target.values, forecasts, weight=target.weight))
         sample = self.table_summary.sample

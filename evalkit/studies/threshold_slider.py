@@ -34,11 +34,11 @@ MOST_SYSTEMS_OWN_INTERVALS = 4  # of those that have intervals of their own at e
 
 @dataclass(frozen=True, eq=False)
 class SliderCounts:
-    """The counts of all systems at the thresholds of the slider; at the first, no row is predicted
-    positive.
+    """The counts of systems at the thresholds between which the reader of a page moves a slider.
 
-    threshold: descending; each is the shortest decimal number that gives the same decisions as the
-    lowest score that is not below it.
+    threshold: from ∞, at which no row is predicted positive, descending. Each is already shortened:
+    the decimal number with the fewest digits that gives the same decisions as the lowest score that
+    is not below it. tables: by system, with one entry per threshold.
     """
 
     threshold: Floats
@@ -54,7 +54,7 @@ class SliderCounts:
         decisions, ∞ if no row is predicted positive, – if the threshold is NaN.
         """
         place = self.place(threshold)
-        if place == len(self.threshold):  # no threshold of the slider decides alike: it is NaN
+        if place == len(self.threshold):  # as `place` of NaN, the only one without a place
             return "–"
         number = float(self.threshold[place])
         if math.isinf(number):
@@ -66,6 +66,8 @@ class SliderCounts:
         scores: the highest that is not above it. The number of thresholds if there is none, as for
         NaN.
         """
+        # Thresholds descend: those above it come first. NaN counts all of them, as no threshold is
+        # at most NaN.
         return int(np.sum(~(self.threshold <= threshold)))
 
 

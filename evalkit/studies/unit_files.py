@@ -109,7 +109,10 @@ class UnitFile:
         return described_metric(self.metrics[label], self.parameters)
 
     def in_table_of(self, label: str) -> Bools:
-        """A mask: the rows of the table of the report that a metric is of. label: of the metric."""
+        """A mask: the rows of the file from the same table of the report as a metric. label: of the
+        metric.
+        """
+        # the file leaves the name empty if the report has only one table
         return self.has("table", self.metrics[label]["table"] or None)
 
     def has_names(self, label: str) -> bool:
@@ -142,14 +145,15 @@ class UnitFile:
         """A metric of a system, from its terms if the file has them, else from the rows with scores
         or predictions; None if the file has neither. label: of the metric.
         """
+        # several tables of a report may have the same system and metric
         of_system = self.in_table_of(label) & self.has("system", system)
         # only rows with terms name a metric
         places = np.flatnonzero(of_system & self.has("metric", label))
         if not places.size:
             return self.stored_rows(label, system)
-        terms = _without_ones(
-            self.numeric["numerator"][places], self.numeric["denominator"][places]
-        )
+        numerator = self.numeric["numerator"][places]
+        denominator = self.numeric["denominator"][places]
+        terms = _mean_if_denominators_are_1(numerator, denominator)
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
@@ -311,9 +315,9 @@ def _scored_labels(columns: Mapping[str, Floats], labels: int) -> StoredOutcomes
     return StoredOutcomes(first, actual, score=tables["score"], predicted=predicted)
 
 
-def _without_ones(numerator: Floats, denominator: Floats) -> Sums:
-    """The terms of units, without denominators if that of every defined numerator is 1: then the
-    metric is a plain mean.
+def _mean_if_denominators_are_1(numerator: Floats, denominator: Floats) -> Sums:
+    """The terms of rows or units: without denominators, as those of a mean, if the denominator of
+    every defined numerator is 1; else as those of a ratio of sums.
     """
     if (denominator[~np.isnan(numerator)] == 1).all():
         return Sums(numerator, None)
@@ -461,7 +465,9 @@ class StoredTerms(FileRows):
 
     @property
     def without_units(self) -> bool:
-        """True if there are no units, only successes and trials."""
+        """True if there are no units, only successes and trials: then rows have no id, and
+        their unit has the number −1 (`NO_NAME`).
+        """
         return bool((self.unit < 0).all())
 
     @property
@@ -484,7 +490,7 @@ class StoredTerms(FileRows):
         of weight 1.
         """
         sums = self.terms.summed_by_unit(self.terms.defined, self.unit)
-        return _without_ones(sums.numerator, sums.size)
+        return _mean_if_denominators_are_1(sums.numerator, sums.size)
 
     @property
     def averaged(self) -> bool:
@@ -497,16 +503,19 @@ class StoredTerms(FileRows):
 
         design: the layout of the units, such as `Layout.INDEPENDENT` if the system to compare with
         has other units; a share of successes ignores it. mean: True for a mean of the units'
-        values, False for a ratio of sums.
+        values, which must be `averaged`, False for a ratio of sums.
         """
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
-        if self.without_units:
+        if self.without_units:  # the terms are successes and trials, which are whole numbers
             metric = self._metric_of_kind(Proportion)
-            return SuccessShare(metric, round(numerator.sum()), self.size)
+            successes = round(numerator.sum())
+            trials = self.size
+            return SuccessShare(metric, successes, trials)
         if not mean:
             metric = self._metric_of_kind(Ratio)
             return UnitStatistic(metric, Sums(numerator, denominator), design=design)
+        # in a mean the denominator of each unit is 1, and is left out
         metric = self._metric_of_kind(PerUnit)
         # means of repeated draws of 0 or 1 often tie: without clusters, their test uses the mid-p
         repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
@@ -748,7 +757,7 @@ class MatchedMetric:
         new, old = self.statistics
         if np.isnan(new.value - old.value):
             return inference.undefined(options.level, options.unit)
-        if self.has_terms or self.same_rows:
+        if self.has_terms or self.same_rows:  # as two systems of one report
             has_many_units = self.common.size > options.limits.flipped
             return inference.compare(new, old, replace(options, many_units=has_many_units))
         if inference.method(new).test is methods.no_test:  # nor has the metric one within a report
@@ -759,11 +768,15 @@ class MatchedMetric:
         if isinstance(metric.kind, ClassCoverage):
             # the classes that it counts vary with the rows, but influence values take them as fixed
             return inference.compare_by_mover(new, old, options, n=new.n)
-        # few positives skew metrics such as average precision, so that t would reject too often
-        is_plain = Layout.PLAIN in (new.layout, old.layout)  # independent, unweighted rows
+        # Few positives skew metrics such as average precision, so that t would reject too often.
+        # The test without this fault is of two independent samples, which have no common unit. It
+        # takes rows as independent and unweighted, as those of at least one report must be.
         is_biased = isinstance(metric.kind, Order) and metric.kind.biased
-        if is_biased and is_plain and not self.common.size:
+        is_either_plain = Layout.PLAIN in (new.layout, old.layout)
+        are_independent = not self.common.size
+        if is_biased and is_either_plain and are_independent:
             return inference.compare_independent_orders(new, old, options)
+        # for all other metrics and designs
         difference = self._difference_by_influence(new, old)
         comparison = difference.comparison(level=options.level, unit=options.unit)
         return inference.within_range(comparison, metric.high - metric.low)

@@ -172,8 +172,9 @@ class SearchedMetric:
 class WeakSlices:
     """The search of a study.
 
-    searched: the metric of the leader, then of the headline pair. finding: a mask of the rows on
-    which slices are found; effects are estimated on the others.
+    searched: the metric of the leader, then of the headline pair. attributes: the columns that are
+    searched, on all rows. finding: a mask of the rows on which slices are searched and found;
+    effects are estimated on the others.
     """
 
     study: Study
@@ -182,24 +183,29 @@ class WeakSlices:
     finding: Bools
 
     @cached_property
-    def _responses(self) -> list[Response]:
-        """The responses of the rows that find slices."""
+    def _responses_for_search(self) -> list[Response]:
+        """The responses of the rows on which slices are searched."""
         return [searched.response.take(self.finding) for searched in self.searched]
 
     @cached_property
-    def _attributes(self) -> list[Attribute]:
-        """The attributes of the rows that find slices."""
+    def _attributes_for_search(self) -> list[Attribute]:
+        """The attributes of the rows on which slices are searched."""
         return [attribute.take(self.finding) for attribute in self.attributes]
 
     @cached_property
     def search(self) -> Search:
         """All finds, before they are merged."""
         level = self.study.test_level
-        return search(self._responses, self._attributes, level=level, rng=self.study.rng(12))
+        return search(
+            self._responses_for_search,
+            self._attributes_for_search,
+            level=level,
+            rng=self.study.rng(12),
+        )
 
     def rows(self) -> Iterator[Row]:
         """A row for each find, with its effect on the rows that were not searched."""
-        for find in merge(self.search, self._responses, self._attributes):
+        for find in merge(self.search, self._responses_for_search, self._attributes_for_search):
             yield self._row(find)
 
     def _row(self, find: Find) -> Row:
@@ -211,9 +217,11 @@ class WeakSlices:
         were picked for their effect there. The share is that of all rows.
         """
         searched = self.searched[find.response]
-        response = self._responses[find.response]
+        response = self._responses_for_search[find.response]
         level = self.study.test_level
-        refined = refine(find, response, self._attributes, level=level, rng=self.study.rng(13))
+        refined = refine(
+            find, response, self._attributes_for_search, level=level, rng=self.study.rng(13)
+        )
         is_in_slice = member(self.attributes, refined.conditions)
         is_estimating = ~self.finding
         row: Row = {"metric": searched.chosen.label, "system": searched.name}
@@ -236,7 +244,7 @@ class WeakSlices:
         slices that have a share of the rows of `SHARES`; NaN if the range of the metric allows no
         effect that is large enough. candidates: the number of slices that were tested.
         """
-        for searched, response in zip(self.searched, self._responses, strict=True):
+        for searched, response in zip(self.searched, self._responses_for_search, strict=True):
             for share in SHARES:
                 row: Row = {"metric": searched.chosen.label, "system": searched.name}
                 row |= {"candidates": self.search.candidates, "share": share}
