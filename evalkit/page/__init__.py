@@ -420,7 +420,7 @@ _ALTERNATIVES = "|".join(map(re.escape, sorted(TERM_OF_WORDS, key=len, reverse=T
 WORDS = re.compile(rf"(?<![\w-])({_ALTERNATIVES})(?![\w-])")
 TAGS = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 TAG = re.compile(r"<(/?)([a-z0-9]+)")
-# elements in whose text no term is linked: headings, links, code, pictures and cells of tables
+# elements in which no term is linked, such as links, headings, code, pictures and cells of tables
 WITHOUT_LINKS = frozenset(
     [
         "a",
@@ -440,7 +440,7 @@ WITHOUT_LINKS = frozenset(
         "title",
     ]
 )
-# elements whose tags, of a start or an end, end an open cell of a table, if its end tag is left out
+# elements whose start and end tags also end a cell of a table that has no end tag of its own
 END_CELLS = frozenset(["td", "th", "tr", "table"])
 
 

@@ -437,21 +437,21 @@ class Judged:
             is_bound_without_margin = rule.catch is None and isinstance(rule.claim, Bound)
             # statements whose power at the margin is known (not NaN), and says something
             has_power = rows["power"].notna() & (not is_bound_without_margin)
-            # No regression fails the statement with 80% probability. An unchanged model hardly does
-            # either, and it is known how often: a comparison with NaN is False.
+            # Statements that no regression fails with 80% probability, and that an unchanged model
+            # is known to fail with a small one: unknown, it is NaN, which is not below.
             catches_nothing = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
-            # a sentence without a number, if there is no power to name
+            # first kind of sentence, without numbers: no statement has a power to name
             if (catches_nothing & ~has_power).all():
                 sentences.append(obstacle("no_regression_fails", rule=rule.that))
                 continue
-            # else a sentence with the smallest power, if this is small
+            # second kind: with the smallest power of a statement, if it is too small
             if is_bound_without_margin:
                 continue
             blunt = rows[rows["power"] < sensitivity.BLUNT]  # unknown power, NaN, is not below
             if blunt.empty:
                 continue
             row = blunt.loc[blunt["power"].idxmin()]
-            # `catches` is NaN if no regression is caught with 80% probability; else it is named
+            # the sentence names `catches`, unless it is NaN: nothing is caught with 80% probability
             kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
             facts = {
                 "margin": numbers.number(row["margin"]),

@@ -139,8 +139,10 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     # computed.
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
+    # `stated.lacks` and `refuse_levels`: errors for metrics that need other columns or quantiles
+    # than the table has
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
-    stated.refuse_levels(metrics)  # an error for a quantile that the table does not state
+    stated.refuse_levels(metrics)
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
     # then the columns of segments and slices
     if _horizon_is_segment(forecasts, p):

@@ -503,11 +503,13 @@ class StoredTerms(FileRows):
 
         design: the layout of the units, such as `Layout.INDEPENDENT` if the system to compare with
         has other units; a share of successes ignores it. mean: True for a mean of the units'
-        values, which must be `averaged`, False for a ratio of sums.
+        values (only if `averaged`), False for a ratio of sums.
         """
         numerator = self.unit_terms.numerator
         denominator = self.unit_terms.size
-        if self.without_units:  # the terms are successes and trials, which are whole numbers
+        if self.without_units:
+            # all rows have the same number in place of a unit, so that `unit_terms` has one entry:
+            # successes and trials, which are whole numbers
             metric = self._metric_of_kind(Proportion)
             successes = round(numerator.sum())
             trials = self.size
