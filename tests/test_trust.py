@@ -112,9 +112,13 @@ def test_every_kind_of_metric_of_rows_is_tried_plain_clustered_and_weighted(layo
 
 @pytest.mark.slow
 def test_worlds_of_large_tables_have_studies_of_their_metrics():
+    """A world simulates tables for a report. Some worlds have limits of their own, lower than the
+    usual ones, so that their tables are read like large ones, in blocks. A table is drawn from each
+    such world, and all metrics of the world must be computable from it: none raises an error.
+    """
     import numbers_of
 
-    for world in smallest_worlds():
+    for world in smallest_worlds():  # of worlds with one name, that of the fewest rows
         if world.limits is not USUAL:
             study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
             for chosen in study.settings.metrics:
@@ -209,8 +213,9 @@ def test_a_tally_counts_the_intervals_below_and_above_the_truth():
 
 
 def test_power_is_the_share_of_samples_whose_test_rejects():
-    """Five samples of a test of a true difference. `shows` is the difference that the test should
-    detect, and each sample has just this difference, 0.5. Four of the five p-values are below 0.05.
+    """Five samples of the test of a difference in MAE. `shows` is the difference that the test
+    should detect, and each sample has just this difference, 0.5, so that the power is the share of
+    rejections. Four of the five p-values are below 0.05.
     """
     import cells
     import run
@@ -221,8 +226,9 @@ def test_power_is_the_share_of_samples_whose_test_rejects():
         number = Number(
             table="power", name="mae", value=0.5, low=0.0, high=1.0, p=p, truth=0.0, shows=0.5
         )
-        tally.add(number, truth=0.0)
-    (power,) = cells.cells({"w": empty_world()}, {"w": {"power: mae": tally}})
+        tally.add(number, truth=0.0)  # the truth is for the interval, which power does not use
+    tally_by_number = {"power: mae": tally}  # by table and name of the number
+    (power,) = cells.cells({"w": empty_world()}, {"w": tally_by_number})
     assert power.kind is cells.POWER
     assert power.share == pytest.approx(4 / 5)
 
@@ -374,8 +380,10 @@ def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_kept_ba
 def test_the_trust_page_is_written_and_its_summary_put_between_marks_of_the_readme(
     two_kept_batches, tmp_path
 ):
-    """The results are three cells of one world: two are of intervals, and one is of a test. The
-    README has two marks; what stands between them is replaced, the rest is kept.
+    """A world simulates data with a known truth, and a cell is the result of one kind of interval
+    or test in a world: here two cells of 95% intervals and one of a 5% test. They are written into
+    docs/trust.md, and their numbers between the two marks of the README, where "old" stood. The
+    rest of the README is kept.
     """
     import trust_page
 
@@ -661,15 +669,20 @@ GATES = ("a mean", "a share", "an AUC", "an nDCG", "a ratio with clusters", "ten
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_regression_three_times_the_stated_one_fails_the_gate(name, monkeypatch):
-    """A gate is a rule that a new version must keep. `catches` is the regression that makes this
-    gate fail with 80% probability, as the gate itself states it from a sample without a regression.
-    A sample with a regression three times as large fails the gate almost surely.
+    """A gate is a rule that a new version must keep. From a sample without a regression, the gate
+    states in `catches` the regression that makes it fail with 80% probability. A sample with a
+    regression three times as large fails the gate almost surely. The samples are drawn with
+    different seeds (`key`) in batches of one, of which the first is taken (`place` 0).
     """
     import gates
 
-    monkeypatch.setattr(gates, "BATCH", 1)  # one sample per batch
-    first_batch = {"n": gates.BY_NAME[name].n, "place": 0, "catch": 0.0}  # no planned regression
-    (unchanged,) = gates.batch(name, regression=0.0, key=2, **first_batch)  # key: of the seed
+    monkeypatch.setattr(gates, "BATCH", 1)  # samples per batch
+    options = {
+        "n": gates.BY_NAME[name].n,
+        "place": 0,
+        "catch": 0.0,  # no regression is stated that the gate should catch
+    }
+    (unchanged,) = gates.batch(name, regression=0.0, key=2, **options)
     assert unchanged.catches > 0
-    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **first_batch)
+    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **options)
     assert worse.failed
