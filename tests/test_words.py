@@ -64,6 +64,9 @@ def test_one_positive_is_singular():
 
 
 def test_one_query_is_singular():
+    """A ranking report has three items of one query. Its title asks a question that ends in "on 1
+    judged query?"; captions count the query too, and nowhere is it "1 queries".
+    """
     run = pd.DataFrame(
         {"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]}
     )
