@@ -195,6 +195,9 @@ def test_scores_never_have_gaps():
 
 
 def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(tmp_path):
+    """Two files of one folder hold the list of system s for query 1: one item with a rank, another
+    with a score. The order of the two is not known, so that the list is refused.
+    """
     (tmp_path / "a.csv").write_text("system,query,item,rank\ns,1,a,1\n")
     (tmp_path / "b.csv").write_text("system,query,item,score\ns,1,b,3\n")
     with pytest.raises(

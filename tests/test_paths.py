@@ -210,7 +210,8 @@ def corners_of_steps(x, y):
 def test_reliability(counts_at_scores):
     """The drawn curve of a reliability diagram is the isotonic regression of the labels on the
     scores, to half a pixel. Its input is a table of the numbers of positives and negatives at each
-    score. The random numbers are for a band around the curve, which is not compared.
+    score. The random numbers, draws and level are for a band around the curve, which is not
+    compared; captions and sizes are any.
     """
     detail = reliability.FigureDetail()
     data = reliability.reliability(

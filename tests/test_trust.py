@@ -325,8 +325,9 @@ def two_kept_batches(tmp_path_factory):
 
 
 def test_a_run_that_was_stopped_does_not_draw_its_batches_again(two_kept_batches, monkeypatch):
-    """`two_kept_batches` were drawn from one world and kept in a folder, and `tallies` are their
-    results. Asked for again, they come from the folder: the function that draws is taken away.
+    """A world simulates data with a known truth, and a batch is 4 samples of it. `two_kept_batches`
+    were drawn from one world and kept in a folder, and `tallies` are their results. Asked for
+    again, they come from the folder: the function that draws is taken away.
     """
     import run
 
@@ -362,9 +363,10 @@ def test_shares_have_intervals_of_values_and_differences_and_a_test(two_kept_bat
 
 
 def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_kept_batches):
-    """The results of one batch, 4 samples of the world "shares" with n = 40, are three cells:
-    intervals of a value and of a difference, and a 5% test of the difference. The significance
-    report reads this world. The page must not show paths of this machine.
+    """A world simulates data with a known truth for a report: "shares" two systems of 40 trials
+    each for the significance report. From a batch of 4 samples come three cells, each the result of
+    one kind of interval or test: the intervals of a value and of a difference, and a 5% test of the
+    difference. The page names and counts these; it must not show paths of this machine.
     """
     import trust_page
 
@@ -422,9 +424,10 @@ def folder_of_three_batches(two_kept_batches, tmp_path, monkeypatch):
 def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_alike(
     folder_of_three_batches, tmp_path
 ):
-    """An earlier state of the code has kept the batches 0, 1 and 2 of a world. `take_over` draws
-    batches 0 and 1 with the code of today. They come out the same, so that the kept batches, number
-    2 too, are copied to the new folder in place of being drawn.
+    """A world simulates data with a known truth, and a batch is the result of some samples of it.
+    An earlier state of the code has kept the batches 0, 1 and 2. `take_over` draws batches 0 and 1
+    with the code of today. They come out the same, so that the kept batches, number 2 too, are
+    copied to the new folder in place of being drawn.
     """
     import run
 
@@ -439,17 +442,19 @@ def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_a
 def test_batches_of_an_earlier_state_are_left_if_the_first_two_are_drawn_otherwise(
     folder_of_three_batches, tmp_path
 ):
-    """An earlier state of the code has kept the batches 0, 1 and 2 of a world, where batch 1 is
-    overwritten with batch 0. `take_over` draws batches 0 and 1 with the code of today. Batch 1
-    comes out otherwise than kept, so that no batch is copied to the new folder.
+    """A world simulates data with a known truth, and a batch is the result of some samples of it.
+    An earlier state of the code has kept the batches 0, 1 and 2, where batch 1 is overwritten here
+    with batch 0. `take_over` draws batches 0 and 1 with the code of today. Batch 1 comes out
+    otherwise than kept, so that no batch is copied to the new folder.
     """
     import run
 
-    name = name_of_small_world()
+    world = name_of_small_world()
+    batch_0 = folder_of_three_batches.read(f"{world} 0")
+    folder_of_three_batches.write(f"{world} 1", batch_0)
     folder = run.Folder(tmp_path / "new")
-    folder_of_three_batches.write(f"{name} 1", folder_of_three_batches.read(f"{name} 0"))
-    run.take_over(name, folder, folder_of_three_batches)
-    assert folder.read(f"{name} 2") is None
+    run.take_over(world, folder, folder_of_three_batches)
+    assert folder.read(f"{world} 2") is None
 
 
 # The order of rows --------------------------------------------------------------------------------

@@ -141,7 +141,8 @@ def incompressible_numbers(table: pa.Table) -> list[np.ndarray]:
 def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
     """Spark carries a result in cells of a table, of at most CELL = 2^20 bytes each: the result is
     cut, and joined by `contents`. The result of each of two partitions of 40,000 rows is 2.4 MB of
-    incompressible numbers, and so it has two full cells and a smaller one.
+    incompressible numbers, and so it has two full cells and a smaller one. The sizes of cells and
+    of joined results are noted on the way; the latter must have as many bytes as their cells.
     """
     bytes_of_cells = []
     bytes_of_contents = []
