@@ -99,8 +99,8 @@ def test_alpha_is_that_of_krippendorff(name: str, level: str) -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_error_of_agreement_is_close_to_the_jackknife(name: str) -> None:
     """The standard error of a coefficient of agreement is compared with the jackknife's, from the
-    coefficients without each of 400 units. The two differ by terms of the order of 1 / n = 0.25%;
-    3% is far below the error of a wrong formula.
+    coefficients without each of 400 units. The two differ by terms of the order of 1 / n = 0.25%,
+    of which 3% allows for twelve.
     """
     n = 400
     ratings = ratings_of_two(units=n)

@@ -153,7 +153,7 @@ def test_bins_change_metrics_of_order_a_little_and_other_metrics_not(name):
     """A table in blocks has its scores, or forecast errors, counted in fewer bins than there are
     distinct ones. Metrics that depend on their order (`changed`) differ a little from those of the
     same table in memory; the others (`unchanged`) are the same. The page says so. Both studies test
-    by t, the usual test of tables in blocks (`flipped`: signs are flipped of one unit at most).
+    by t, as sign flips are used for up to `flipped` = 1 unit only.
     """
     case = CASES_OF_BINS[name]
     metrics = ",".join([*case.changed, *case.unchanged])
@@ -230,7 +230,7 @@ def test_quantiles_of_errors_are_within_their_bound():
     that the study states.
     """
     table = CASES_OF_BINS["rating"].table()
-    # signs are flipped of one unit at most: tests, which are not looked at, are by t, which is fast
+    # sign flips for up to one unit only: the tests, which are not looked at, are by t, a fast one
     in_400_bins = Limits(bins=400, flipped=1, reading=BLOCKS_OF_500_ROWS)
     exact = study_of("rating", table, USUAL, metrics="median_absolute_error")
     binned = study_of("rating", table, in_400_bins, metrics="median_absolute_error")
@@ -291,8 +291,7 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd_rows_of, colu
 def test_p_does_not_depend_on_the_unit_of_the_numbers():
     """The same actual values and forecasts are given in ones and in billions. The p values of the
     differences of errors are the same but for rounding, as no step of the computation has an
-    absolute tolerance. The tests are by t: with `flipped` = 1, signs are flipped of one unit at
-    most.
+    absolute tolerance. The tests are by t, as sign flips are used for up to `flipped` = 1 unit.
     """
     data = engine_samples.forecasts(300)
     columns_in_billions = data[["actual", "forecast_near", "forecast_far"]] * 1e-9
@@ -721,8 +720,9 @@ def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_uni
     a standard error of 0.8%.
 
     `p_of` has the p values of the null hypotheses that the difference is one of five values, of
-    which the third is the observed one. The share of 16,384 draws has a standard error of at most
-    √(0.25 / 16384) = 0.004, the distance of two shares one of 0.006; 0.02 is three of these.
+    which the third is the observed one. A p is a share of the 16,384 draws, with a standard error
+    of at most √(0.25 / 16384) = 0.004, the distance of two with one of 0.006; 0.02 is three of
+    these.
     """
     blocks, memory = many_units.in_blocks, many_units.in_memory
     assert blocks.null_draws().std() == pytest.approx(memory.null_draws().std(), rel=0.03)

@@ -131,7 +131,7 @@ def test_a_corrected_value_stays_within_the_range_of_the_metric() -> None:
     """In the towns a and b each positive has a higher score than each negative, an AUC of 1; in c
     it is the other way round, an AUC of 0. The values of the highest and the lowest town are
     corrected for the choice of the town, with an interval, but not beyond 0 and 1. The scores are
-    0.5 and 1.5, because of scores of 0 and 1 alone the report says that they look like decisions.
+    0.5 and 1.5, because the report warns of scores of 0 and 1 alone as of decisions.
     """
     label = np.tile([0, 1], 60)
     town = np.repeat(["a", "b", "c"], 40)
