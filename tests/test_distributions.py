@@ -167,10 +167,9 @@ def test_the_first_metric_is_that_of_the_whole_distribution():
     the median, crps for draws or for a mean and deviation, and the interval score for a point
     forecast with one interval of 80%, as Prophet gives it.
     """
-    first = {
-        name: study_of({"actual": ACTUAL} | COLUMNS_AND_INTERVALS[name][0]).primary.label
-        for name in COLUMNS_AND_INTERVALS
-    }
+    first = {}
+    for kind, (columns, _intervals) in COLUMNS_AND_INTERVALS.items():
+        first[kind] = study_of({"actual": ACTUAL} | columns).primary.label
     assert first["percentiles"] == "wis"
     assert first["draws"] == first["moments"] == "crps"
     assert first["Prophet"] == "interval_score@80"
@@ -206,10 +205,12 @@ def test_the_transform_of_right_quantiles_is_flat_and_its_shares_sum_to_1():
 
 
 def test_a_column_of_horizons_is_the_segment_unless_the_user_names_others():
-    columns = COLUMNS_AND_INTERVALS["percentiles"][0] | {
-        "actual": ACTUAL,
-        "horizon": np.arange(N) % 3 + 1,
-    }
+    """Forecasts with three quantiles are 1, 2 or 3 steps ahead, in the column horizon. Results are
+    then also given by horizon, without being asked for. If the user names another column for this,
+    region, they are given by region alone.
+    """
+    quantiles = {"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}
+    columns = {"actual": ACTUAL, "horizon": np.arange(N) % 3 + 1} | quantiles
     assert study_of(columns).settings.segments == ("horizon",)
     columns["region"] = np.where(np.arange(N) % 2, "a", "b")
     assert study_of(columns, segments="region").settings.segments == ("region",)
@@ -279,9 +280,10 @@ def test_too_wide_intervals_are_a_note():
 
 
 def test_the_level_that_is_assumed_for_prophet_is_a_finding_unless_the_user_states_it():
-    """Prophet writes the forecast as yhat with the bounds yhat_lower and yhat_upper, and its trend
-    with bounds of its own. The names state no level, and Prophet's default of 80% is assumed. The
-    finding EK353 says so.
+    """Prophet writes the forecast as yhat with the bounds yhat_lower and yhat_upper, and its trend,
+    a part of the forecast, with bounds that are not read. The names state no level of the interval,
+    and Prophet's default of 80% is assumed. The finding EK353 says so. If the user states the level
+    as 0.9, nothing is assumed, and there is no such finding.
     """
     dated = {"ds": DATES, "actual": ACTUAL, "yhat": FORECAST, "trend": FORECAST}
     bounds_of_both = bound_columns("yhat_lower", "yhat_upper") | bound_columns(
@@ -313,14 +315,15 @@ def test_crossing_quantiles_are_a_warning():
 
 def test_the_page_draws_intervals_where_there_are_any():
     """Three figures of the page show intervals, here from the 10% to the 90% quantile. A figure has
-    a caption if it is drawn. A forecast without quantiles has none of these figures.
+    a caption if it is drawn, and is an empty text if not: so for a forecast without quantiles. The
+    results of the page have the coverage of the interval of 80%.
     """
     tenth_median_and_ninetieth = {"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}
     study = study_of({"actual": ACTUAL} | tenth_median_and_ninetieth)
-    for piece in (rating_page.coverage_plot, rating_page.transform_plot, rating_page.fan_plot):
-        assert piece(study).caption
-    without = study_of({"actual": ACTUAL, "forecast": FORECAST})
-    assert rating_page.coverage_plot(without).html == ""
+    without_quantiles = study_of({"actual": ACTUAL, "forecast": FORECAST})
+    for figure in (rating_page.coverage_plot, rating_page.transform_plot, rating_page.fan_plot):
+        assert figure(study).caption
+        assert figure(without_quantiles).html == ""
     coverages = rating_page.results(study).results["intervals"]["coverage"]
     assert [row["nominal"] for row in coverages] == [0.8]  # from p10 to p90
 
@@ -348,9 +351,9 @@ def test_a_long_table_of_two_systems_is_read_in_blocks_too(tmp_path):
 
 
 def test_the_steps_of_a_horizon_are_slices_in_their_order():
-    """A column called step with the whole numbers 1 to 12 is taken for a horizon without being
-    asked for, and each step is a slice. As in all rows, the first metric of a slice is the weighted
-    interval score (wis), because its rows have quantiles.
+    """A column called step, with the whole numbers 1 to 12 over 120 rows, is taken for a horizon
+    without being asked for, and each step is a slice. A study of the first slice has the weighted
+    interval score (wis) as its first metric, as all rows have, because its rows have quantiles.
     """
     quantiles = {"p10": FORECAST - 2, "p50": FORECAST, "p90": FORECAST + 2}
     step = np.arange(N) % 12 + 1
@@ -358,7 +361,8 @@ def test_the_steps_of_a_horizon_are_slices_in_their_order():
     assert study.settings.segments == ("step",)
     assert [part.label for part in study.slices] == [str(number) for number in range(1, 13)]
     assert study.by_segment["value"].notna().all()
-    study_of_first_slice = study.sliced(study.slices[0], study.p)
+    parameters_of_report = study.p
+    study_of_first_slice = study.sliced(study.slices[0], parameters_of_report)
     assert study_of_first_slice.primary.label == "wis"
 
 
@@ -603,6 +607,10 @@ def test_other_numbered_columns_are_systems_and_the_page_says_so(read_from_frame
 
 
 def test_draws_beside_quantiles_of_another_system_are_named(read_from_frame_or_csv):
+    """System A has six draws, in the columns A_sample_0 to A_sample_5, and B two quantiles.
+    Distributions are read only if all systems have the same kind of them. So none is read, and the
+    finding EK354 names what each system has.
+    """
     drawn = {name.replace("_", "_sample_"): values for name, values in SIX_NUMBERED_COLUMNS.items()}
     result = read_from_frame_or_csv(
         TWO_SYSTEMS | drawn | bound_columns("B_q0.1", "B_q0.9", around=OTHER_FORECAST)
@@ -655,9 +663,12 @@ def test_levels_are_read_as_they_are_meant(read_from_frame_or_csv, name):
 @pytest.mark.parametrize(
     "names",
     [
+        # one digit, one below 1 beside higher ones, or an underscore: a level only beside the other
+        # end of the interval, as 95 for 5
         ("p5", "p50", "p90"),
         ("q05", "q5", "q50"),
         ("p0.1", "p50", "p90"),
+        # three digits: tenths of a percentage only with a leading 0 and the other end, as 975
         ("q025", "q050", "q500"),
         ("q250", "q500", "q750"),
         ("p10_5", "p50_5", "p90_5"),
@@ -665,10 +676,10 @@ def test_levels_are_read_as_they_are_meant(read_from_frame_or_csv, name):
     ],
 )
 def test_unclear_levels_are_unread_and_no_systems(read_from_frame_or_csv, names):
-    """Three columns have names whose numbers may be levels of quantiles or something else, so that
-    they are neither quantiles nor systems. A number of one digit, one below 1 beside higher ones,
-    or one with an underscore is a level only beside the other end of the interval, as 95 for 5.
-    Three digits are tenths of a percentage only with a leading 0 and the other end, as 025 and 975.
+    """Three columns have `names` whose numbers may be levels of quantiles or something else: p5
+    beside p90 may be the fifth column of some kind, and beside p95 it would be the 5% quantile.
+    Such columns are read neither as quantiles nor as systems. With a column of forecasts they are
+    left unread; without one, the table is refused.
     """
     quantiles = dict(zip(names, (FORECAST - 1, FORECAST, FORECAST + 1), strict=True))
     result = read_from_frame_or_csv(ONE_SYSTEM | quantiles)
@@ -686,7 +697,10 @@ def test_a_column_quantile_of_groups_is_no_level(read_from_frame_or_csv):
 
 
 def test_bounds_that_name_their_forecast_come_before_others(read_from_frame_or_csv):
-    """low and high may be prices of a stock."""
+    """The bounds yhat_lower and yhat_upper bear the name of the forecast, yhat. The columns low and
+    high do not, and may be something else, such as the prices of a stock on that day. Of the two
+    pairs, only the first is read as the interval of 90%, the level that the user states.
+    """
     dated = {"ds": DATES, "y": ACTUAL, "yhat": FORECAST}
     others = bound_columns("low", "high", half=5.0)
     result = read_from_frame_or_csv(

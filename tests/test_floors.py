@@ -124,6 +124,9 @@ def test_a_reader_imports_only_from_its_own_folder_or_from_below():
 
 
 def test_no_module_imports_itself_by_way_of_others():
+    """The graph of imports between the parts of evalkit has no circle. From each part, all paths of
+    imports are followed; a part that is met again on the same path closes a circle.
+    """
     graph = {name_of(path): set() for path in MODULES}
     for path in MODULES:
         graph[name_of(path)] |= imported(path) - {name_of(path)}
@@ -141,8 +144,9 @@ def test_no_module_imports_itself_by_way_of_others():
 
 
 def test_every_package_that_is_imported_is_declared():
-    """In pyproject.toml, as a dependency or in the extra spark; a package that is not would be
-    missing only where nothing else has installed it.
+    """A package that evalkit imports must be declared in pyproject.toml, as a dependency or in the
+    extra spark: one that is not would be missing only where nothing else has installed it. Packages
+    that a declared one always brings, and openpyxl, whose absence is a message, need not be.
     """
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     project = pyproject["project"]

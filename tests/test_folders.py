@@ -299,6 +299,9 @@ def test_a_file_without_a_row_that_is_no_piece_of_a_table_is_refused(working_fol
 
 
 def test_an_empty_text_piece_without_a_header_is_told_from_one_row(working_folder):
+    """One of two CSV files without headers has one row, the other is empty, as engines write for an
+    empty partition. The first line is a row, not a header: the mean absolute error is its error.
+    """
     (working_folder / "out").mkdir()
     (working_folder / "out/part-0.csv").write_text("a,1,2\n")
     (working_folder / "out/part-1.csv").write_text("")

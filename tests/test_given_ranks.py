@@ -89,8 +89,9 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
-    """Every metric of the catalogue is the same if each gap is filled with an item that nobody
-    judged. Those that count only returned items are the same if the gaps are closed.
+    """The random lists of the systems a and b have gaps: most ranks up to 39 hold no item. Every
+    metric of the catalogue is the same if each gap is filled with an item that nobody judged. Those
+    that count only returned items are the same if the gaps are closed.
     """
     frame, judged = random_lists_and_judgements(seed)
     with_gaps = runs.read(frame, judged)
@@ -110,7 +111,8 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
 
 def test_a_rank_of_a_billion_costs_no_memory():
     """The list of query q has two items, at the ranks 3 and 1,000,000,000; only the latter is
-    relevant. All metrics are computed without an array that has an element for each rank.
+    relevant. All metrics are computed without an array that has an element for each rank. The table
+    names no system, so that the system is called after the column of ranks, "rank".
     """
     frame = ranked_lists(("q", "a", 10**9), ("q", "b", 3))
     judged = judgements(("q", "a", 1), ("q", "b", 0))
@@ -128,6 +130,10 @@ def test_a_rank_of_a_billion_costs_no_memory():
 
 
 def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
+    """The lists of the queries 1, 2 and 3 start at rank 9, lack rank 2, and are complete. The table
+    names no system, so that the page calls it "rank", after the column; it also says how to ask for
+    ranks without gaps. Lists that all begin at rank 1 and have no gaps need no such note.
+    """
     starts_at_9 = [("1", "a", 9)]
     has_a_gap = [("2", "a", 1), ("2", "b", 3)]
     without_gaps = [("3", "a", 1), ("3", "b", 2)]
@@ -149,6 +155,10 @@ def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
 
 
 def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():
+    """For each of 12 queries the only item of the list is relevant, at rank 1 by the system early
+    and at rank 9 by late, so that their mean reciprocal ranks are 1 and 1/9. If ranks are
+    renumbered on request, the item of late is at rank 1 too.
+    """
     queries = [f"q{i}" for i in range(12)]
     early = pd.DataFrame({"system": "early", "query": queries, "item": "a", "rank": 1})
     late = pd.DataFrame({"system": "late", "query": queries, "item": "a", "rank": 9})
@@ -185,6 +195,9 @@ def test_scores_never_have_gaps():
 
 
 def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(tmp_path):
+    """Two files of one folder hold the list of system s for query 1: one item with a rank, another
+    with a score. The order of the two is not known, so that the list is refused.
+    """
     (tmp_path / "a.csv").write_text("system,query,item,rank\ns,1,a,1\n")
     (tmp_path / "b.csv").write_text("system,query,item,score\ns,1,b,3\n")
     with pytest.raises(
@@ -195,9 +208,10 @@ def test_a_system_ordered_by_scores_in_one_file_and_ranks_in_another_is_refused(
 
 @pytest.mark.parametrize("ranks", ["as given", "renumber"])
 def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
-    """Lists whose ranks have gaps are read in memory, and by DuckDB from files in shards of a few
-    rows. All metrics must be equal to the last bit. Lists that start above rank 1, counted as
-    `late`, exist only if the ranks are not renumbered.
+    """Random lists of the systems a and b have gaps in their ranks, which are taken as given or
+    renumbered without gaps (`ranks`). They are read in memory, and by DuckDB from files in shards
+    of a few rows. All metrics must be equal to the last bit. The account of a system counts its
+    lists that start above rank 1 as `late`: there are none after renumbering.
     """
     frame, judged = random_lists_and_judgements(7)
     frame.loc[frame.index[::17], "rank"] += 10**6  # far beyond any other rank

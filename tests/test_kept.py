@@ -248,7 +248,8 @@ def test_the_rows_of_a_unit_are_in_one_part():
 def test_equal_rows_without_ids_are_in_parts_by_chance(has_row_numbers):
     """Rows are put into parts by the hash of their id; rows without an id by the hash of their
     values (`key`), which equal rows share. 20,000 rows here are two different rows, 10,000 times
-    each. They must nevertheless be spread over all 100 parts, as if drawn at random.
+    each. They must nevertheless be spread over all 100 parts, as if drawn at random, whether the
+    rows are numbered (`names`) or not.
 
     The size of a part is then binomial, with the mean 20,000 / 100 = 200 and a variance of 198.
     Over 100 parts the variance has a relative standard error of 14 %; 50 % is allowed.

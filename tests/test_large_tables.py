@@ -152,7 +152,8 @@ CASES_OF_BINS = {
 def test_bins_change_metrics_of_order_a_little_and_other_metrics_not(name):
     """A table in blocks has its scores, or forecast errors, counted in fewer bins than there are
     distinct ones. Metrics that depend on their order (`changed`) differ a little from those of the
-    same table in memory; the others (`unchanged`) are the same. The page says so.
+    same table in memory; the others (`unchanged`) are the same. The page says so. Both studies test
+    by t, as sign flips are used for up to `flipped` = 1 unit only.
     """
     case = CASES_OF_BINS[name]
     metrics = ",".join([*case.changed, *case.unchanged])
@@ -189,10 +190,11 @@ def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
 
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
-    """Scores are counted in 2,000 bins, fewer than the 20,000 distinct ones.
-    `binary_diagnostics.binned` states for each metric that depends on the order of scores a bound
-    of its change, a power of ten, and the change is within it. Decisions and means of losses are
-    not changed at all; the variance of the AUC and the calibration hardly are.
+    """A table of more than 100 rows is read in blocks here, and its 20,000 distinct scores are
+    counted in 2,000 bins. `binary_diagnostics.binned` names the metrics that depend on the order of
+    scores, each with a bound of its change, a power of ten; the change is within it. All other
+    metrics, which are of decisions or means of losses, are not changed at all. The variance of the
+    AUC and the calibration change by less than a thousandth.
     """
     data = binary(20_000, ties=12)  # scores with 12 decimals: nearly all are distinct
     # grouped AUC needs a column of groups, and F-beta takes a number in its name; a metric whose
@@ -207,9 +209,9 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     binned_values = value_by_metric_and_system(binned).unstack()
     for system, bound_by_metric in binary_diagnostics.binned(binned).items():
         change = (exact_values[system] - binned_values[system]).abs()
-        metrics_without_bins = change.drop(list(bound_by_metric))
-        assert metrics_without_bins.max() < 1e-12
-        # a bound is known of metrics that cannot fall if a positive moves up
+        change_of_others = change.drop(list(bound_by_metric))
+        assert change_of_others.max() < 1e-12
+        # a bound is known only of metrics that cannot fall if a positive gets a higher score
         unbounded = {metric for metric, bound in bound_by_metric.items() if np.isnan(bound)}
         assert unbounded == {"pr_auc_trapezoid", "ece_10", "miscalibration"}
         for metric in set(bound_by_metric) - unbounded:
@@ -228,6 +230,7 @@ def test_quantiles_of_errors_are_within_their_bound():
     that the study states.
     """
     table = CASES_OF_BINS["rating"].table()
+    # sign flips for up to one unit only: the tests, which are not looked at, are by t, a fast one
     in_400_bins = Limits(bins=400, flipped=1, reading=BLOCKS_OF_500_ROWS)
     exact = study_of("rating", table, USUAL, metrics="median_absolute_error")
     binned = study_of("rating", table, in_400_bins, metrics="median_absolute_error")
@@ -287,7 +290,8 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd_rows_of, colu
 
 def test_p_does_not_depend_on_the_unit_of_the_numbers():
     """The same actual values and forecasts are given in ones and in billions. The p values of the
-    differences of errors are the same, as no step of the computation has an absolute tolerance.
+    differences of errors are the same but for rounding, as no step of the computation has an
+    absolute tolerance. The tests are by t, as sign flips are used for up to `flipped` = 1 unit.
     """
     data = engine_samples.forecasts(300)
     columns_in_billions = data[["actual", "forecast_near", "forecast_far"]] * 1e-9
@@ -351,10 +355,10 @@ def score_bins_of_folder(folder, *, memory, shard, max_bins, weight):
 @pytest.mark.parametrize("max_bins", [2**20, 1000], ids=["a bin per score", "fewer bins"])
 @pytest.mark.parametrize("weight", ["heavy", "exact"], ids=["whole weights", "real weights"])
 def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bins, weight):
-    """A folder of 20,000 rows is read at once, or in shards of 7,000 rows by little memory. The
-    counts in the bins of scores, weighted by the column `weight`, are the same for each group of
-    rows and each system. `shift` is the number of bits by which scores are shortened to fit into
-    `max_bins` bins.
+    """A folder of 20,000 rows is read at once, or in shards of 7,000 rows by little memory. Each
+    group of rows and each of two systems then has the same bins of scores, from `low` to `high`,
+    with the same sums of the weights (of the column `weight`) of positive and negative rows.
+    `shift` is the number of bits by which scores are shortened to fit into `max_bins` bins.
     """
     folder, data = folder_of_rows  # three files, and the same rows as a frame
     asked = {"max_bins": max_bins, "weight": weight}
@@ -363,7 +367,7 @@ def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bi
     for found in (few_shards, many_shards):
         assert found.rows == len(data)
         assert found.positive_rows == data["label"].sum()
-        assert found.suspicious_scores == 0
+        assert found.suspicious_scores == 0  # outside 0 to 1, or 0 or 1 and wrong
         # the groups of rows are all rows and three countries
         groups_and_systems = [(group, system) for group in range(4) for system in range(2)]
         assert sorted(found.by_group_and_system) == groups_and_systems
@@ -377,12 +381,13 @@ def test_counts_are_the_same_however_the_table_is_divided(folder_of_rows, max_bi
 
 
 def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
-    """A folder of 20,000 rows in blocks is read in one shard, or in shards of 4,500 rows by little
-    memory. The pages have the same text. Scores share bins, and the page says how little this
-    changes the AUC.
+    """A folder of 20,000 rows is read in blocks, because only tables of up to 15,000 rows are read
+    into memory here: in one shard, or with little memory in shards of 4,500 rows. The pages have
+    the same text. Scores share bins, and the page says how little this changes the AUC.
     """
     folder, _ = folder_of_rows
-    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)  # a table of more rows is in blocks
+    # a row is taken to need so many bytes that shards have as few rows as they may
+    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)
     few_shards = replace(FEW_RESAMPLES, bins=2**12, reading=in_blocks)  # fewer bins than scores
     many_shards = replace(few_shards, reading=replace(in_blocks, shard=4_500))
     asked = {
@@ -487,7 +492,8 @@ def test_the_constant_baseline_is_left_out_if_labels_are_too_many_to_count_combi
 def test_a_ratio_over_labels_has_the_standard_error_of_memory(metric, columns):
     """Micro-averaged metrics are ratios of counts over all rows and labels, without or with weights
     (`columns`). At a threshold that all labels have in common, the value and its standard error are
-    the same in blocks as in memory.
+    computed from sums over the rows, which do not depend on whether these are added up in memory or
+    block by block. They may differ by rounding alone, which is larger in sums of squares.
     """
     rows = engine_samples.labels(600)
     memory = classified(rows, IN_MEMORY_TESTED_BY_T, **columns)
@@ -566,13 +572,15 @@ def drawn_studies(request):
 def test_a_sample_of_rows_changes_widths_of_intervals_as_little_as_is_said(name, drawn_studies):
     """The fixture holds studies of the same 20,000 rows: of all of them (`of_all`), and with
     intervals of medians and of tenths from a random sample of 4,000 (`of_sample`). In each table of
-    results (`name`) values are those of all rows. Widths of intervals differ by at most 3.5 times
-    the relative uncertainty, a standard error, that the study states.
+    results (`name`) values are those of all rows. The study states the relative standard error of
+    the widths of its intervals, 0.7% for independent rows and 5% for rows in clusters by user. The
+    widths differ by at most 3.5 times this, which hardly any of so few widths exceeds by chance.
     """
     expected = getattr(drawn_studies.of_all, name)
     found = getattr(drawn_studies.of_sample, name)
     values = expected.columns.intersection(["value", "difference", "bias", "forecast", "actual"])
     np.testing.assert_allclose(found[values], expected[values], rtol=1e-10)
+    # neither 0, as if nothing had been drawn, nor so large that any widths would do
     assert 0.001 < drawn_studies.of_sample.uncertainty_of_widths < 0.08
     expected_width = expected["high"] - expected["low"]
     np.testing.assert_allclose(
@@ -583,8 +591,10 @@ def test_a_sample_of_rows_changes_widths_of_intervals_as_little_as_is_said(name,
 
 
 def test_the_rows_that_are_drawn_do_not_depend_on_their_order(drawn_studies):
-    """Rows are drawn by a hash of the row or unit, so that shuffled rows (`of_shuffled`) have the
-    same sample.
+    """The fixture holds studies of a random sample of at most 4,000 of 20,000 rows, which are in
+    their own order (`of_sample`) or shuffled (`of_shuffled`). Rows are drawn by a hash of the row,
+    or of its user if users are the units, not by their place. So both samples have the same hashes
+    (`key`), and estimates are the same but for rounding.
     """
     drawn_keys = np.sort(drawn_studies.of_sample.table_summary.sample.rows.key)
     assert np.array_equal(
@@ -692,22 +702,27 @@ def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_u
     """The fixture holds two studies of the same three systems on 1,460 questions, or on these in
     clusters by user: in memory, with sign flips, and in blocks, as more units than a limit of 150.
     Above the limit the three differences are tested by t. With so many units both tests have nearly
-    the same p, and nearly the same p adjusted for three comparisons (max_t), which sign flips
-    simulate.
+    the same p, and nearly the same p adjusted for three comparisons (max_t). The largest p of each
+    study is between 0.0004 and 0.0008, so that the tolerance is about a third of it.
     """
     comparisons = many_units.in_blocks.comparisons
     expected = many_units.in_memory.comparisons
     method = "jackknife t" if many_units.is_clustered else "paired t"
     assert comparisons["method"].tolist() == [method] * 3
-    np.testing.assert_allclose(comparisons["max_t"], expected["max_t"], atol=0.01)
-    np.testing.assert_allclose(comparisons["p"], expected["p"], atol=0.02)
+    np.testing.assert_allclose(comparisons["max_t"], expected["max_t"], atol=0.0002)
+    np.testing.assert_allclose(comparisons["p"], expected["p"], atol=0.0002)
 
 
 def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_units):
     """The fixture holds two studies of the same 1,460 questions, or their users: in memory, with
     sign flips, and in blocks, as more units than a limit of 150. There the null distribution is
     drawn from a normal one. Each has 16,384 draws, so that the ratio of the standard deviations has
-    a standard error of 0.8%; p values are compared at five differences around the observed one.
+    a standard error of 0.8%.
+
+    `p_of` has the p values of the null hypotheses that the difference is one of five values, of
+    which the third is the observed one. A p is a share of the 16,384 draws, with a standard error
+    of at most √(0.25 / 16384) = 0.004, the distance of two with one of 0.006; 0.02 is three of
+    these.
     """
     blocks, memory = many_units.in_blocks, many_units.in_memory
     assert blocks.null_draws().std() == pytest.approx(memory.null_draws().std(), rel=0.03)
@@ -784,9 +799,12 @@ def test_rows_without_ids_are_numbered_over_all_files(suffix, tmp_path):
 
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
     """A table of 3,000 rows is read in shards of 500. When its file of units is written, the table
-    is read again, a shard at a time, and each shard is written as a group of rows of its own.
+    is read again, a shard at a time. Rows are gathered until there are at least 100, and are then
+    written as a group of rows. A shard has more, so that there are at least as many groups as
+    shards.
     """
-    monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows that are written at once
+    at_least_100_rows = (100,)
+    monkeypatch.setattr(units.gathered, "__defaults__", at_least_100_rows)
     rows_read_at_once = []
     read_again = Blocks.again  # yields the rows of a table a second time, shard by shard
 
@@ -830,13 +848,16 @@ def test_units_of_very_many_rows_are_written_only_on_request(monkeypatch):
 
 
 def test_units_are_counted_not_clusters(monkeypatch):
-    """Whether the file of units is written depends on the number of units times systems. Here units
-    are questions, in clusters by user, and the limit is the number of users times systems. There
-    are more questions than users, so that the file is not written.
+    """The file of units is written only up to a limit of the number of its units times systems. The
+    values are of questions, in clusters by user, and the units of the file are the questions. The
+    limit is set to the number of users times systems. There are more questions than users, so that
+    the file is not written.
     """
     questions_of_users = engine_samples.of_users(engine_samples.values())
     study = study_of("significance", questions_of_users, IN_BLOCKS, unit="user")
-    users, questions = study.unit_count, len(study.data)
-    assert users < questions == study.units_held().size
-    monkeypatch.setattr(units, "MOST", users * len(study.systems))
+    users = study.unit_count
+    questions = len(study.data)
+    units_of_the_file = study.units_held().size
+    assert users < questions == units_of_the_file
+    monkeypatch.setattr(units, "MOST", users * len(study.systems))  # the limit
     assert study.units_wanted() is None

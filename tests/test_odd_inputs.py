@@ -131,7 +131,10 @@ def test_files_and_folders_that_may_not_be_read_are_refused(path, tmp_path):
 
 
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
-    """The message has the beginning of a long name."""
+    """The operating system denies the list of the files in a folder, here as `Path.iterdir` raises
+    an error. The path is refused with the reason. The message repeats only so many characters of a
+    long path (`sources.NAME`).
+    """
 
     def raise_permission_error(folder):
         raise PermissionError(13, "Permission denied")

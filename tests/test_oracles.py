@@ -65,6 +65,10 @@ def test_every_value_of_rankings_equals_the_tools_or_is_a_known_defect(capsys):
 
 
 def test_a_wrong_value_is_a_mismatch_and_a_nan_for_0_a_known_difference():
+    """A tally compares evalkit's values, here 0.5, 0.5 and undefined, with those of another tool. A
+    difference of 1e-8 is wrong; equal values are counted; 0 where evalkit has NaN is counted as
+    explained, since tools are known to return 0 for an undefined value.
+    """
     from tally import Tally
 
     tally = Tally()

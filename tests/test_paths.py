@@ -125,8 +125,10 @@ def largest_vertical_distance(points, line):
 )
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
     """The table has the numbers of positives and negatives at each score, for 600, 10,000 or ten
-    million rows. Long curves are drawn through fewer points than they have. The points of the exact
-    curve are converted to pixels of the SVG; each line must then be near the other.
+    million rows. The ROC and the gain curve are drawn from point to point, the curve of precision
+    and recall (`pr`) in steps. Long curves are drawn through fewer points than they have. The
+    points of the exact curve are converted to pixels of the SVG; each line must then be near the
+    other, at its vertices and at a share of the way from one to the next.
     """
     curve = score_curves.CURVES[kind](table)
     diagonal = ((0, 1), (0, 1))  # x, y: it shows where (0, 0) and (1, 1) lie in the SVG
@@ -208,7 +210,8 @@ def corners_of_steps(x, y):
 def test_reliability(counts_at_scores):
     """The drawn curve of a reliability diagram is the isotonic regression of the labels on the
     scores, to half a pixel. Its input is a table of the numbers of positives and negatives at each
-    score. The random numbers are for a band around the curve, which is not compared.
+    score. The random numbers, draws and level are for a band around the curve, which is not
+    compared; captions and sizes are any.
     """
     detail = reliability.FigureDetail()
     data = reliability.reliability(

@@ -173,12 +173,17 @@ def test_a_missing_fold_and_a_short_repeat_leave_the_repeats_readable():
 
 @pytest.mark.parametrize("name_format", ["Fold{fold}.Rep{repeat}", "{repeat}-{fold}"])
 def test_an_id_in_two_folds_of_one_named_repeat_is_severe(name_format):
+    """A table of five repeats of five folds names both in the column of folds, such as
+    "Fold3.Rep1", as `name_format` says. A row of fold 0 of repeat 0 is added to fold 1 of the same
+    repeat. Its id is then among the rows for training and for testing, a severe finding.
+    """
     table = repeated(name_format)
-    moved = name_format.format(repeat=0, fold=1)
-    again = (
-        table[table["fold"] == name_format.format(repeat=0, fold=0)].iloc[[0]].assign(fold=moved)
-    )
-    assert "id on both sides" in severe(validation.read(pd.concat([table, again])))
+    fold_0 = name_format.format(repeat=0, fold=0)
+    fold_1 = name_format.format(repeat=0, fold=1)
+    first_row_of_fold_0 = table[table["fold"] == fold_0].iloc[[0]]
+    same_row_in_fold_1 = first_row_of_fold_0.assign(fold=fold_1)
+    study = validation.read(pd.concat([table, same_row_in_fold_1]))
+    assert "id on both sides" in severe(study)
 
 
 def test_dates_as_names_of_folds_are_no_repeats():

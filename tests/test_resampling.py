@@ -108,7 +108,9 @@ def test_counts_drawn_by_random_codes_have_a_poisson_distribution():
     count is then drawn once more, with the probabilities `undecided_shares` of 0, 1, …, 24.
 
     The probability of a count is the sum over both ways to draw it. It is to be that of a Poisson
-    distribution with the mean 1 − 3 / √n, n the rows in a sample. The tolerance is for rounding.
+    distribution with the mean 1 − 3 / √n, where n is the number of rows in a sample: a little less
+    than 1, so that the n counts of a sample hardly ever add up to more than n; rows that are
+    lacking are drawn afterwards. The tolerance is for rounding.
     """
     n = 10_000
     table = _poisson(n)

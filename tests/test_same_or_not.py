@@ -37,7 +37,8 @@ def test_equal_weights_change_no_difference(weight, unit):
     """80 rows have forecasts of two systems, and the same weight or none. The Poisson deviance of
     one system is undefined on 20 rows: with and without weights, only the 60 rows where both
     systems have one are compared. The difference is the same. Without weights p comes from sign
-    flips, with weights from the delta method, so that the two p-values are only about the same.
+    flips, with weights from the delta method, so that the two p-values are only about the same:
+    0.33 and 0.31 by row, 0.32 and 0.30 by user.
     """
     table = forecasts_with_undefined_deviance(user=np.arange(80) // 2)
     options = {"metrics": "poisson_deviance", "unit": unit}

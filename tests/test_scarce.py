@@ -131,8 +131,11 @@ def rows_of_two_systems_on_rare_labels():
 
 
 def test_a_difference_on_rare_labels_has_the_error_of_leaving_out_each_row():
-    """The standard error of the difference of two systems by macro F1, on rows with rare labels, is
-    that of the jackknife, from the differences without one row each.
+    """Two systems are compared by macro F1 on rows with rare labels. Metrics of few positives have
+    the standard error of the jackknife, which leaves out each row in turn (`leave_one_out`), and so
+    has their difference. Expected is the jackknife's error by hand, from the differences of both
+    systems without one row each. The null hypothesis of equal systems changes it for other metrics
+    only, such as precision among the rows with the highest scores.
     """
     first_rows, second_rows = rows_of_two_systems_on_rare_labels()
     first = metric_on_rows("macro_f1", "labels", first_rows).leave_one_out()
@@ -217,7 +220,10 @@ def average_precision_of_two_samples():
 
 
 def test_average_precision_of_independent_samples_is_compared_by_mover_of_its_limits():
-    """The interval of the difference is combined by MOVER from the intervals of both values."""
+    """The average precision of two independent samples is compared. Its interval is not symmetric,
+    so that the interval of the difference is not made from standard errors: MOVER combines it from
+    the limits of the intervals of both values.
+    """
     first, second = average_precision_of_two_samples()
     comparison = inference.compare_independent_orders(first, second, options_at_level(0.95))
     expected = intervals.mover(
@@ -338,8 +344,9 @@ def test_r2_of_few_units_allows_for_a_bootstrap_t(count, method):
 
 @pytest.mark.parametrize("metric", ["r2", "r2_correlation"])
 def test_few_units_have_by_blocks_the_limits_of_memory(metric):
-    """Forecasts of eight users are read in memory and in blocks of 20 rows. The bootstrap of users
-    has the same limits.
+    """Eight users have five forecasts each. With so few units (users) a limit of the interval comes
+    from a bootstrap of the users. Read in memory and in blocks of 20 rows, the same users are drawn
+    with the same seed, so that values and limits are equal but for rounding.
     """
     parameters = reports.RatingParameters.from_raw(
         {"preds": forecasts_of_users(8), "unit": "user", "metrics": metric}

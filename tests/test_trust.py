@@ -112,9 +112,13 @@ def test_every_kind_of_metric_of_rows_is_tried_plain_clustered_and_weighted(layo
 
 @pytest.mark.slow
 def test_worlds_of_large_tables_have_studies_of_their_metrics():
+    """A world simulates tables for a report. Some worlds have limits of their own, lower than the
+    usual ones, so that their tables are read like large ones, in blocks. A table is drawn from each
+    such world, and all metrics of the world must be computable from it: none raises an error.
+    """
     import numbers_of
 
-    for world in smallest_worlds():
+    for world in smallest_worlds():  # of worlds with one name, that of the fewest rows
         if world.limits is not USUAL:
             study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
             for chosen in study.settings.metrics:
@@ -209,8 +213,9 @@ def test_a_tally_counts_the_intervals_below_and_above_the_truth():
 
 
 def test_power_is_the_share_of_samples_whose_test_rejects():
-    """Five samples of a test of a true difference. `shows` is the difference that the test should
-    detect, and each sample has just this difference, 0.5. Four of the five p-values are below 0.05.
+    """Five samples of the test of a difference in MAE. `shows` is the difference that the test
+    should detect, and each sample has just this difference, 0.5, so that the power is the share of
+    rejections. Four of the five p-values are below 0.05.
     """
     import cells
     import run
@@ -221,8 +226,9 @@ def test_power_is_the_share_of_samples_whose_test_rejects():
         number = Number(
             table="power", name="mae", value=0.5, low=0.0, high=1.0, p=p, truth=0.0, shows=0.5
         )
-        tally.add(number, truth=0.0)
-    (power,) = cells.cells({"w": empty_world()}, {"w": {"power: mae": tally}})
+        tally.add(number, truth=0.0)  # the truth is for the interval, which power does not use
+    tally_by_number = {"power: mae": tally}  # by table and name of the number
+    (power,) = cells.cells({"w": empty_world()}, {"w": tally_by_number})
     assert power.kind is cells.POWER
     assert power.share == pytest.approx(4 / 5)
 
@@ -319,8 +325,9 @@ def two_kept_batches(tmp_path_factory):
 
 
 def test_a_run_that_was_stopped_does_not_draw_its_batches_again(two_kept_batches, monkeypatch):
-    """`two_kept_batches` were drawn from one world and kept in a folder, and `tallies` are their
-    results. Asked for again, they come from the folder: the function that draws is taken away.
+    """A world simulates data with a known truth, and a batch is 4 samples of it. `two_kept_batches`
+    were drawn from one world and kept in a folder, and `tallies` are their results. Asked for
+    again, they come from the folder: the function that draws is taken away.
     """
     import run
 
@@ -356,9 +363,10 @@ def test_shares_have_intervals_of_values_and_differences_and_a_test(two_kept_bat
 
 
 def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_kept_batches):
-    """The results of one batch, 4 samples of the world "shares" with n = 40, are three cells:
-    intervals of a value and of a difference, and a 5% test of the difference. The significance
-    report reads this world. The page must not show paths of this machine.
+    """A world simulates data with a known truth for a report: "shares" two systems of 40 trials
+    each for the significance report. From a batch of 4 samples come three cells, each the result of
+    one kind of interval or test: the intervals of a value and of a difference, and a 5% test of the
+    difference. The page names and counts these; it must not show paths of this machine.
     """
     import trust_page
 
@@ -374,8 +382,10 @@ def test_the_trust_page_counts_samples_and_cells_and_names_the_world(two_kept_ba
 def test_the_trust_page_is_written_and_its_summary_put_between_marks_of_the_readme(
     two_kept_batches, tmp_path
 ):
-    """The results are three cells of one world: two are of intervals, and one is of a test. The
-    README has two marks; what stands between them is replaced, the rest is kept.
+    """A world simulates data with a known truth, and a cell is the result of one kind of interval
+    or test in a world: here two cells of 95% intervals and one of a 5% test. They are written into
+    docs/trust.md, and their numbers between the two marks of the README, where "old" stood. The
+    rest of the README is kept.
     """
     import trust_page
 
@@ -414,9 +424,10 @@ def folder_of_three_batches(two_kept_batches, tmp_path, monkeypatch):
 def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_alike(
     folder_of_three_batches, tmp_path
 ):
-    """An earlier state of the code has kept the batches 0, 1 and 2 of a world. `take_over` draws
-    batches 0 and 1 with the code of today. They come out the same, so that the kept batches, number
-    2 too, are copied to the new folder in place of being drawn.
+    """A world simulates data with a known truth, and a batch is the result of some samples of it.
+    An earlier state of the code has kept the batches 0, 1 and 2. `take_over` draws batches 0 and 1
+    with the code of today. They come out the same, so that the kept batches, number 2 too, are
+    copied to the new folder in place of being drawn.
     """
     import run
 
@@ -431,17 +442,19 @@ def test_batches_of_an_earlier_state_are_taken_over_if_the_first_two_are_drawn_a
 def test_batches_of_an_earlier_state_are_left_if_the_first_two_are_drawn_otherwise(
     folder_of_three_batches, tmp_path
 ):
-    """An earlier state of the code has kept the batches 0, 1 and 2 of a world, where batch 1 is
-    overwritten with batch 0. `take_over` draws batches 0 and 1 with the code of today. Batch 1
-    comes out otherwise than kept, so that no batch is copied to the new folder.
+    """A world simulates data with a known truth, and a batch is the result of some samples of it.
+    An earlier state of the code has kept the batches 0, 1 and 2, where batch 1 is overwritten here
+    with batch 0. `take_over` draws batches 0 and 1 with the code of today. Batch 1 comes out
+    otherwise than kept, so that no batch is copied to the new folder.
     """
     import run
 
-    name = name_of_small_world()
+    world = name_of_small_world()
+    batch_0 = folder_of_three_batches.read(f"{world} 0")
+    folder_of_three_batches.write(f"{world} 1", batch_0)
     folder = run.Folder(tmp_path / "new")
-    folder_of_three_batches.write(f"{name} 1", folder_of_three_batches.read(f"{name} 0"))
-    run.take_over(name, folder, folder_of_three_batches)
-    assert folder.read(f"{name} 2") is None
+    run.take_over(world, folder, folder_of_three_batches)
+    assert folder.read(f"{world} 2") is None
 
 
 # The order of rows --------------------------------------------------------------------------------
@@ -661,15 +674,20 @@ GATES = ("a mean", "a share", "an AUC", "an nDCG", "a ratio with clusters", "ten
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_regression_three_times_the_stated_one_fails_the_gate(name, monkeypatch):
-    """A gate is a rule that a new version must keep. `catches` is the regression that makes this
-    gate fail with 80% probability, as the gate itself states it from a sample without a regression.
-    A sample with a regression three times as large fails the gate almost surely.
+    """A gate is a rule that a new version must keep. From a sample without a regression, the gate
+    states in `catches` the regression that makes it fail with 80% probability. A sample with a
+    regression three times as large fails the gate almost surely. The samples are drawn with
+    different seeds (`key`) in batches of one, of which the first is taken (`place` 0).
     """
     import gates
 
-    monkeypatch.setattr(gates, "BATCH", 1)  # one sample per batch
-    first_batch = {"n": gates.BY_NAME[name].n, "place": 0, "catch": 0.0}  # no planned regression
-    (unchanged,) = gates.batch(name, regression=0.0, key=2, **first_batch)  # key: of the seed
+    monkeypatch.setattr(gates, "BATCH", 1)  # samples per batch
+    options = {
+        "n": gates.BY_NAME[name].n,
+        "place": 0,
+        "catch": 0.0,  # no regression is stated that the gate should catch
+    }
+    (unchanged,) = gates.batch(name, regression=0.0, key=2, **options)
     assert unchanged.catches > 0
-    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **first_batch)
+    (worse,) = gates.batch(name, regression=3 * unchanged.catches, key=3, **options)
     assert worse.failed

@@ -443,12 +443,13 @@ def test_the_observed_shares_are_not_suggested_as_the_plan():
 
 
 def test_the_planned_shares_are_named_as_they_were_stated():
-    """240 and 160 users do not fit the plan of equal arms, stated as 2 to 2."""
+    """An A/B test has 240 users in the arm control and 160 in treatment, which do not fit the
+    planned shares, 2 to 2. The user has stated these as "control=2,treatment=2". The finding on the
+    numbers of users and the reason why there is no verdict repeat the plan in these words.
+    """
     study = ab_test_with_users_in_arms(240, 160, shares="control=2,treatment=2")
-    assert (
-        "against the planned shares control=2,treatment=2: p"
-        in finding_on_numbers_of_users(study)["message"]
-    )
+    message = finding_on_numbers_of_users(study)["message"]
+    assert "against the planned shares control=2,treatment=2: p" in message
     assert "do not fit the planned shares control=2,treatment=2" in study.users.broken_design
 
 

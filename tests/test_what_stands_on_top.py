@@ -148,13 +148,20 @@ def test_scores_of_0_and_1_of_labels_are_a_warning():
 
 
 def test_scores_of_0_and_1_in_folds_are_a_warning():
-    """200 rows have a score that is only 0 or 1, like a decision, and one of four folds."""
-    frame = (
-        decisions_beside_probabilities()
-        .drop(columns=["score_proba"])
-        .rename(columns={"score_predict": "score"})
+    """200 rows in four folds have a score that is only 0 or 1. Such scores may be decisions that
+    were given in place of probabilities, and metrics of the order of scores would not measure the
+    model. The validation report warns of them, as the classification report does.
+    """
+    table = decisions_beside_probabilities()
+    folds = pd.DataFrame(
+        {
+            "id": table["id"],
+            "label": table["label"],
+            "score": table["score_predict"],  # 0 or 1
+            "fold": np.arange(200) % 4,
+        }
     )
-    study = validation.read(frame.assign(fold=np.arange(200) % 4))
+    study = validation.read(folds)
     assert "like decisions" in findings_text(study)
 
 

@@ -129,8 +129,9 @@ def test_equal_highest_values_have_an_interval_with_a_width() -> None:
 
 def test_a_corrected_value_stays_within_the_range_of_the_metric() -> None:
     """In the towns a and b each positive has a higher score than each negative, an AUC of 1; in c
-    it is the other way round, an AUC of 0. The highest and the lowest town are corrected for their
-    choice, but not beyond 0 and 1.
+    it is the other way round, an AUC of 0. The values of the highest and the lowest town are
+    corrected for the choice of the town, with an interval, but not beyond 0 and 1. The scores are
+    0.5 and 1.5, because the report warns of scores of 0 and 1 alone as of decisions.
     """
     label = np.tile([0, 1], 60)
     town = np.repeat(["a", "b", "c"], 40)
@@ -329,8 +330,10 @@ def test_rules_about_slices_that_are_not_there_are_refused(rule: str, error: str
 
 
 def test_a_rule_in_a_policy_takes_its_level(tmp_path: Path) -> None:
-    """The policy has a level of 90 %, the report one of 95 %. The interval of the rule is narrower
-    than that of the report, so that its lower limit, `rule_low`, is higher than `low`.
+    """A policy is a file of rules. This one has the level 90 % and the rule that the lower limit of
+    the accuracy of logistic regression is at least 0.5 in the worst age band. The report has a
+    level of 95 %. The interval of the rule is narrower than that of the report, so that its lower
+    limit, `rule_low`, is higher than the report's, `low`.
     """
     text = '[[rule]]\nthat = "lowest accuracy.low >= 0.5 between age_band of logistic"\n'
     path = tmp_path / "policy.toml"

@@ -64,6 +64,9 @@ def test_one_positive_is_singular():
 
 
 def test_one_query_is_singular():
+    """A ranking report has three items of one query. Its title asks a question that ends in "on 1
+    judged query?"; captions count the query too, and nowhere is it "1 queries".
+    """
     run = pd.DataFrame(
         {"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]}
     )
@@ -82,7 +85,10 @@ USER_OF_ROW = np.repeat([f"u{i}" for i in range(40)], 5)  # 40 users with 5 rows
 
 
 def test_the_caption_of_forecasts_says_the_units_that_the_intervals_are_over():
-    """Forecasts of 200 rows are of 40 users with 5 rows each."""
+    """Forecasts of 200 rows are of 40 users with 5 rows each. If intervals are over users, rows of
+    a user are not independent: the caption gives the 40 users as n, beside the number of rows.
+    Without a unit n is the number of rows.
+    """
     rng = np.random.default_rng(1)
     actual = rng.random(200)
     forecast = actual + rng.normal(0, 0.1, 200)
@@ -94,7 +100,9 @@ def test_the_caption_of_forecasts_says_the_units_that_the_intervals_are_over():
 
 
 def test_the_caption_of_scores_says_the_units_that_the_intervals_are_over():
-    """Scores of 200 rows are of 40 users with 5 rows each."""
+    """Scores of 200 rows are of 40 users with 5 rows each. Intervals are over users, because rows
+    of a user are not independent: the caption gives the 40 users as n, beside the number of rows.
+    """
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 200)
     score = np.clip(0.3 * label + 0.7 * rng.random(200), 0, 1)
@@ -231,8 +239,11 @@ def test_many_whole_numbers_that_are_one_double_are_sliced_as_texts():
 
 
 def test_of_many_texts_the_frequent_stay():
+    """A column has the texts a nine times, b five times and c to g once each. Rows are divided into
+    at most three slices: the two most frequent texts have one each, and all others share the third.
+    """
     values = ["a"] * 9 + ["b"] * 5 + list("cdefg")
-    found = slices("country", values, max_slices=3)  # the third is for all other values
+    found = slices("country", values, max_slices=3)
     assert [(one.label, int(one.member.sum())) for one in found] == [
         ("a", 9),
         ("b", 5),

@@ -92,7 +92,11 @@ def test_a_page_has_no_fault_in_a_browser_and_its_results_near_the_top(name, tmp
 
 
 def test_wide_tables_of_ones_own_cells_scroll_in_a_box_of_their_own(tmp_path):
-    """A table in Markdown and one of pandas, each with 30 columns, on a phone."""
+    """A notebook of the user's own has a table in Markdown and one of pandas, each with 30 columns,
+    which is far more than a phone has room for. On its page, seen on a phone with and without
+    scripts, each table must scroll in a box of its own: then the page is no wider than the screen,
+    and no table is cut off.
+    """
     row = "|".join(f"column {i}" for i in range(30))
     rule = "|".join(["---"] * 30)
     markdown = f"# T\n\n|{row}|\n|{rule}|\n|{row}|"

@@ -89,7 +89,9 @@ def study():
 def test_the_slider_shows_what_the_kit_computes_at_each_threshold(answer_after_moves, place):
     """A browser has moved the slider of the page to several places, of which `place` is one, and
     has answered the threshold there and the rows of the table. A study that is read with this
-    threshold has the same counts, and the same estimates to the digits that are shown.
+    threshold has the same counts, and the same estimates to the digits that are shown: `as_written`
+    writes an estimate with as many decimal places as the shown text has. `quiet` asserts that the
+    browser reported no error.
     """
     seen = quiet(answer_after_moves)[place]
     shown = SliderRow.by_system(seen["rows"])  # by system, a field for each column
@@ -114,7 +116,8 @@ def test_costs_that_are_typed_give_the_cost_and_the_cheapest_threshold_of_each_s
 ):
     """In a browser the slider was moved, last to place 200, and the costs were then set to 1 of a
     false positive and 5 of a false negative: `with_costs` has the rows after that. The slider shows
-    rounded thresholds, so that the cheapest one agrees to 1 %.
+    rounded thresholds, so that the cheapest one of all agrees to 1 %. The cost at the threshold of
+    the slider is the mean over the rows, written (`as_written`) with the decimal places of the cell.
     """
     seen = quiet(answer_after_moves)
     shown = SliderRow.by_system(seen["with_costs"])
@@ -195,9 +198,9 @@ def test_the_slider_moves_the_marks_of_the_curves(seen_at_place_90):
 
 def test_a_point_of_the_roc_curve_names_its_threshold_and_the_rates_there(seen_at_place_90):
     """A browser has walked along the ROC curve by keyboard. The tip of the point that it reached
-    has five lines: the system, the two axes, the threshold and the precision. A study at this
-    threshold has the same rates. The tip rounds its numbers, the threshold too, so that rates agree
-    to 0.01, and recall to 0.02.
+    has five lines, such as "forest", "false positive rate 0.090", "recall 0.423 [0.364, 0.506]",
+    "threshold ≈ 0.485" and "precision ≈ 0.67". A study at this threshold has the same rates. The
+    tip rounds its numbers, the threshold too, so that rates agree to 0.01, and recall to 0.02.
     """
     system, x, y, threshold, precision = seen_at_place_90["tip"]
     study = classification.read(threshold=float(threshold.split()[-1]))
@@ -267,10 +270,10 @@ return seen;
 
 def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
     """In a browser a precision of at least 0.6, a recall of at least 0.9 and a recall of at least 2
-    were asked for in turn, and the cheapest threshold that keeps the target was clicked. No
-    threshold has a recall of 2. The slider stops at some of the thresholds only, so that the cost
-    of the cheapest stop may be above the lowest cost of all thresholds that keep the target, by at
-    most 0.02 here.
+    were asked for in turn, and the cheapest threshold that keeps the target was clicked. Its cell
+    is "threshold (cost)", or a dash for a recall of 2, which no threshold has. The slider stops at
+    some of the thresholds only, so that the cost of the cheapest stop may be above the lowest cost
+    of all thresholds that keep the target: by at most 0.02, a small part of costs of 0.2 to 0.4.
     """
     answer = ask(page("classification"), ASK_FOR_TARGETS, tmp_path)
     seen = quiet(answer)
@@ -288,11 +291,12 @@ def test_a_target_changes_the_cheapest_threshold_to_one_that_keeps_it(tmp_path):
             at_cheapest = counts.at(all_thresholds, float(row.cheapest_threshold))
             assert metric(at_cheapest) >= target
             cost = float(cost_of(at_cheapest))
-            assert row.cheapest.split()[1] == f"({number(cost, 3)})"
+            _threshold, cost_in_brackets = row.cheapest.split()
+            assert cost_in_brackets == f"({number(cost, 3)})"
             keeps_target = metric(all_thresholds) >= target
             assert cost <= cost_of(all_thresholds)[keeps_target].min() + 0.02
     unreachable = SliderRow.by_system(seen["unreachable"]["rows"])
-    assert [row.cheapest for row in unreachable.values()] == ["–"] * 3  # systems
+    assert [row.cheapest for row in unreachable.values()] == ["–"] * 3  # of three systems
     assert answer.address.startswith("#_slider?threshold=")
 
 
@@ -307,9 +311,10 @@ def page_of_slider(study):
 
 def test_the_slider_shows_the_intervals_of_units(tmp_path):
     """150 users have two rows each, so that intervals of a study by user are wider than by row. A
-    browser moves the slider to three places, and sets the costs 1 of a false positive and 5 of a
-    false negative afterwards: `with_costs` has the rows then. Intervals on the page, of metrics and
-    of costs, are those of a study by user at the same threshold.
+    script in the browser moves the slider to the places 5, 40 and 80, and sets the costs 1 of a
+    false positive and 5 of a false negative afterwards: `with_costs` has the rows then. Intervals
+    on the page, of metrics and of costs, are those of a study by user at the same threshold,
+    written (`as_written`) with as many decimal places.
     """
     rng = np.random.default_rng(8)
     label = np.repeat(rng.integers(0, 2, 150), 2)

@@ -89,7 +89,8 @@ def test_rows_without_groups_are_reduced_in_shards_and_their_results_added(
 ):
     """A worker reduces about 3,000 of the 60,000 rows at a time, a shard. Results of shards are
     added by +, which joins lists and sums numbers: once to the list of the sizes of shards, and
-    then to the number of all rows.
+    then to the number of all rows. The number is the same if shards must hold whole groups, here
+    all rows of a query.
     """
     engine = backends.Spark(session, Reading(worker=3_000))
     query = Query(f"SELECT * FROM {table_in_20_files.name}", "rows")
@@ -140,7 +141,8 @@ def incompressible_numbers(table: pa.Table) -> list[np.ndarray]:
 def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
     """Spark carries a result in cells of a table, of at most CELL = 2^20 bytes each: the result is
     cut, and joined by `contents`. The result of each of two partitions of 40,000 rows is 2.4 MB of
-    incompressible numbers, and so it has two full cells and a smaller one.
+    incompressible numbers, and so it has two full cells and a smaller one. The sizes of cells and
+    of joined results are noted on the way; the latter must have as many bytes as their cells.
     """
     bytes_of_cells = []
     bytes_of_contents = []
@@ -249,6 +251,10 @@ def test_an_error_in_a_worker_is_the_first_line_of_its_message(session, table_in
 
 
 def test_a_package_that_workers_lack_is_named_with_what_to_do(session, table_in_20_files):
+    """A worker calls a function that imports numpyy, a package that does not exist, as a package
+    may be missing on workers alone. The error names it and says how to choose another Python.
+    """
+
     def import_what_is_not_there(table: pa.Table) -> int:
         import numpyy
 

@@ -62,15 +62,18 @@ def tables(session, case: Case, reader: Reader) -> list[str]:
 def test_a_bad_spark_table_is_refused_in_one_line_with_what_is_wrong(session, case, reader):
     """A case spoils the second of two tables, by a wrong value in a column of some role: the reader
     says which column of its tables has that role. The reader's report must refuse the tables. Its
-    message has the patterns that the case lists, the name of the bad table, or of either if the
-    case lets two tables contradict each other, and the name of the column if the case has one.
+    message has one line of limited length, with the patterns that the case lists (`says`), the name
+    of the bad table, or of either if the case lets two tables contradict each other, and the name
+    of the column if the case has one.
     """
     patterns = [*case.says]
     patterns.append("(first|second)_table" if case.either else "second_table")
     if case.names_column:
         patterns += [rf"\b{column}\b" for column in reader.columns(case.role)]
     message = refusal(reader, tables(session, case, reader))
-    assert not message.startswith("NO"), message  # "NOT REFUSED", or no error of evalkit's
+    # if the tables are read, or the error is not one of evalkit's, `refusal` returns "NOT REFUSED"
+    # or "NO REFUSAL BUT" with the error
+    assert not message.startswith("NO"), message
     missing = [pattern for pattern in patterns if not re.search(pattern, message)]
     assert missing == [], message
     assert "\n" not in message
