@@ -52,8 +52,9 @@ def test_alpha_changes_no_estimate():
 
 
 def test_an_alpha_of_1_minus_the_level_changes_nothing():
-    """The level of intervals is 0.95 by default, and α is then 0.05. To set it so must change no
-    comparison and no statement of the gate.
+    """`a_above_b` compares the values of the systems a and b on 60 units, with a gate that is to
+    show that a is not worse than b. The level of intervals is 0.95 by default, and the α of tests
+    is then 0.05. To set α to 0.05 must change no comparison and no statement of the gate.
     """
     without_alpha, with_alpha = (
         a_above_b(alpha, margin=0.5, gate="not worse within 0.1", baseline="b")
