@@ -89,9 +89,10 @@ def test_coverages_differ_by_the_test_of_the_shares_where_no_class_is_near_the_t
     elsewhere. Those 100 are covered by a alone, and none by b alone, which is all that McNemar's
     test asks for.
     """
-    # rows of each class; the zeros, numbers of right rows, have no effect, as b has a's labels
-    second = {"red": (0, 300), "green": (0, 100), "blue": (0, 600)}
-    study = classification.read(rows_of_two_systems(second), metrics="coverage@0.9")
+    # how many rows of each class are right, and how many rows b predicts as this class: 0 are
+    # right, which has no effect, as the labels are those of the table of a
+    predictions_of_b = {"red": (0, 300), "green": (0, 100), "blue": (0, 600)}
+    study = classification.read(rows_of_two_systems(predictions_of_b), metrics="coverage@0.9")
     row = study.comparisons.iloc[0]
     only_a, only_b, rows = 100, 0, 1000
     expected = proportions.mcnemar_asymptotic(only_a, only_b, rows)
