@@ -279,9 +279,10 @@ def test_what_is_no_stack_of_rankings_is_refused(draft, rankings, message):
 @settings(max_examples=150, deadline=None)
 @given(stacks_of_rankings(), st.integers(1, 8), st.integers(0, 2**32))
 def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
-    """In a round of a team draft each team picks one item of its ranking. At the end of a round all
-    teams have as many items; within a round some have one more than others. That holds until all
-    items of a team's ranking are taken.
+    """Teams rank items for users (`rankings`: teams, users, items), and a list of k places is made
+    for each user. In a round of a team draft each team picks one item of its ranking. At the end of
+    a round all teams have equally many items; within a round some have one more than others. That
+    holds until all items of a team's ranking are taken. −1 stands for no item.
     """
     teams = len(rankings)
     shown = interleaving.team_draft(rankings, k, rng=np.random.default_rng(seed))
