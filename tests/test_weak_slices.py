@@ -215,11 +215,11 @@ def test_a_slice_of_few_units_is_no_candidate() -> None:
 
 
 def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
-    """A search compares the slices with what they are if signs are flipped at random: of rows, or
-    of whole units. 100 units have 10 rows each, which are alike; there are four slices, which do
-    not differ. If the rows are taken for 1,000 independent ones, more than half of 40 searches find
-    a slice nevertheless. By unit each search does so with a probability of at most 5 %, and then
-    more than 6 of 40 searches with one of 0.3 % (binomial).
+    """A search compares the means of slices with those after random flips of signs: of single rows,
+    or of whole units. 100 units have 10 rows each, which are alike; each unit lies in one of four
+    slices, which do not differ. If the rows are taken for 1,000 independent ones, more than half of
+    40 searches find a slice nevertheless. By unit each search does so with a probability of 5 %;
+    that more than 6 of 40 do has a probability of 0.3 % (binomial).
     """
     rng = np.random.default_rng(5)
     searches_with_finds = {"rows": 0, "units": 0}
