@@ -244,9 +244,10 @@ def test_a_long_message_is_cut_in_the_printed_table():
 
 
 def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict():
-    """Four reports have ended: one with a comparison of two systems as its headline, one with a
-    comparison that has no interval (below the key of its part "log"), one with a verdict in words,
-    and one that failed, which has no results. Each has a record in the table of the batch.
+    """Four reports have ended: one with a comparison of two systems as its headline, whose
+    difference is −1.0, one with a comparison that has no interval (below the key of its part
+    "log"), one with a verdict in words, and one that failed, which has no results. Each has a
+    record in the table of the batch.
     """
     with_interval = ROW_OF_HEADLINE
     without_interval = ROW_OF_HEADLINE | {"low": None, "high": None}
@@ -257,7 +258,7 @@ def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict(
         "verdict": Outcome(0, results={"verdict": verdict_in_words}),
         "failed": Outcome(1, messages=("run failed",)),
     }
-    planned = [batch.Planned(name, None) for name in outcome_by_report]
+    planned = [batch.Planned(name, job=None) for name in outcome_by_report]
     records = batch.records(planned, list(outcome_by_report.values()))
     record_by_report = {record["report"]: record for record in records}
     assert list(record_by_report) == list(outcome_by_report)
