@@ -52,8 +52,9 @@ def test_alpha_changes_no_estimate():
 
 
 def test_an_alpha_of_1_minus_the_level_changes_nothing():
-    """The level of intervals is 0.95 by default, and α is then 0.05. To set it so must change no
-    comparison and no statement of the gate.
+    """`a_above_b` compares the values of the systems a and b on 60 units, with a gate that is to
+    show that a is not worse than b. The level of intervals is 0.95 by default, and the α of tests
+    is then 0.05. To set α to 0.05 must change no comparison and no statement of the gate.
     """
     without_alpha, with_alpha = (
         a_above_b(alpha, margin=0.5, gate="not worse within 0.1", baseline="b")
@@ -169,9 +170,10 @@ def test_the_page_says_nothing_of_an_alpha_that_is_not_set():
 
 @pytest.mark.usefixtures("undrawn")
 def test_check_decides_at_the_alpha_of_the_report(tmp_path):
-    """The command `report` is run with an α of 0.2, the command `check` on its results with the
-    rule "better than b of a". The p of a − b is about 0.13: the rule passes at the report's α, and
-    would not at the usual 0.05.
+    """Two systems, a and b, have values of 60 units, whose difference is 0.2 on average with a
+    standard deviation of 1: t is 0.2 · √60 = 1.55 and p about 0.13. The command `report` is run
+    with an α of 0.2, the command `check` on its results with the rule "better than b of a". The
+    rule must pass, as it does at the report's α and would not at the usual 0.05.
     """
     path = tmp_path / "values.csv"
     values_of_a_and_b(difference=0.2).to_csv(path, index=False)

@@ -244,9 +244,10 @@ def test_a_long_message_is_cut_in_the_printed_table():
 
 
 def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict():
-    """Four reports have ended: one with a comparison of two systems as its headline, one with a
-    comparison that has no interval (below the key of its part "log"), one with a verdict in words,
-    and one that failed, which has no results. Each has a record in the table of the batch.
+    """Four reports have ended: one with a comparison of two systems as its headline, whose
+    difference is −1.0, one with a comparison that has no interval (below the key of its part
+    "log"), one with a verdict in words, and one that failed, which has no results. Each has a
+    record in the table of the batch.
     """
     with_interval = ROW_OF_HEADLINE
     without_interval = ROW_OF_HEADLINE | {"low": None, "high": None}
@@ -257,7 +258,7 @@ def test_a_batch_has_a_record_of_each_report_with_its_comparison_or_its_verdict(
         "verdict": Outcome(0, results={"verdict": verdict_in_words}),
         "failed": Outcome(1, messages=("run failed",)),
     }
-    planned = [batch.Planned(name, None) for name in outcome_by_report]
+    planned = [batch.Planned(name, job=None) for name in outcome_by_report]
     records = batch.records(planned, list(outcome_by_report.values()))
     record_by_report = {record["report"]: record for record in records}
     assert list(record_by_report) == list(outcome_by_report)
@@ -278,13 +279,14 @@ def test_a_record_of_an_estimate_has_its_value_unrounded():
 
 
 def test_a_report_without_a_comparison_has_one_row_of_its_first_estimate():
-    """A report on one system has no headline, which would compare systems, and estimates by two
-    metrics. The table of a batch has one row per report: that of the first estimate, by MAE.
+    """A batch of one report was planned, and the report has ended with the status 0, success. It is
+    on one system, so that its results have no headline, which would compare systems, but estimates
+    by two metrics. The table of a batch has one row per report: that of the first estimate, by MAE.
     """
     mae = {"system": "a", "metric": "mae", "value": 1.0, "low": 0.5, "high": 1.5}
     rmse = {"system": "a", "metric": "rmse", "value": 1.0, "low": 0.5, "high": 1.5}
-    planned = batch.Planned("name of the report", None)
-    outcome = Outcome(0, results={"headline": [], "estimates": [mae, rmse]})
+    planned = batch.Planned("name of the report", job=None)
+    outcome = Outcome(status=0, results={"headline": [], "estimates": [mae, rmse]})
     (row,) = batch.records([planned], [outcome])
     assert row["metric"] == "mae"
 
@@ -596,7 +598,8 @@ def folder_of_two_distributions(tmp_path):
 
 def test_a_folder_shared_with_the_other_evalkit_is_refused(folder_of_two_distributions):
     """Our distribution evalkit-reports and the unrelated distribution evalkit both have a package
-    evalkit. Here both are in one folder, with the subpackage geal of the other one.
+    evalkit. Here both are in one folder, so that our package has the subpackage geal of the other
+    one beside its own modules. It cannot be relied on, and its import ends with this error.
     """
     ended = subprocess.run(
         [sys.executable, "-c", "import evalkit"],
@@ -708,8 +711,9 @@ def test_parameters_command(tmp_path, capsys):
 
 
 def test_version_and_wrong_arguments_import_nothing_slow():
-    """The command runs in a new process, which then prints those of four slowly imported packages
-    that were imported: none, as neither the version nor the refusal of a wrong argument needs one.
+    """A new process runs the command, `evalkit --version` or `evalkit nonsense`, which ends with
+    SystemExit. It then prints which of four packages that take long to import it has imported:
+    none, as neither the version nor the refusal of a wrong argument needs one.
     """
     for argument in ("--version", "nonsense"):
         code = (

@@ -225,7 +225,8 @@ def test_slope_of_two_scores_is_the_ratio_of_differences_of_logits():
 
 def test_the_variance_of_the_slope_is_that_of_the_sandwich_estimator():
     """The calibration slope is the coefficient of logit(score) in a logistic regression of the
-    labels. About 800 rows; scores of exactly 0 or 1 have no logit and are left out.
+    labels. SCORE and LABEL are 800 rows with scores of three decimals; those of exactly 0 or 1 have
+    no logit and are left out.
 
     `slope_influence` gives how much a row at each score changes the slope, if it is a positive and
     if it is a negative. The variance is the sum over rows of the squared influence.
@@ -245,6 +246,7 @@ def test_the_variance_of_the_slope_is_that_of_the_sandwich_estimator():
     variance_by_sandwich = sandwich[1, 1]
     counts = count(score, label)
     influence_of_positive, influence_of_negative = calibration.slope_influence(counts)
+    # `positive` and `negative` are the numbers of rows at each score
     variance = np.sum(counts.positive * influence_of_positive**2)
     variance += np.sum(counts.negative * influence_of_negative**2)
     assert variance == pytest.approx(variance_by_sandwich, rel=1e-8)
@@ -298,10 +300,13 @@ def test_scores_that_are_all_clipped_have_the_intercept_from_epsilon():
 
 
 def test_the_band_of_scores_far_apart_has_binomial_quantiles():
-    """400 rows each have the score 0.1, 0.5 or 0.9. In a draw the positives at a score are binomial
-    with the score as probability. The three shares are so far apart that they ascend in every draw,
-    and isotonic regression leaves them as they are. The limits of a band of level 0.9 are therefore
-    the 5 % and the 95 % quantile of the binomial distribution, divided by 400.
+    """The band of a reliability diagram shows between which limits the share of positives at each
+    score, after an isotonic regression, would lie if the scores were calibrated. For this, labels
+    are drawn with the scores as probabilities. Here 400 rows each have the score 0.1, 0.5 or 0.9.
+    In a draw the positives at a score are binomial. The three shares are so far apart that they
+    ascend in every draw, and isotonic regression leaves them as they are. The limits of a band of
+    level 0.9 are therefore the 5 % and the 95 % quantile of the binomial distribution, divided by
+    400.
 
     The quantile of 4,000 draws has a standard error of up to 0.34 positives, and may be the next
     whole number; the tolerance is 2 positives.

@@ -219,7 +219,8 @@ def test_rows_that_are_taken_have_only_their_own_names():
 )
 def test_labels_of_every_type_are_the_same_texts(tmp_path, arrow_type):
     """Labels 0 and 1 are stored in a file as one of several Arrow types, integers and strings. In
-    each they are read as the texts "0" and "1", and ids are the numbers of rows.
+    each they are read as the texts "0" and "1", the names of the negative and the positive class.
+    The file has no ids, so that these are the numbers of the rows.
     """
     label = pa.array([1, 0, 1, 1, 0]).cast(arrow_type)
     pq.write_table(

@@ -89,9 +89,10 @@ def test_coverages_differ_by_the_test_of_the_shares_where_no_class_is_near_the_t
     elsewhere. Those 100 are covered by a alone, and none by b alone, which is all that McNemar's
     test asks for.
     """
-    # rows of each class; the zeros, numbers of right rows, have no effect, as b has a's labels
-    second = {"red": (0, 300), "green": (0, 100), "blue": (0, 600)}
-    study = classification.read(rows_of_two_systems(second), metrics="coverage@0.9")
+    # how many rows of each class are right, and how many rows b predicts as this class: 0 are
+    # right, which has no effect, as the labels are those of the table of a
+    predictions_of_b = {"red": (0, 300), "green": (0, 100), "blue": (0, 600)}
+    study = classification.read(rows_of_two_systems(predictions_of_b), metrics="coverage@0.9")
     row = study.comparisons.iloc[0]
     only_a, only_b, rows = 100, 0, 1000
     expected = proportions.mcnemar_asymptotic(only_a, only_b, rows)
@@ -103,9 +104,10 @@ def test_coverages_differ_by_the_test_of_the_shares_where_no_class_is_near_the_t
 
 
 def test_a_gate_on_coverage_takes_its_lower_limit():
-    """The predictions of 1,000 rows include 300 of a class that is clearly precise, red, and 200 of
-    green, whose precision just reaches the target of 0.9. Coverage is 0.5. Without green it would
-    be 300 / 1,000, whose lower Wilson limit is 0.27: above a bound of 0.25 and below one of 0.4.
+    """coverage@0.9 is the share of rows whose predicted class has a precision of at least 0.9. Of
+    1,000 rows, 300 are predicted red, of which 97 % are right, and 200 green, of which 90.5 % are:
+    coverage is 0.5. In other rows green may miss the target, so that the lower limit is that of red
+    alone, Wilson's of 300 / 1,000, 0.27. It fulfils a gate with the bound 0.25, not 0.4.
     """
     table = rows_by_predicted_class(GREEN_BARELY_PRECISE)
     for least, passed in ((0.25, True), (0.4, False)):
@@ -116,10 +118,11 @@ def test_a_gate_on_coverage_takes_its_lower_limit():
 
 
 def test_a_diff_of_other_rows_allows_for_a_class_near_the_target(tmp_path):
-    """Both reports have a coverage of 0.5 at a target precision of 0.9, from other rows. In the old
-    report the precision of green is 98 %, in the new one 90.5 %: there green may turn out to miss
-    the target, and coverage would be 0.2 lower, by its 200 of 1,000 rows. The interval of the
-    difference must reach below that.
+    """coverage@0.9 is the share of rows whose predicted class has a precision of at least 0.9. In
+    both reports, of different rows, 300 of 1,000 rows are predicted red, of which 97 % are right,
+    and 200 green: coverage is 0.5. In the old report 98 % of green are right, in the new one 90.5
+    %: there green may turn out to miss the target, which would make coverage 0.2 lower. Besides,
+    the shares vary by chance, so that the interval of the difference must reach below −0.2.
     """
     old = rows_by_predicted_class(RED_AND_GREEN_CLEARLY_PRECISE)
     new = rows_by_predicted_class(GREEN_BARELY_PRECISE)

@@ -293,6 +293,10 @@ def test_all_points_of_a_curve_that_is_not_finite_are_drawn():
 
 
 def test_both_ends_of_a_curve_that_does_not_vary_are_drawn():
+    """A curve has five points, all at (0, 0). A point between two
+    others in one cell of a fine grid is not drawn; the first and the last must be, or there would
+    be no line.
+    """
     assert curves.points_to_draw(np.zeros(5), np.zeros(5)).tolist() == [
         True,
         False,
@@ -415,6 +419,10 @@ def net_benefit_of_dcurves(label, score, t):
 
 
 def test_net_benefit_equals_that_of_dcurves():
+    """700 rows have a label of 0 or 1, drawn with the row's risk, and this risk with some noise,
+    rounded to 0.01, as score. Rows are treated if the score is at least a threshold, 0.05 to 0.8.
+    The net benefit at each must be that of the formula of R's package dcurves.
+    """
     rows = risk_rows(700, RNG)
     score = rows.risk.round(2)
     expected = [net_benefit_of_dcurves(rows.label, score, t) for t in RISK_THRESHOLDS]

@@ -434,9 +434,11 @@ def same_rows(first, second):
 
 @pytest.mark.parametrize("name", by_day(CASES, FILE["night"]))
 def test_blocks_give_what_memory_gives(name, tmp_path):
-    """A case is a report on a table. Its rows are held in memory, or read by blocks. Both studies
-    publish the same results, except for the differences that APART lists, and write the same file
-    of values per unit.
+    """A case is a report on a table, such as a classification by users. Its rows are held in memory
+    (`in_memory`), or read by blocks. Both studies must publish the same results: numbers within
+    1e-9, but for those places that APART lists, with the largest difference of each. Both must
+    write the same file of values per unit. From the file of some cases, the estimates are computed
+    once more and must be those of the study.
     """
     case = CASES[name]
     study_in_memory, results_in_memory = in_memory(name)
@@ -449,7 +451,7 @@ def test_blocks_give_what_memory_gives(name, tmp_path):
         study_of_table = getattr(study, case.parameter, study)
         units_again.write_units(study_of_table, tmp_path / path)
     assert len(same_rows(tmp_path / "memory", tmp_path / "blocks")) > 0
-    # estimates computed again from the file of units; test_frozen.py does so with the other kinds
+    # classes without scores, and the slow cases; test_frozen.py does so with the other kinds
     if name.startswith("decided") or name in FILE["night"]:
         results_of_table = results_in_memory.get(case.parameter) or results_in_memory
         units_again.assert_results_follow_from_units(tmp_path / "memory", results_of_table)
@@ -465,18 +467,20 @@ IN_FILES = [
 
 @pytest.mark.parametrize("name", by_day(IN_FILES, set(IN_FILES) - set(FILE["files"])))
 def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
-    """A case is a report on a table. Two files hold a third of its rows and the rest. They are read
-    in shards of 300 rows, with more units than the 10 whose sums are all kept. The results are
-    those of the table in memory, except for the differences that APART lists.
+    """A case is a report on a table, such as a classification by users. A Parquet file has a third
+    of its rows, a CSV file the rest. They are read within little memory: in shards of 300 rows, at
+    20 kB per row, and with more units than the 10 whose sums are all kept. The results must be
+    those of the table in memory (`in_memory`): numbers within 1e-9, but for those places that APART
+    lists, with the largest difference of each.
     """
     table = CASES[name].table()
     third = len(table) // 3
     parquet, csv = tmp_path / "one.parquet", tmp_path / "two.csv"
     table[:third].to_parquet(parquet, index=False)
     table[third:].to_csv(csv, index=False)
-    little = Reading(rows=100, shard=300, row=20_000, units=10)
+    little_memory = Reading(rows=100, shard=300, row=20_000, units=10)
     files = [str(parquet), str(csv)]
-    study_of_files = read(CASES[name], files, little, memory="250MB", threads=2)
+    study_of_files = read(CASES[name], files, little_memory, memory="250MB", threads=2)
     _, results_in_memory = in_memory(name)
     differences = compare.differences(results_in_memory, published(study_of_files))
     assert unaccepted(name, differences) == []

@@ -287,7 +287,8 @@ def test_a_copy_of_each_row_in_its_unit_narrows_no_interval(metric_at_k):
 @pytest.mark.parametrize(("k", "rows_on_top"), [("25", 25), ("300", 300), ("0.02", 20)])
 def test_metrics_of_the_highest_scores_are_those_of_scikit_learn_on_them(k, rows_on_top):
     """Of the 1,000 rows, precision@25 counts the 25 with the highest scores (rows_on_top), and
-    precision@0.02 the 2 % with the highest scores, 20. To scikit-learn they are the rows that are
+    precision@0.02 the 2 % with the highest scores, 20; so do recall and lift, which is the
+    precision divided by the share of positives. To scikit-learn they are the rows that are
     predicted positive.
     """
     sample, _ = SAMPLES["counts"]
@@ -327,9 +328,10 @@ SMOOTHED = (
 
 @for_each([chosen for chosen in WITH_INTERVAL if chosen.label not in SMOOTHED])
 def test_influence_values_are_the_derivative_by_the_weight_of_a_row(metric_at_k):
-    """The derivative is computed as a difference quotient: the weight of one row grows from 1 to
-    1.000001. It is compared for any three rows. Its remainder is of second order: up to 1.7 % of
-    the derivative (for lift).
+    """The influence of a row is the derivative of the metric by its weight. Here it is computed as
+    a difference quotient for three of the rows, chosen at will: the weight grows from 1 to
+    1.000001. The influence values of some metrics are difference quotients as well, with a much
+    larger step, 0.0001 of the number of rows: they may be off by 2 %, and that of lift is by 1.7 %.
     """
     rows, _ = rows_of_two_systems(metric_at_k)
     influence = metric_at_k.effects(rows).influence
@@ -509,7 +511,9 @@ def test_average_precision_has_no_test_where_a_class_has_one_row():
 
 
 def test_a_single_unit_has_no_interval():
-    """All 300 rows are of the user u."""
+    """The interval of an AUC follows from how units vary. All 300 rows are of one unit, the user u,
+    which cannot vary, so that its limits are undefined.
+    """
     rng = np.random.default_rng(4)
     label = rng.integers(0, 2, 300)
     rows = Rows(label, rng.normal(size=300) + label, 0.5, unit=np.full(300, "u"))

@@ -104,6 +104,9 @@ def test_the_answer_says_who_is_better_and_by_how_much(errors, options, sentence
 
 
 def test_the_answer_names_a_system_that_is_exactly_as_good_as_the_best():
+    """The system a has an MAE of about 1, b one of about 2, and c the forecasts of a. The sentence
+    goes on: "the data do not show that it is better than c".
+    """
     table = forecasts_with_maes(a=1, b=2)
     table["forecast_c"] = table["forecast_a"]
     study = rating.read(table, metrics="mae")
@@ -132,7 +135,8 @@ def forecasts_of_21_systems():
 def test_many_systems_with_one_verdict_are_counted_and_share_a_row(forecasts_of_21_systems):
     """The system best has the lowest MAE, and m0 to m19 have a higher one each: 20 systems of one
     verdict, worse. The answer counts them, and they share a row of the strip of results, with a
-    circle for the MAE of each.
+    circle for the MAE of each. The last row of a strip is that of a constant prediction, to which
+    all systems can be compared.
     """
     study = rating.read(forecasts_of_21_systems, metrics="mae")
     assert answer(study).startswith("best is better than all 20 other systems")
@@ -145,8 +149,10 @@ def test_many_systems_with_one_verdict_are_counted_and_share_a_row(forecasts_of_
 
 def test_many_systems_are_counted_by_their_verdicts_against_a_baseline(forecasts_of_21_systems):
     """The MAE rises from best over m0, m1, ... to m19. Against the baseline m3, the four systems
-    best, m0, m1 and m2 are better and the sixteen m4 to m19 worse. The comparison of the two best
-    systems is none of the 20 with the baseline and so outside their family of tests.
+    best, m0, m1 and m2 are better and the sixteen m4 to m19 worse. The strip of results has a row
+    for the better systems, the baseline, the worse ones and, last, a constant prediction. The
+    comparison of the two best systems is none of the 20 with the baseline, for which p is adjusted
+    together: the page says that it is outside this family of tests.
     """
     study = rating.read(forecasts_of_21_systems, metrics="mae", baseline="m3")
     assert answer(study) == (
@@ -160,8 +166,11 @@ def test_many_systems_are_counted_by_their_verdicts_against_a_baseline(forecasts
 
 
 def test_the_strip_has_the_values_and_the_differences_of_the_tables():
-    """Its columns are the system, its value, its difference and its verdict. A difference is the
-    leader's value less the system's, as in the table of differences.
+    """The systems a, b and c have MAEs of about 1, 2 and 3. The strip has a row for each of them
+    and a last one for a constant prediction. Its columns are the system, its value, its difference
+    and its verdict; a cell has a number with its limits. A difference is the value of the leader,
+    a, less that of the system, as in the study's table `headline`. Numbers of the strip are
+    rounded, which is what the tolerance of 0.005 is for.
     """
     study = rating.read(forecasts_with_maes(a=1, b=2, c=3), metrics="mae")
     (table,) = first_screen.strip(study).tables
@@ -361,7 +370,8 @@ def test_the_answer_has_no_percentage_of_shares_that_add_up_to_a_whole():
 def test_long_names_are_shortened_in_the_answer_and_in_the_strip(options):
     """Two names of 151 characters differ in the last one alone. They are cut to their first 40 and
     last 19 characters, joined by "…", so that they can still be told apart. Only the titles of
-    marks, which are shown on hover, have the whole names.
+    marks, which are shown on hover, have the whole names. `options` may name the
+    baseline b; the answer then has four names, which would be 604 characters if they were whole.
     """
     table = forecasts_with_maes(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
     study = rating.read(table, metrics="mae", **options)

@@ -145,8 +145,9 @@ def test_the_labels_of_a_row_have_the_average_precision_and_auc_of_rows_of_two_c
 @ANY_TIME
 @given(labels_and_scores())
 def test_a_row_without_a_true_label_has_no_value(table):
-    """A row has several labels, each true or not, and a score for each. These metrics ask how far
-    up its true labels are ranked, and are undefined, NaN, if it has none.
+    """In a random table of up to 12 rows, a row has one to six labels, each true or not, and a
+    score for each. These metrics, with a value per row, ask how far up its true labels are ranked,
+    and are undefined, NaN, if it has none.
     """
     actual, score = table
     has_no_true_label = ~actual.any(axis=1)

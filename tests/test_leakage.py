@@ -141,8 +141,10 @@ def test_a_feature_that_orders_rows_as_their_numbers_is_found():
 
 
 def test_a_feature_of_codes_that_are_not_in_the_order_of_the_classes_is_found():
-    """The codes 5, 9 and 1 of the classes x, y and z tell the class, although neither rises with
-    the other. Beside them is a column of noise, which is no finding.
+    """`single_features` reports each column that alone predicts the label, as only a leak would;
+    "severe" is its gravest finding. The column `leak` has the codes 5, 9 and 1 for the classes x, y
+    and z: it tells the class, although the codes are not in the order of the classes. The column
+    `noise` tells nothing and is no finding.
     """
     noise = np.random.default_rng(3).normal(size=300)
     kind = np.random.default_rng(4).choice(["x", "y", "z"], 300)
@@ -157,7 +159,11 @@ LABELS_OF_30_CLASSES = np.array([f"c{i % 30}" for i in range(600)])  # c0, c1, .
 
 
 def test_a_text_that_names_each_of_30_classes_is_found():
-    """`leak` is "code c0" on each row with the label c0, and so on; `noise` is no finding."""
+    """`single_features` reports each column that alone predicts the label, as only a leak would;
+    "severe" is its gravest finding. The labels are c0 to c29, on 20 rows each. The column `leak` is
+    "code c0" on each row with the label c0, and so on. The column `noise` tells nothing and is no
+    finding.
+    """
     noise = np.random.default_rng(9).normal(size=600)
     leak = np.char.add("code ", LABELS_OF_30_CLASSES)
     features = pd.DataFrame({"noise": noise, "leak": leak})
@@ -265,8 +271,12 @@ def test_conflicting_labels_bound_accuracy_and_auc():
 
 
 def test_columns_that_differ_on_every_row_are_like_ids():
+    """`id_like` warns of columns by which a model could memorise the rows. Of 60 rows each has
+    another number in `row`, which rises from row to row, and another text in `code`: c0, c7, c14
+    and so on, whose order is not that of the rows. The ages 0 to 8 repeat, and are no finding.
+    """
     rows = np.arange(60)
-    code = [f"c{row * 7 % 60}" for row in rows]
+    code = [f"c{row * 7 % 60}" for row in rows]  # 7 and 60 have no common factor: none repeats
     table = pd.DataFrame({"row": rows, "code": code, "age": rows % 9})
     assert [finding.message for finding in leakage.id_like(table)] == [
         "row is different on almost every row; it increases from row to row",

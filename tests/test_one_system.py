@@ -255,9 +255,9 @@ def test_the_third_system_must_have_the_labels_of_the_first():
 
 
 def test_only_a_list_that_lacks_a_rank_is_counted_as_one_with_a_gap():
-    """The list of query q1 has the ranks 1, 2 and 3, that of q2 lacks rank 2. The account of the
-    system counts lists that lack a rank after their first (`gaps`), and lists whose first rank is
-    above 1 (`late`).
+    """The list of query q1 has the ranks 1, 2 and 3, that of q2 the ranks 1 and 3. The account of
+    what was read of the system counts lists that lack a rank after their first (`gaps`): that of
+    q2. It also counts lists whose first rank is above 1 (`late`): none.
     """
     ranked_lists = pd.DataFrame(
         {
@@ -291,7 +291,9 @@ def test_each_slice_has_its_own_difference_and_p():
     spread_of_x = np.repeat([0.2, 2.0], N // 2)
     table = forecasts(x=DRAW.normal(size=N) * spread_of_x, y=DRAW.normal(size=N))
     table["where"] = np.repeat(["a", "b"], N // 2)
-    by_slice = ek.rating(table, segments="where").by_segment.drop_duplicates("slice")
+    by_slice_and_system = ek.rating(table, segments="where").by_segment
+    # the rows of both systems have the same difference and p
+    by_slice = by_slice_and_system.drop_duplicates("slice")
     for name, rows in table.groupby("where"):
         alone = ek.rating(rows.drop(columns="where"), baseline="y").comparisons
         expected = alone[alone["metric"] == "mae"].iloc[0]
@@ -312,7 +314,8 @@ def test_more_systems_need_a_larger_difference_for_the_same_power():
 
 def test_a_bound_is_a_gate_of_one_system():
     """A gate such as "mae.low >= 1.0" bounds the value of a metric or an end of its interval. Of
-    four forecasts the errors are 1, 0, 2 and 1: the mean absolute error is 1 exactly.
+    four forecasts the errors are 1, 0, 2 and 1: the mean absolute error is 1 exactly. The gate
+    names the systems that break its bound; the only one is called forecast, after its column.
     """
     table = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
     estimate = ek.rating(table, metrics="mae").estimates.iloc[0]

@@ -194,10 +194,9 @@ def studies_of_found_and_missed():
 def test_queries_are_better_or_worse_in_the_direction_of_the_metric(studies_of_found_and_missed):
     """Two studies compare the same ranked lists of two systems: one by found@10 (more is better),
     one by missed@10 = 1 − found@10 (less is better). A query on which the first system finds more
-    is a query on which it misses less, so that both studies count the same queries as better.
-
-    The counts are read from the alternative text of a picture: "16 queries better (green), 75
-    equal, 9 worse (orange)".
+    is a query on which it misses less, so that both studies count the same queries as better. The
+    picture of the queries has these counts in its alternative text: "16 queries better (green), 75
+    equal, 9 worse (orange)", which are the 100 queries of the sample data.
     """
     counts = re.compile(r"(\d+) queries better .green., (\d+) equal, (\d+) worse .orange.")
     study_of_found, study_of_missed = studies_of_found_and_missed
@@ -527,14 +526,9 @@ def metrics_of_docs():
 @pytest.mark.parametrize(
     "name, value_by_hand",
     [
-        # mean per case of the amount of each fraud that is stopped (case 1: 50), less 10 for each
-        # case that is reviewed, that is for each alarm (cases 1 and 2)
         ("money_saved", (50 - 10 - 10) / 4),
-        # 5 for each false alarm (case 2), divided by the number of alarms (cases 1 and 2)
         ("cost_per_alarm", 5 / 2),
-        # false alarms (case 2), divided by the number of alarms (cases 1 and 2)
         ("alarms_in_vain", 1 / 2),
-        # mean per case of 1 for each false alarm (case 2) and 5 for each missed fraud (case 3)
         ("cost", (1 + 5) / 4),
     ],
 )
@@ -542,14 +536,19 @@ def test_the_examples_of_the_docs_have_the_values_worked_by_hand(
     metrics_of_docs, name, value_by_hand
 ):
     """docs/own_metrics.md declares four metrics of fraud detection as examples, in Python code that
-    is run here. What each measures is said beside its value above. The label 1 is fraud. A case
-    with a score of at least 0.5 raises an alarm.
+    is run here. The label 1 is fraud. A case with a score of at least 0.5 raises an alarm.
 
         case   label   score   amount
         1      1       0.9     50       fraud that is stopped
         2      0       0.8     1        false alarm
         3      1       0.2     1        missed fraud
         4      0       0.1     1        no fraud, no alarm
+
+    money_saved: mean per case of the amount of each fraud that is stopped (case 1), less 10 for
+    each alarm (cases 1 and 2), as it is reviewed: (50 − 10 − 10) / 4.
+    cost_per_alarm: 5 for each false alarm (case 2), divided by the number of alarms: 5 / 2.
+    alarms_in_vain: false alarms, divided by the number of alarms: 1 / 2.
+    cost: mean per case of 1 for each false alarm and 5 for each missed fraud: (1 + 5) / 4.
     """
     cases = Rows(
         actual=np.array([1, 0, 1, 0]),

@@ -322,6 +322,9 @@ def test_a_section_without_outputs_stays():
 
 
 def test_a_table_of_ones_own_stands_in_a_box_that_scrolls():
+    """The notebook has three tables: one written in Markdown, one of a data frame of the user, and
+    one that evalkit made, which has its box already. On the page each must stand in one box.
+    """
     own = output_of(html='<div><table class="dataframe"><tr><td>1</td></tr></table></div>')
     ours = output_of(html='<div class="scroll"><table class="metrics"></table></div>')
     text = html_page_of(
@@ -352,6 +355,10 @@ def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
 
 
 def test_a_term_as_the_head_of_a_row_or_of_folded_text_is_not_linked():
+    """A page links a term such as Wilson to its entry in a glossary, whose id is term-wilson. The
+    head of a row may be a name, and a click on a summary unfolds what it sums up: a term in these
+    gets neither link nor entry.
+    """
     html = (
         '<table><tr><th scope="row">Wilson</th></tr></table>'
         "<details><summary>Wilson</summary></details>"

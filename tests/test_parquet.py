@@ -42,7 +42,7 @@ def test_columns_of_numbers_are_what_the_file_holds(path, name):
     (part,) = sources.parts(path)
     cells = COLUMN_BY_TYPE[name].to_pylist()
     expected = [None if cell is None else float(cell) for cell in cells]
-    np.testing.assert_equal(part.load({}, {"x": name})["x"].to_pylist(), expected)
+    np.testing.assert_equal(part.load(text={}, numbers={"x": name})["x"].to_pylist(), expected)
 
 
 @pytest.mark.parametrize("name", ["text", "wide", "whole", "unsigned"])
@@ -54,7 +54,7 @@ def test_columns_of_ids_are_the_texts_of_what_the_file_holds(path, name):
     (part,) = sources.parts(path)
     cells = COLUMN_BY_TYPE[name].to_pylist()
     expected = [None if cell is None else str(cell) for cell in cells]
-    assert part.load({"item": name}, {})["item"].to_pylist() == expected
+    assert part.load(text={"item": name}, numbers={})["item"].to_pylist() == expected
 
 
 def test_zero_is_one_text_whatever_its_sign(tmp_path):
@@ -63,7 +63,8 @@ def test_zero_is_one_text_whatever_its_sign(tmp_path):
     """
     zeros = {"x": pa.array([0.0, -0.0, 0.1]), "y": pa.array([-0.0, 0.0, 0.1], pa.float32())}
     pq.write_table(pa.table(zeros), tmp_path / "z.parquet")
-    found = sources.parts(tmp_path / "z.parquet")[0].load({"text x": "x", "text y": "y"}, {})
+    (part,) = sources.parts(tmp_path / "z.parquet")
+    found = part.load(text={"text x": "x", "text y": "y"}, numbers={})
     assert {tuple(column.to_pylist()) for column in found.values()} == {("0.0", "0.0", "0.1")}
 
 
@@ -72,7 +73,8 @@ def test_decimals_are_numbers(tmp_path):
         pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}),
         tmp_path / "d.parquet",
     )
-    assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
+    (part,) = sources.parts(tmp_path / "d.parquet")
+    assert part.load(text={}, numbers={"x": "d"})["x"].to_pylist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,8 @@ def test_nan_and_empty_texts_are_empty_cells_of_text(tmp_path, cells):
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
         (part,) = sources.parts(data)
-        assert part.load({"segment": "u"}, {})["segment"].to_pylist() == [None, "1.0"] * 9
+        segments = part.load(text={"segment": "u"}, numbers={})["segment"]
+        assert segments.to_pylist() == [None, "1.0"] * 9
         by_u = classification.read(preds=data, segments="u")
         assert {segment.label for segment in by_u.slices} == {"1.0", "(none)"}
         with pytest.raises(InputError, match=r"row 1: u must not be empty where it is the unit"):
@@ -119,16 +122,16 @@ def test_a_unit_without_a_value_of_one_system_is_left_out_of_the_comparison(tmp_
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_durations_of_a_file_have_the_texts_of_those_of_a_table(tmp_path, unit):
-    """A column of durations, in seconds to nanoseconds (`unit`), is read as text. A file and a
+    """A column d of durations, in seconds to nanoseconds (`unit`), is read as text. A file and a
     table in memory are read in different ways: both must give the same texts, also for zero, a
-    negative duration, an empty cell and a very long one.
+    negative duration, an empty cell and a very long duration.
     """
     table = pa.table({"d": pa.array([0, 3875, -5, None, 10**9], pa.duration(unit))})
     pq.write_table(table, tmp_path / "d.parquet")
     (in_memory,) = sources.parts(table)
     (in_file,) = sources.parts(tmp_path / "d.parquet")
-    expected = in_memory.load({"d": "d"}, {})["d"].to_pylist()
-    assert in_file.load({"d": "d"}, {})["d"].to_pylist() == expected
+    expected = in_memory.load(text={"d": "d"}, numbers={})["d"].to_pylist()
+    assert in_file.load(text={"d": "d"}, numbers={})["d"].to_pylist() == expected
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -137,7 +140,7 @@ def test_durations_are_no_numbers(tmp_path, unit):
     pq.write_table(table, tmp_path / "d.parquet")
     (part,) = sources.parts(tmp_path / "d.parquet")
     with pytest.raises(InputError, match=r"d.parquet: d must hold numbers, got INTERVAL"):
-        part.load({"id": "d"}, {"d": "d"})
+        part.load(text={"id": "d"}, numbers={"d": "d"})
 
 
 def test_names_of_columns_and_the_number_of_rows_are_known_without_reading(path):
@@ -157,7 +160,7 @@ def test_a_folder_of_a_key_and_a_value_is_a_column(tmp_path):
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t" / "day=3" / "p.parquet")
     (part,) = sources.parts(tmp_path / "t")
     assert part.columns == ("id", "day")
-    assert part.load({"id": "id"}, {"day": "day"})["day"].to_pylist() == [3]
+    assert part.load(text={"id": "id"}, numbers={"day": "day"})["day"].to_pylist() == [3]
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
@@ -183,7 +186,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
     pq.write_table(pa.table({"item": not_utf8}), tmp_path / "t.parquet")
     part = sources.parts(tmp_path / "t.parquet")[0]
     with pytest.raises(InputError, match=r"t.parquet: item must be UTF-8 text, other bytes found"):
-        part.load({"item": "item"}, {})
+        part.load(text={"item": "item"}, numbers={})
 
 
 def test_a_broken_page_is_refused(path):
@@ -194,7 +197,7 @@ def test_a_broken_page_is_refused(path):
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
     with pytest.raises(InputError, match=r"t.parquet: must be a complete Parquet file"):
-        part.load({"item": "text"}, {})
+        part.load(text={"item": "text"}, numbers={})
 
 
 def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
@@ -204,7 +207,7 @@ def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
     (tmp_path / "score=7").mkdir()
     pq.write_table(pa.table({"id": ["a"], "score": [1.0]}), tmp_path / "score=7" / "p.parquet")
     part = sources.parts(tmp_path)[0]
-    assert part.load({"id": "id"}, {"score": "score"})["score"].to_pylist() == [7]
+    assert part.load(text={"id": "id"}, numbers={"score": "score"})["score"].to_pylist() == [7]
 
 
 def test_a_name_of_a_column_that_is_not_utf8_is_refused(tmp_path):
@@ -225,7 +228,7 @@ def test_a_column_without_a_name_has_one_by_its_place(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "": [1.5]}), tmp_path / "t.parquet")
     part = sources.parts(tmp_path / "t.parquet")[0]
     assert part.columns == ("id", "C1")
-    assert part.load({"id": "id"}, {"x": "C1"})["x"].to_pylist() == [1.5]
+    assert part.load(text={"id": "id"}, numbers={"x": "C1"})["x"].to_pylist() == [1.5]
 
 
 def test_the_index_of_a_pandas_frame_is_no_column_in_any_form(tmp_path):
@@ -254,5 +257,5 @@ def test_a_dictionary_that_holds_a_text_twice_is_read_as_its_texts(tmp_path):
         write_statistics=False,
     )
     path.write_bytes(path.read_bytes().replace(b"bbb", b"aaa"))
-    found = sources.parts(path)[0].load({"id": "id"}, {})["id"].to_pylist()
+    found = sources.parts(path)[0].load(text={"id": "id"}, numbers={})["id"].to_pylist()
     assert found == [text.replace("bbb", "aaa") for text in texts]

@@ -70,10 +70,11 @@ WORD = st.sampled_from(["'my auc'.high", *WORDS.split()])
 def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(
     tmp_path_factory, text, rules_before
 ):
-    """A random text is the last rule of a policy. Each rule before it has three lines: [[rule]],
-    that = "better" and an empty one. The text begins in column 9, after `that = "`. The policy is
-    read, or refused at the line and column of the first letter that is wrong; nothing is run as
-    code.
+    """A policy is a TOML file of rules in a language of its own, such as "roc_auc.low >= 0.7", that
+    `claim` reads. Here the last rule is a random text. Each of the `rules_before` it has three
+    lines: [[rule]], that = "better" and an empty one. The text begins in column 9 of its line,
+    after `that = "`. The policy is read, or refused at the line and column of the first letter of
+    the text that `claim` cannot read; nothing is run as code.
     """
     # characters that a string of a TOML file must not have, or that begin a line for Python
     text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
@@ -344,10 +345,11 @@ def test_the_level_of_each_statement_is_1_minus_alpha_over_their_number(gate_at_
 def test_a_statement_has_the_limit_of_its_level_beside_that_of_the_report(
     gate_at_90_percent, limit
 ):
-    """A gate has several rules that are to hold together at 90%, so that each statement is made at
-    a higher level, `gate_at_90_percent.level`. `rule_low` and `rule_high` of a statement are the
-    limits at this level; `low` and `high` are those of the report, at 95%. `limit` is "low" or
-    "high". `read_in_parts` reads the same data without a gate.
+    """A gate has rules about a report on two systems, which are to hold together at 90%. A rule
+    makes a statement about each system, at a higher level that allows for the number of statements,
+    `gate_at_90_percent.level`. The limits `rule_low` and `rule_high` of a statement must be those
+    of a report at this level; its `low` and `high` are those of the usual report, at 95%.
+    `read_in_parts` makes a report on the same data without a gate. `limit` is "low" or "high".
     """
     about_mae = gate_at_90_percent.statements.query("rule == 0")  # the first rule, mae.high <= 9
     statements = about_mae.set_index("system")
@@ -369,9 +371,11 @@ def test_a_statement_about_a_difference_has_the_limits_of_its_level(gate_at_90_p
 
 
 def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
-    """Ten metrics of two equal arms, neither of which may be worse than the other, in 40 releases.
-    At most 5% of the releases may fail, plus two standard errors of a share of 40. Without the
-    correction 1 - 0.95 ** 10 = 40% would: so many have a difference with p < 0.05.
+    """A release is a test of two arms with ten metrics, whose values are drawn from one
+    distribution, and a gate by which neither arm may be worse in any metric. At most 5% of 40
+    releases may fail, plus two standard errors of a share of 40. The gate allows for the number of
+    its rules; without this 1 − 0.95¹⁰ = 40% would fail. About so many, and at least 25%, which is
+    two standard errors less, have a difference with p < 0.05.
     """
     names = [f"m{i}" for i in range(10)]
     claims = [f"{name} not worse than {arms}" for name in names for arms in ("b of a", "a of b")]
@@ -386,7 +390,7 @@ def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
             "metrics": ",".join(names),
             "best": "high",
             "gate": str(path),
-            "world": "none",
+            "world": "none",  # no simulation of users
         }
         study = ek.interleaving(users=table, **parameters)
         failed += not study.gate.passed
@@ -524,7 +528,10 @@ def test_no_weak_slice_is_not_decided_where_none_was_tested(tmp_path, capsys):
 
 
 def test_a_diff_compares_no_slices_with_each_other(tmp_path):
-    """A diff compares two versions on each slice, but no slice with another one."""
+    """A diff of the reports of an old and a new version compares the versions on each slice, but
+    not the slices with each other. A check of the diff by a rule about shops, that none is worse
+    than another, is therefore refused; the message says that the new report could have such a gate.
+    """
     for name in ("old", "new"):
         version = ek.classification(decisions_in_shops(), metrics="accuracy", segments="shop")
         version.save(tmp_path / f"{name}.units.parquet")
@@ -544,11 +551,15 @@ def statements_of(rule):
 
 @pytest.mark.parametrize("name", RULES_BY_REPORT)
 def test_check_of_a_stored_report_finds_what_its_own_gate_says(name, tmp_path, capsys):
-    """A report of the sample data is made with a gate of some rules, and stored. `evalkit check` of
-    these rules, which reads the stored report, has the same results and numbers. It ends with 0 if
-    the gate passes and else with 3. Numbers are equal but for rounding. In the interleaving report
-    both draw random signs of sessions of their own, so that numbers differ somewhat, and those of
-    `COLUMNS_FROM_SIMULATION`, which depend on the tails of the drawn signs, up to 5%.
+    """A report of the sample data (`name` is its kind, such as "ranking") is made with a gate of
+    the rules in `RULES_BY_REPORT`, and stored. `evalkit check` of these rules, which reads the
+    stored report, must have the results and numbers of the gate. It ends with 0 if the gate passes
+    and else with 3.
+
+    A rule makes statements, one per system or slice, whose numbers are equal but for rounding. For
+    the interleaving report, the gate and the check each draw random signs of sessions, so that
+    numbers differ by up to 0.2%. Those in `COLUMNS_FROM_SIMULATION`, such as the power of a rule,
+    depend on rare draws and differ by up to 5%.
     """
     rules = RULES_BY_REPORT[name]
     path = policy_file(tmp_path, policy_text(*rules, on_cannot_tell="pass"))

@@ -110,8 +110,10 @@ def test_the_scores_of_a_csv_file_are_compared_in_double_precision(tmp_path):
 
 @IN_MEMORY_AND_LARGE
 def test_each_system_is_compared_in_the_precision_of_its_own_file(tmp_path, limits):
-    """The file of system a has scores in single, that of b in double precision, with one decimal.
-    Many are 0.7, the threshold, which must be rounded to the precision of each file, as numpy does.
+    """Two systems, a and b, have scores with one decimal, each in a file of its own: a in single, b
+    in double precision. Many are 0.7, the threshold, which single precision rounds to 0.699999988.
+    The threshold must be rounded to the precision of each file, so that the true and false
+    positives are those of numpy. The files are read at once or by blocks (`limits`).
     """
     table = table_with_scores_at_threshold("float32")
     files = []
@@ -139,14 +141,18 @@ def test_more_distinct_scores_than_bins_leave_the_threshold_exact():
     scores[:21] = np.float32(THRESHOLD)
     table = table_with_scores_at_threshold("float32").assign(score_a=scores)
     study = classified(table, replace(SMALL, bins=64), threshold=THRESHOLD)
-    counted_scores_of_a = study.measured.scores(0, 0, 0)
+    all_rows = system_a = only_class = 0  # places among the groups, the systems and the classes
+    counted_scores_of_a = study.measured.scores(all_rows, system_a, only_class)
     assert grid.pools_scores(counted_scores_of_a.bins).any()  # some bin has several scores
     expected = positives_by_numpy(table["score_a"], table["label"])
     assert positives_of_study(study)["a"] == expected
 
 
 def test_the_page_says_in_which_precision_scores_are_stored_and_compared():
-    """System a has scores in single, b in double precision. The threshold is 0.7."""
+    """Two systems score the same rows: a in single, b in double precision. The threshold is 0.7,
+    which single precision rounds to 0.699999988. The findings on the page note this of a alone; its
+    definitions and the published results have the precision of each system.
+    """
     study = classification.read(table_with_scores_at_threshold("float32"), threshold=THRESHOLD)
     assert (
         "The scores of a are stored in single precision (float32), and the threshold is rounded to "

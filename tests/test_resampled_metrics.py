@@ -226,7 +226,10 @@ def test_the_command_names_a_function_without_its_address():
 
 
 def test_a_plain_function_of_a_file_is_a_metric(tmp_path):
-    """Less is taken to be better, because the name of the function has the word "error"."""
+    """The file mine.py has a function of labels and predictions that is not declared as a metric;
+    it is named by its file and its name. Less is taken to be better, because the name has the word
+    "error".
+    """
     file = tmp_path / "mine.py"
     file.write_text(
         "def gap_error(y_true, y_pred):\n    return float(abs(y_pred - y_true).max())\n"

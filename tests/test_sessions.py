@@ -96,9 +96,12 @@ def equal_outcomes(rng, rows):
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_outcome, position):
     """Each user has about 60 items, with a random outcome each, at the positions 2 and 3. None are
     at position 4, whose outcome per item is undefined. The kit adds up sums over two halves of the
-    users, one of which may be empty. Value and interval must be those of the ratio of sums by user,
-    Σ outcome / Σ items, over the users with items at the position: the jackknife leaves out one
-    user at a time.
+    users, one of which may be empty.
+
+    Value, interval and number of users must be those of a ratio: outcomes per item, of the users
+    with items at the position. `independent.ratio_of` takes the sums of each user, outcomes and
+    items, and leaves out one user at a time (jackknife); `arm_within` makes the interval, of a
+    ratio that is at least 0.
     """
     rng = np.random.default_rng(users)
     user = rng.integers(0, users, 60 * users)
@@ -133,7 +136,11 @@ def test_a_unit_without_credit_has_no_share():
 def test_the_numbers_of_real_rankings_with_simulated_clicks_are_the_published_ones():
     """The rankings are real, the clicks simulated; both were published with the numbers of each
     experiment, such as its wins and its sign test. A row of the log is an item shown in a session:
-    with its position, the team that picked it, whether it was clicked, and the query.
+    with its position, the team that picked it, A or B, whether it was clicked, and the query.
+
+    `sessions_of` adds up the clicks on the items of each team (`credit`). The team with more clicks
+    wins the session. `session_wins` is the share of sessions that A wins, where ties count half;
+    Chapelle's Δ is this share less ½.
     """
     rows = pd.read_csv(REAL_RANKINGS / "sessions.csv")
     expected = json.loads((REAL_RANKINGS / "expected" / "interleaving.json").read_text())
@@ -272,9 +279,10 @@ def test_what_is_no_stack_of_rankings_is_refused(draft, rankings, message):
 @settings(max_examples=150, deadline=None)
 @given(stacks_of_rankings(), st.integers(1, 8), st.integers(0, 2**32))
 def test_teams_have_as_many_items_after_every_round_while_no_list_is_exhausted(rankings, k, seed):
-    """In a round of a team draft each team picks one item of its ranking. At the end of a round all
-    teams have as many items; within a round some have one more than others. That holds until all
-    items of a team's ranking are taken.
+    """Teams rank items for users (`rankings`: teams, users, items), and a list of k places is made
+    for each user. In a round of a team draft each team picks one item of its ranking. At the end of
+    a round all teams have equally many items; within a round some have one more than others. That
+    holds until all items of a team's ranking are taken. −1 stands for no item.
     """
     teams = len(rankings)
     shown = interleaving.team_draft(rankings, k, rng=np.random.default_rng(seed))
@@ -339,10 +347,11 @@ EACH = ("sessions", "p_play", "hours", "other_hours", "wrapping", "kind_shares")
     ids=["plain", "bait and kinds"],
 )
 def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
-    """Simulated users look down a list, play items and may leave after a play, with the probability
-    `leave`. `traits` are further assumptions on the world, `rank` is the function that makes the
-    lists. Plays, hours and others are drawn for each user, and expected by a formula: the mean
-    difference over 60,000 users must be 0 to within 4 standard errors.
+    """Simulated users look down a list of items, such as films, play some and leave after a play
+    with the probability `leave`. `traits` are further assumptions of the simulated world, `rank` is
+    the function that makes the lists. The plays of a user, the hours played and others are drawn
+    (`observed`), and their expected numbers follow from a formula (`expected`): the mean difference
+    over 60,000 users must be 0 to within 4 standard errors.
     """
     users = 60_000
     world = simulation.World(spread=0.5, leave=leave, **traits)
@@ -356,10 +365,11 @@ def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
 
 
 def test_a_diverse_ranker_begins_with_the_favourite_kind_and_shows_each_kind_once_in_a_turn():
-    """Items are of the kinds 0, 1 and 2, and each user wants the kinds by their own shares,
-    `kind_shares`. The kinds of a diverse ranker take turns: its first three items are one of each
-    kind, the first of the kind that the user wants most. That holds for each of 60,000 users,
-    whatever the noise in the ranker's guess of the items' appeal.
+    """In a simulated world items are of the kinds 0, 1 and 2, `people.kind`, and each user wants
+    the kinds by their own shares, `people.kind_shares`. The lists of a diverse ranker, `in_turns`,
+    let the kinds take turns: the first three items are one of each kind, the first of the kind that
+    the user wants most. That must hold for each of 60,000 users, whatever the noise in the ranker's
+    guess of the items' appeal. Other properties of the world, spread and bait, do not matter.
     """
     world = simulation.World(spread=0.5, bait=0.5, kinds=3)
     rng = np.random.default_rng(5)

@@ -108,8 +108,10 @@ def ranked_lists(n: int = 100_000) -> pd.DataFrame:
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_a_file_of_a_long_table_of_many_shards(limits_of_small_shards, tmp_path, suffix):
-    """A file has one row per system, query and item. By these limits it is read in shards of about
-    1,000 rows, here more than 30 of them. All values are equal to those of reading it into memory.
+    """A file of ranked lists has one row per system, query and item: of 40,000 that are drawn, more
+    than 30,000 remain without duplicates. By these limits it is read in shards of about 1,000 rows.
+    Each metric of each query and system, and the account of what was read, must equal that of
+    reading it into memory, to the last bit.
     """
     frame = ranked_lists(40_000)
     assert len(frame) > 30_000
@@ -131,8 +133,10 @@ def test_a_frame_and_a_choice_of_systems(limits_of_small_shards):
 
 
 def test_trec_runs_with_judgements_and_a_table_of_queries(limits_of_small_shards):
-    """A folder of runs in the format of TREC, a file of judgements and a table of queries, which
-    has the segments, are read by shards and in memory. All values are equal.
+    """A folder of ranked lists in the format of TREC, a file of judgements and a table of queries,
+    which has their segments, are read twice: in shards of about 1,000 rows, and into memory. Each
+    metric of each query and system, and the account of what was read, must be equal to the last
+    bit.
     """
     folder = DATA / "digits_retrieval"
     assert_same_by_shards_and_in_memory(
@@ -145,8 +149,10 @@ def test_trec_runs_with_judgements_and_a_table_of_queries(limits_of_small_shards
 
 
 def test_a_wide_table_with_a_column_of_scores_for_each_system(limits_of_small_shards):
-    """A table has the columns score_a and score_b. The scores of b are the negative ones of a, so
-    that b ranks items in opposite order. All values are equal by shards and in memory.
+    """A table has one row per query and item, with the scores of two systems, score_a and score_b.
+    The scores of b are the negative ones of a, so that b ranks items in opposite order. The table
+    is read twice: in shards of about 1,000 rows, and into memory. Each metric of each query and
+    system, and the account of what was read, must be equal to the last bit.
     """
     lists_of_two_systems = ranked_lists(30_000)
     is_first_system = lists_of_two_systems["system"] == "été"
@@ -159,7 +165,9 @@ def test_a_wide_table_with_a_column_of_scores_for_each_system(limits_of_small_sh
 def test_files_of_ranks_and_judgements_of_a_part_of_the_items(limits_of_small_shards, tmp_path):
     """Each of two systems has a file of its own with the ranks of items, one as JSON lines, one as
     CSV; the second system has the ranks of the first in opposite order. Judgements of a third of
-    the judged items are a table of their own. All values are equal by shards and in memory.
+    the judged items are a table of their own. All is read twice: in shards of about 1,000 rows, and
+    into memory. Each metric of each query and system, and the account of what was read, must be
+    equal to the last bit.
     """
     lists_of_two_systems = ranked_lists(30_000)
     is_first_system = lists_of_two_systems["system"] == "été"

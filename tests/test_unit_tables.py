@@ -299,11 +299,12 @@ def test_metrics_may_be_called_like_answers(names):
 
 
 def test_of_several_usual_columns_of_values_one_must_be_named():
-    """A table has a row per query and system and two columns whose names are usual for values,
-    score and accuracy. One must be named by `columns`; the systems' estimates are then the means of
-    that column, here shares of 1.
+    """A table has a row per query and system and two columns whose names are usual for values:
+    score, a number, and accuracy, which is 1 if that number is above 1 and else 0. One must be
+    named by `columns`; the systems' estimates are then the means of that column.
     """
-    values = one_row_per_query_and_system(two_systems_on_60_queries(), "gain")
+    # with the columns query, system and value
+    values = one_row_per_query_and_system(two_systems_on_60_queries(), metric="gain")
     table = pd.DataFrame({"query": values["query"], "system": values["system"]})
     table["score"] = values["value"]
     table["accuracy"] = (values["value"] > 1).astype(int)
@@ -424,9 +425,10 @@ def test_a_measurement_of_each_row_does_not_identify_segments():
 
 
 def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path):
-    """Two systems have scores on 30 segments of six documents, the units. The 60 rows are read ten
-    at a time, so that documents are split between blocks. The value of a system is still the mean
-    over segments, not over documents.
+    """Two systems have scores on the 30 segments of six documents, the units, which have 2 to 9
+    segments each. The 60 rows are read ten at a time, so that documents are split between blocks.
+    The value of a system must still be its mean over the 30 segments, MEANS_OVER_SEGMENTS, and not
+    over the means of documents.
     """
     ten_rows_at_a_time = Limits(reading=Reading(rows=10, shard=10))
     scores_of_segments().to_csv(tmp_path / "scores.csv", index=False)
@@ -438,9 +440,9 @@ def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path)
 
 
 def test_draws_of_a_document_stay_draws():
-    """Each of two systems has two scores of each of six documents, in trials 1 and 2. A column
-    "trial" holds repeated draws, unlike numbered segments: the unit stays the document, and the two
-    draws of a document make one unit of six.
+    """Each of two systems has a score of each of six documents, once as trial 1 and once as trial
+    2. A column "trial" numbers repeated draws, unlike one that numbers segments: the two draws of a
+    document make one unit, so that the study's data are six units, called doc.
     """
     scores = scores_of_segments().drop(columns="segment")
     one_score_per_document = scores.drop_duplicates(["system", "doc"])

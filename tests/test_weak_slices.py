@@ -175,8 +175,10 @@ def test_the_unit_of_the_metric_changes_no_find(scale: float) -> None:
 
 
 def test_the_mean_of_all_rows_changes_no_find() -> None:
-    """Slices are compared with the mean of all rows. If 5 is added to each value, this mean moves
-    as far, so that the critical value and the adjusted p of each find stay the same.
+    """The search reports as finds the slices whose mean is significantly above that of all rows:
+    those whose z-value exceeds a critical value. Here values are higher in slice 2. If 5 is added
+    to each value, the mean of all rows rises by 5 as well, so that the critical value and the
+    adjusted p of each find stay the same.
     """
     rng = np.random.default_rng(3)
     code = rng.integers(0, 4, 1000)
@@ -213,9 +215,11 @@ def test_a_slice_of_few_units_is_no_candidate() -> None:
 
 
 def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
-    """The slices of 100 units with 10 rows each do not differ, but the rows of a unit are alike. If
-    they are taken for 1,000 independent rows, more than half of 40 searches find a slice. By unit
-    at 5 %, more than 6 of 40 searches find one with a probability of 0.3 % (binomial).
+    """A search compares the means of slices with those after random flips of signs: of single rows,
+    or of whole units. 100 units have 10 rows each, which are alike; each unit lies in one of four
+    slices, which do not differ. If the rows are taken for 1,000 independent ones, more than half of
+    40 searches find a slice nevertheless. By unit each search does so with a probability of 5 %;
+    that more than 6 of 40 do has a probability of 0.3 % (binomial).
     """
     rng = np.random.default_rng(5)
     searches_with_finds = {"rows": 0, "units": 0}
@@ -233,9 +237,9 @@ def test_flips_of_whole_units_do_not_take_clusters_for_rows() -> None:
 
 
 def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
-    """The values of one system do not depend on the slice, those of the other are higher in slice
-    1. A find needs more evidence (`critical`) if both are searched than if the other is searched
-    alone.
+    """A response is the values of one system. Those of the first system do not depend on the slice,
+    those of the second are higher in slice 1. A find, which is a slice that the search reports,
+    needs more evidence (`critical`) if both are searched than if the second is searched alone.
     """
     rng = np.random.default_rng(6)
     code = rng.integers(0, 5, 2000)
@@ -250,9 +254,10 @@ def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
 
 
 def test_finds_that_one_explains_are_merged_into_it() -> None:
-    """Only rows with label 1 of the first attribute have higher values. The search also finds pairs
-    of this condition with conditions on the other attributes; `merge` leaves one find, which counts
-    the others as `merged`.
+    """A find is a slice that the search reports as its mean is significantly higher. Of three
+    attributes, columns with the labels 0 to 2, only rows with label 1 of the first have higher
+    values. The search also finds pairs of this condition with conditions on the other attributes;
+    `merge` leaves one find, which counts the others as `merged`.
     """
     rng = np.random.default_rng(7)
     n = 8000
@@ -267,8 +272,10 @@ def test_finds_that_one_explains_are_merged_into_it() -> None:
 
 
 def test_two_effects_stay_two_finds() -> None:
-    """Values are higher for label 1 of the first attribute and for label 3 of the third. Neither
-    explains the other, so that `merge` leaves both and drops their combinations.
+    """A find is a slice that the search reports as its mean is significantly higher. Of three
+    attributes, columns with the labels 0 to 3, values are higher for label 1 of the first and for
+    label 3 of the third. `merge` drops finds that another one explains, such as combinations of
+    these two conditions with others. It leaves both, as neither explains the other.
     """
     rng = np.random.default_rng(8)
     n = 8000
@@ -308,9 +315,11 @@ def test_no_third_condition_narrows_a_find_all_of_whose_rows_are_weak() -> None:
 
 
 def test_detectable_effects_are_found_with_a_power_of_80_percent() -> None:
-    """A slice of 200 of 4,000 rows is found if its evidence is above a critical value of 4. The
-    share of finds in 300 samples has a standard error of √(0.8 · 0.2 / 300) = 2.3 points; the
-    tolerance of 8 points is 3.5 of these.
+    """The evidence for a slice is the z-value of its mean; a search finds the slice if that is
+    above a critical value, here 4. `detectable` is the difference from the rest at which a slice,
+    here of 200 of 4,000 rows, is found with a probability of 80 %. The share of finds in 300
+    samples has a standard error of √(0.8 · 0.2 / 300) = 2.3 points; the tolerance of 8 points is
+    3.5 of these.
     """
     rng = np.random.default_rng(10)
     in_slice = np.arange(4000) < 200
@@ -327,16 +336,18 @@ def test_no_effect_on_twenty_rows_is_detectable() -> None:
 
 
 def test_a_planted_slice_is_found_in_the_system_and_in_the_difference() -> None:
-    """The system new is wrong for 45 % of shop b in the north and for 20 % elsewhere, so that its
-    accuracy there is 0.25 lower; the system old is wrong for 20 % everywhere. The difference of the
-    slice from the rest is therefore −0.25 for new and for new − old, and each interval covers it.
+    """The study compares two systems on 6,000 rows with several columns, such as shop and region.
+    The system new is wrong for 45 % of shop b in the north and for 20 % elsewhere; old is wrong for
+    20 % everywhere. So the accuracy of new, and the difference of the accuracies new − old, are
+    0.25 lower in this slice than in the rest, and each interval must cover −0.25. A slice of a
+    system is "worse"; that of a difference between systems is only "lower".
     """
     slices = planted_study().weak_slices()
     assert slices[["slice", "system", "verdict"]].to_numpy().tolist() == [
         ["shop=b and region=north", "new", "worse"],
         ["shop=b and region=north", "new − old", "lower"],
     ]
-    assert (slices["adjusted"] < 0.01).all()
+    assert (slices["adjusted"] < 0.01).all()  # p, adjusted for all slices that were searched
     assert ((slices["low"] < -0.25) & (slices["high"] > -0.25)).all()
 
 
@@ -376,8 +387,10 @@ def test_named_columns_are_searched_alone() -> None:
 
 
 def test_auto_leaves_out_columns_on_which_systems_do_not_agree() -> None:
-    """The shop of a row is the same for the models a and b, the seconds that they took are not.
-    Scores are random, so that no shop is a weak slice.
+    """slices="auto" searches for weak slices in all columns that describe a row. Two models, a and
+    b, score the same 200 rows. The shop of a row is the same for both, the seconds that they took
+    are not and cannot describe the row: shop alone is searched. Scores are random, so that no shop
+    is a weak slice.
     """
     rng = np.random.default_rng(1)
     shared = pd.DataFrame({"id": range(200), "y_true": rng.integers(0, 2, 200)})

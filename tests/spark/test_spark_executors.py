@@ -95,10 +95,13 @@ def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(foun
 def test_four_executors_give_two_systems_scores_the_numbers_of_one_process(
     found, folder, scores, tmp_path
 ):
-    """`scores` is a table of 20,000 ids and two systems. Its study was computed on four executors,
-    whose results are `found` and the file units.parquet in `folder`, and is computed here in
-    memory. Values of units are the same to the last bit; more than 60,000 rows are compared, so
-    that no file is nearly empty. Sums agree but for rounding, as Spark adds up in any order.
+    """`scores` is a table of 20,000 ids and two systems. Its study by two metrics, ROC AUC and
+    Brier score, was computed on four executors, whose results are `found` and the file
+    units.parquet in `folder`, and is computed here in memory with the same settings, TWO. The file
+    has a row per id and system for the score, and one for the loss of the Brier score, 80,000 in
+    all. They must be those of a file written here, to the last bit; that they are more than 60,000
+    shows that the files are not nearly empty. Sums agree but for rounding, as Spark adds up in any
+    order.
     """
     expected = classification.read(scores, **TWO)
     units.write(tmp_path / "units.parquet", "classification", {"": expected})

@@ -87,9 +87,11 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
     """A case is a report with a table and settings. Spark reads the table from ten files of a
-    folder, DuckDB from a frame. The published numbers must agree within 1e-9, since Spark adds up
-    in any order; so must the values per unit that both studies write. Spark may query the table as
-    often as the case says, and not once more for each question.
+    folder, within the limits CLUSTER, DuckDB from a frame, within BLOCKS: by these limits a table
+    of more than 100 rows is not collected into memory. The published numbers must agree within
+    1e-9 (ROUNDED), since Spark adds up in any order. The files of values per unit that both studies
+    write must have the same rows. Spark must query the table as often as the case says: to check
+    it, for its groups and for each pass over its rows, but not for each number that is asked for.
     """
     case = CASES[name]
     queries_of_spark = count_queries_of_spark(monkeypatch)
