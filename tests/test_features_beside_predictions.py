@@ -123,9 +123,10 @@ def test_a_system_of_complex_numbers_does_not_vanish(cell):
 
 
 @pytest.mark.parametrize("models", [("ols",), ("poisson", "negbin"), ("rf", "linear_regression")])
-def test_the_column_nearest_to_the_models_is_first_the_actual_one(models, tmp_path):
-    """Columns called like models hold forecasts of `cost`. Although `like` is correlated with the
-    cost, `cost` is closest to the forecasts and is read as the actual values.
+def test_the_column_nearest_to_the_models_is_read_as_the_actual_one(models, tmp_path):
+    """One or two columns called like models (`models`) hold forecasts of `cost`. Although `like` is
+    correlated with the cost, `cost` is closest to the forecasts: in the reading that fits best, the
+    report "rating" must take it for the actual values.
     """
     forecasts = dict(zip(models, (GOOD_FORECAST_OF_AMOUNT, FAIR_FORECAST_OF_AMOUNT), strict=False))
     columns = {
@@ -406,10 +407,10 @@ def test_of_two_flags_the_one_that_the_probabilities_are_calibrated_for_is_first
     assert reading.inspection.columns["label"] == "bought"
 
 
-def test_a_column_called_value_that_models_do_not_forecast_is_not_first_the_actual_one(tmp_path):
+def test_a_column_called_value_is_not_read_as_the_actual_one_if_models_forecast_another(tmp_path):
     """The models ols and forest forecast `invest`, which rises with age. The column `value` has a
-    usual name of actual values, but falls with age and is far from the forecasts: `invest` is the
-    actual column.
+    usual name of actual values, but falls with age and is far from the forecasts. In the reading
+    that fits best the actual values must be those of `invest`.
     """
     columns = {
         "invest": AMOUNT,

@@ -530,7 +530,7 @@ def test_one_class_of_a_long_table_is_read_by_its_name():
     assert study.estimates["value"].tolist() == wide.estimates["value"].tolist()
 
 
-def test_the_ways_of_scores_of_both_classes_are_read():
+def test_scores_of_both_classes_are_read_if_the_user_says_what_they_are():
     """The columns score_ham and score_spam sum to 1 in each row, as the probabilities of two
     classes do, which is refused unless the user says what is meant. They may be named as the score
     of one class, which is one system, or as two systems.
