@@ -114,7 +114,8 @@ def test_sign_flips_of_many_whole_numbers_have_the_exact_tails_of_their_sum(side
     # evidence: the sum itself if an increase counts, minus the sum if a decrease does
     as_extreme = side.evidence(sums) >= side.evidence(differences.sum())
     comparison = one_sided_form(lambda level: sign_flip(differences, rng=rng(), level=level), side)
-    assert "Fourier" in comparison.method  # 2^40 sign vectors are too many to enumerate
+    # 2^40 sign vectors are too many to enumerate: the test finds the distribution of their sums
+    assert "Fourier" in comparison.method
     assert comparison.p_value == pytest.approx(probability[as_extreme].sum(), rel=1e-9)
 
 
@@ -293,9 +294,10 @@ def test_differences_that_are_all_0_have_p_1_on_both_sides(side):
 @pytest.mark.parametrize("mean", [0.3, -0.3])
 @pytest.mark.parametrize("side", SIDES)
 def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
-    """Step-down max-T (Westfall and Young) of 3 comparisons over all 2^6 sign vectors of 6 units:
-    each comparison against the maximum over itself and the less extreme ones, and no adjusted p
-    below that of a more extreme one.
+    """Step-down max-T (Westfall and Young) adjusts the p of 3 comparisons of 6 units. The p of a
+    comparison is the share of all 2^6 sign vectors under which the largest statistic, of it and the
+    less extreme comparisons, is at least its own; the adjusted p is never below that of a more
+    extreme comparison.
     """
     differences = rng().normal(mean, 1, (6, 3))
     norm = np.sqrt((differences**2).sum(axis=0))
@@ -308,7 +310,7 @@ def test_max_t_of_few_units_counts_every_sign_vector(side, mean):
     adjusted_p = 0.0
     for place, comparison in enumerate(most_extreme_first):
         largest = permuted[:, most_extreme_first[place:]].max(axis=1)
-        p = np.mean(largest >= observed[comparison] - 1e-9)
+        p = np.mean(largest >= observed[comparison] - 1e-9)  # 1e-9 for rounding
         adjusted_p = max(adjusted_p, p)
         expected[comparison] = adjusted_p
     assert max_t.max_t(differences, rng=rng(), alternative=side) == pytest.approx(expected)
@@ -1080,8 +1082,8 @@ def test_a_two_sided_diff_of_one_sided_reports_says_so(one_sided_reports, two_si
 @pytest.mark.usefixtures("undrawn")
 def test_a_stored_validation_report_is_judged_against_its_baseline(tmp_path, capsys):
     """The command `report` writes a one-sided validation report of the equally good systems a and b
-    and the baseline, the majority class. The command `check` reads it. The rule "better of a" is
-    kept, exit code 0: a is compared with the baseline, not with b.
+    and the baseline, the majority class. The command `check` reads it. The rule "better of a" must
+    be kept, exit code 0: a is compared with the baseline, a constant prediction, and not with b.
     """
     path = tmp_path / "scores.csv"
     two_equally_good_scores(seed=1).to_csv(path, index=False)
