@@ -206,6 +206,9 @@ def test_several_systems_of_classes_are_paired_by_row():
 
 
 def test_forecasts_in_arrays_have_the_weighted_mean_of_their_errors():
+    """Actual values, forecasts and weights of 1 to 3 of N rows are passed as arrays. The MAE must
+    be the weighted mean of the absolute errors, up to rounding.
+    """
     weight = np.random.default_rng(8).integers(1, 4, N)
     error = np.abs(LABEL - SCORE_BY_SYSTEM["new"])
     study = ek.rating(

@@ -124,7 +124,7 @@ def test_grades_beside_the_rows_pool_those_of_all_systems():
     assert not runs.read(TWO_SYSTEMS, QRELS).pooled_ideal
 
 
-def test_wide_tables():
+def test_a_wide_table_has_a_column_of_scores_for_each_system():
     """A row is an item with a column of scores per system and a grade. The order of the items a and
     b is by x from 2 to 1, b before a, and by y a before b. The scores of the systems may be chosen
     by name, also without the prefix score_.
@@ -229,6 +229,10 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
 
 
 def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
+    """The queries q1, q2 and q3 are judged; a run lists items for q1, q2 and q9, all with one
+    score. Metrics are means over the judged queries, with or without a list. The account says of
+    each row whether it is used, and counts what is unusual.
+    """
     qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
     run = pd.DataFrame(
         {"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0}
