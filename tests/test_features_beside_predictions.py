@@ -433,8 +433,9 @@ def test_shares_out_of_fold_are_of_a_flag(tmp_path):
 @pytest.mark.parametrize("names", [("gpt-4-0613", "claude-3-opus"), ("Human-P.0", "Online-A.1")])
 def test_many_columns_on_one_scale_are_values_of_systems(names, tmp_path):
     """Ten columns, eight teams and two with usual names of systems, hold values from 0 to 1. They
-    are correlated, as all depend on how easy the question is, but none is what the others predict:
-    they are values per question, to be compared.
+    are correlated, as all depend on how easy the question is, but none is the actual value of which
+    the others are forecasts. Only the report "significance", which compares values per question,
+    may read them.
     """
     teams = [f"Team_{letter}" for letter in "ABCDEFGH"]
     easiness = RNG.random(N_ROWS)

@@ -65,6 +65,7 @@ def study_of(studies, kind):
 
 
 def plot_or_skip(studies, kind, name):
+    """The plot of that name of the study of that kind; skips the test if it has none."""
     study = study_of(studies, kind)
     try:
         return getattr(study.plot, name)

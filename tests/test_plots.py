@@ -217,7 +217,7 @@ def test_reliability_diagrams_show_names_as_they_are():
         points,  # bins
         caption="",
         ylabel="y",
-        words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},
+        words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},  # a line in the corner of a panel
         panels=(1, 4),
         width=12,
     ).svg
