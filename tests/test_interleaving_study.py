@@ -403,6 +403,7 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result(
 def test_the_headline_is_the_comparison_adjusted_by_cuped(orders_adjusted_by_cuped_strata_and_cap):
     """The orders of eight users are adjusted by CUPED with their past, by strata, and by a cap. The
     headline and the first screen have the comparison adjusted by CUPED, not one of the others.
+    `cuped_of_orders` makes this comparison of the two arms directly.
     """
     (row,) = orders_adjusted_by_cuped_strata_and_cap.headline.to_dict("records")
     cuped = cuped_of_orders(eight_users())
@@ -459,7 +460,7 @@ def welch_after_regression(table, metric):
 def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
     """`bought` is 0 or 1, `orders` a count; both are correlated with the user's past. CUPED must
     give the same as SciPy's Welch test of the residuals of a regression on the past: in the
-    headline, in all comparisons and in the table of adjustments.
+    headline, in the table of all comparisons and in that of adjustments, with a row per way.
     """
     table = users_whose_past_predicts_orders()
     options = {"metrics": metric, "before": "past", "baseline": "b"} | NO_SIMULATION

@@ -346,8 +346,9 @@ def test_a_parameter_that_is_text_is_text_in_the_notebook_too(name):
 @each
 def test_the_schema_holds_every_parameter(name, capsys):
     """The command prints the JSON schema of the parameters of a report, with the help and default
-    of each. A parameter may be null ("anyOf") exactly if None is its default. As an example of
-    bounds, the level of confidence lies between 0.5 and 1.
+    of each, as the class of the report declares them in its `options`. A parameter may be null
+    ("anyOf") exactly if None is its default. As an example of bounds, the level of confidence lies
+    between 0.5 and 1.
     """
     assert command.main(["parameters", name, "--json"]) == 0
     schema = json.loads(capsys.readouterr().out)
@@ -385,7 +386,8 @@ def test_help_and_parameters_are_made_from_the_class_without_reading_the_noteboo
     name, capsys, monkeypatch
 ):
     """The commands "parameters" and "report … --help" list name, default and help of each parameter
-    of a report. `report.read`, which reads a notebook, would fail the test.
+    of a report, as the class of the report declares them in its `options`. `report.read`, which
+    reads a notebook, would fail the test.
     """
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
