@@ -953,8 +953,8 @@ def test_the_reports_of_two_folders_are_paired_by_name(capsys):
 
 def test_a_diff_of_two_folders_is_gated(folder_with_old_and_new, capsys):
     """The folder old has a report on a perfect ranking of 20 queries, new one on the reverse
-    ranking by the same system, "score". So nDCG@5 fell, the gate "not worse" fails, and the command
-    ends with status 3.
+    ranking by the same system, "score". So nDCG@5 of "new score", the system in the new report,
+    fell: the gate "not worse" must fail, name this system, and end the command with status 3.
     """
     assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
     failed = (

@@ -158,8 +158,9 @@ def test_a_correlated_feature_is_no_system_beside_a_model():
 
 def test_without_other_features_a_correlated_column_is_asked_for(tmp_path):
     """`like` is correlated with the target and may be a feature or the forecasts of a further
-    system; no other column shows whether the table has features. So each printed command names the
-    systems: the models alone, with `like`, and the models as values per row to be compared.
+    system; no other column shows whether the table has features. So the user must choose among
+    commands that name the systems: the models alone, the models and `like`, and the models as
+    values per row to be compared.
     """
     assert commands(
         tmp_path,

@@ -192,10 +192,10 @@ def test_the_influence_by_runs_of_thresholds_is_that_of_the_whole_table(monkeypa
 
 
 def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(monkeypatch):
-    """The gap at a threshold is tp / positives − fp / negatives, here times both totals; the widest
-    is that of the KS statistic. Labels repeat a pattern of six rows with three positives, so that
-    the largest gap, of either sign, recurs in each of 30 patterns: the first one must be found,
-    however many thresholds are searched at once.
+    """The gap at a threshold is tp / positives − fp / negatives; the widest is that of the KS
+    statistic. Times both totals it is a whole number, without rounding. Labels repeat a pattern of
+    six rows with three positives, so that the largest gap, of either sign, recurs in each of 30
+    patterns: the first one must be found, however many thresholds (STEP) are searched at once.
     """
     label = np.tile([1, 0, 1, 0, 0, 1], 30)
     c = cumulative_counts(-np.arange(len(label)), label)
