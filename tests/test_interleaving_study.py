@@ -547,6 +547,7 @@ def test_the_interval_of_a_ratio_is_on_the_log_scale_and_wider_if_one_user_domin
     table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
     study = interleaving.read(users=table, metrics="revenue/visits", **NO_SIMULATION).users
     arm = ratio_of(Sums(revenue, visits))
+    # from the kurtosis of the users' influence on the ratio: fewer if one of them dominates
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
     distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
     value = 336 / 79
@@ -567,8 +568,8 @@ def test_a_share_of_visits_stays_below_1():
 def test_the_detectable_difference_of_amounts_is_symmetric_in_the_arms(arms):
     """400 users with log-normal amounts are in two arms by turns; to swap `arms` swaps the amounts
     of the arms. With a level of 5 % and a power of 80 % the detectable difference is mean · (exp(z
-    · se) − 1), where z = 1.96 + 0.84 and se² = c²/200 + c²/200. c² is the squared coefficient of
-    variation, averaged over the arms.
+    · se) − 1), where z = 1.96 + 0.84 and se² = c²/200 + c²/200. The mean is that of all users, and
+    c² is the squared coefficient of variation, averaged over the arms: both arms count alike.
     """
     spent = np.random.default_rng(4).lognormal(0, 1, 400)
     table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})

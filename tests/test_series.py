@@ -163,7 +163,7 @@ def test_a_constant_difference_other_than_0_has_no_p_as_its_variance_is_0():
 
 def test_order_of_rows_does_not_matter():
     """The autocovariances need rows in time order; the report sorts shuffled rows by time."""
-    table = daily_series(horizon=3)
+    table = daily_series(horizon=3)  # 3 steps ahead: with two autocovariances
     shuffled = table.sample(frac=1, random_state=1)
     numbers = ["difference", "low", "high", "p"]
     expected = first_comparison(study_of_a_and_b(table))[numbers].to_numpy(float)
@@ -219,8 +219,8 @@ def test_dates_that_do_not_begin_with_the_year_are_a_warning():
 
 
 def test_many_series_are_units():
-    """Comparisons count units. From 10 series on, each series is a unit: 12 series of 15 days have
-    an n of 12, neither the days nor the 180 rows. A finding says of how many series the rows are.
+    """Comparisons count units. From 10 series on, each series is a unit: the n of 12 series of 15
+    days is 12, and not the number of days or rows. A finding says of how many series the rows are.
     """
     table = pd.concat([daily_series(15, seed=i, unique_id=f"s{i}") for i in range(12)])
     study = study_of_a_and_b(table)

@@ -590,8 +590,9 @@ def test_a_target_of_few_fractions_is_a_number():
 
 
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
-    """The rows are in four folds of 30, in their order. The first fold has no positive, so that its
-    AUC is undefined, shown as a dash; a finding names the base rate, which differs between folds.
+    """The rows are in four folds of 30, in their order. The first fold has no positive, so that the
+    AUC there, of the only system, "score", is undefined, shown as a dash. A finding names the base
+    rate, which differs between folds.
     """
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)
