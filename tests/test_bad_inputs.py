@@ -279,10 +279,11 @@ def test_cases_have_names_of_their_own_and_there_are_many():
 
 
 def test_each_case_is_tried_in_each_format_with_each_number_of_files_and_by_each_engine():
-    """A case is a kind of bad input. It can be given in several formats, in one file or two, to one
-    or two engines, and to several readers, which are the reports. To save time, CASES_SHARED_OUT,
-    which the tests try, has each combination of case, format, files and engine for some of the
-    readers; it must miss no combination that any reader could be given.
+    """A case is a kind of bad input, such as a missing column. It is given to a reader, i.e. a kind
+    of input of a report, in a format, in one file or two, and by an engine: in memory or block by
+    block. To save time the tests try only CASES_SHARED_OUT: each case with some readers, in some of
+    these ways. Each combination of case, format, files and engine that is possible with any reader
+    must be tried with some reader, and each case at all.
     """
     tried: set[tuple[str, ...]] = set()
     for case, _, ways_of_case in CASES_SHARED_OUT:

@@ -184,13 +184,15 @@ def test_values_of_each_metric_lie_in_the_range_that_the_catalogue_states(qrels_
 @some_examples
 @given(judged_runs(), st.sampled_from([0.5, 1, 2]))
 def test_each_metric_is_undefined_exactly_if_the_catalogue_states_it(qrels_and_run, level):
-    """The catalogue says in words when a metric has no value for a query. All metrics with one of
-    the two most frequent statements are checked; `level` is the lowest relevant grade.
+    """The catalogue says in words when a metric has no value for a query. Each metric with one of
+    two such statements must have the value NaN for the queries of which the statement is true, and
+    no other; `level` is the lowest relevant grade.
     """
     r = rankings_of(*qrels_and_run)
+    items_above_0 = r.ideal.total(r.ideal.grade > 0)  # of each query, among its judged items
     is_true_of_query = {
         "nothing is relevant": rankings.relevant(r, level) == 0,
-        "no item has a grade above 0": r.ideal.total(r.ideal.grade > 0) == 0,
+        "no item has a grade above 0": items_above_0 == 0,
     }
     values = values_by_query(r, level)
     for chosen in RANKING_METRICS:

@@ -134,9 +134,11 @@ def check_mirrored(study, exchanged):
 @pytest.mark.parametrize("reports", [3, pytest.param(17, marks=pytest.mark.slow)])
 def test_the_terms_add_up_to_the_change_and_change_sign_with_the_order(design, reports, tmp_path):
     """Each of several reports has some units in common with each other one and some of its own. The
-    terms of a difference between two reports are what common units changed, and what the units that
-    only the old or only the new report has contribute. Exchanging the two reports changes the
-    signs.
+    change from one to another has three terms: what common units changed, what units of the old
+    report alone contribute, and what those of the new report alone do. For each pair of reports,
+    `check_terms` fails unless the terms add up to the change, `check_slices` unless the terms of
+    the slices do, and `check_mirrored` unless exchanging the two reports changes all signs and
+    leaves p.
     """
     paths = [
         saved(example_study(design, seed), tmp_path / f"{seed}.units.parquet")
@@ -229,9 +231,10 @@ def test_the_values_of_the_same_rows_have_the_intervals_of_one_report(metric, tm
 
 
 def test_the_log_loss_of_a_probability_of_1_has_the_test_of_one_report(tmp_path):
-    """The diff of a report on old scores and one on new scores has the difference, limits and p of
-    one report that compares the two as systems. One of the 50 new scores is 1, a certain
-    prediction, whose log loss must be handled alike.
+    """Two reports are on the same 50 rows, one with old and one with new scores. Their diff must
+    have the difference, limits, p and test of one report that has old and new as two systems;
+    `check_comparisons_are_equal` compares these. One new score is 1, a certain prediction, where
+    the log loss is a special case: both ways must treat it alike.
     """
     old = pd.DataFrame({"id": range(50), "label": [0, 1] * 25, "score": [0.2, 0.7] * 25})
     new = old.copy()
@@ -368,7 +371,9 @@ def test_changes_that_cancel_are_tested(tmp_path):
 
 
 def test_a_row_is_relabelled_if_one_of_its_labels_changed(tmp_path):
-    """Of 30 rows with the labels a, b and c, label a of the first three changes."""
+    """Each of 30 rows has the labels a, b and c. In the new report label a of the first three rows
+    is another. The finding EK806 says how many rows have other labels: it must count these three.
+    """
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.random((30, 3)), columns=["p_a", "p_b", "p_c"]).assign(id=range(30))
     for name in "abc":
@@ -411,9 +416,10 @@ def test_independent_reports_are_compared_by_t_with_the_freedom_of_both(tmp_path
 
 
 def test_an_earlier_report_is_not_the_old_one(tmp_path):
-    """Of each report, the relevant item of the three lists is at the given ranks. The old report
-    has the ranks 1, 2 and 1, and so the mean reciprocal rank (1 + 1/2 + 1) / 3; an earlier report,
-    which only extends the series, has 1/5.
+    """An old and a new report are compared; an earlier report, from before the old one, only adds a
+    point to the course of the metric over time. Each is on three lists, with the relevant item at
+    the given ranks. The value of the old report must be its mean reciprocal rank, (1 + 1/2 + 1) / 3
+    for the ranks 1, 2 and 1, and not that of the earlier report, 1/5.
     """
     earlier = saved(study_of_first_hits(5, 5, 5), tmp_path / "earlier.units.parquet")
     study = diff_of(
@@ -545,7 +551,9 @@ def test_a_list_that_was_turned_round_is_listed_with_the_items_that_entered_and_
 
 
 def test_a_finding_names_inputs_that_differ(tmp_path):
-    """The new report has the same 20 lists of 8 items, 160 rows, but with other scores."""
+    """The old report is on 20 lists of 8 items, 160 rows, the new one on the same items with other
+    scores. The finding EK803 says what was not the same when the two were made: their inputs.
+    """
     table = table_of_lists(1)
     old, new = (
         ek.ranking(rows, metrics="ndcg@3") for rows in (table, table.assign(score=-table["score"]))
@@ -621,8 +629,9 @@ def test_metrics_that_only_one_report_has_are_named(report_with_hashed_input, tm
 
 
 def test_rows_with_another_label_are_counted_if_the_last_metric_is_of_ones_own(tmp_path):
-    """The first five of 60 labels differ between the two reports. The user's own metric, `right`,
-    stores a value for each row, but not its label; the labels must be found with roc_auc.
+    """The first five of 60 labels differ between the two reports, on AUC and the user's own metric
+    `right`. For `right` a report stores its value for each row; for roc_auc it stores the labels.
+    The finding EK806, on rows with other labels, must be taken from roc_auc and count five.
     """
 
     @ek.mean(best="high")
@@ -810,7 +819,8 @@ def test_reports_without_ids_are_independent(tmp_path):
 
 def test_shares_of_two_reports_are_independent(tmp_path):
     """For each of two web pages, a report has the numbers of successes and trials. Page a had 40
-    successes in 100 trials in the old report and 60 in 100 in the new one. Totals do not say which
+    successes in 100 trials in the old report and 60 in 100 in the new one: better, as the
+    difference of 0.2 is 2.8 standard errors of √(2 · 0.5² / 100) = 0.07. Totals do not say which
     trials the two have in common, so that all 100 old trials count as in the old report alone.
     """
     old, new = (
@@ -838,6 +848,9 @@ def test_a_diff_of_users_has_no_table_of_devices(tmp_path):
 
 
 def test_a_series_has_every_report(tmp_path):
+    """The series of a diff is the first metric over time: a row, with an interval, for the earlier,
+    the old and the new report, each of which has one system.
+    """
     earlier = saved(example_study("lists", seed=0), tmp_path / "earlier.units.parquet")
     study = diff_of(
         tmp_path,
@@ -940,8 +953,8 @@ def test_the_reports_of_two_folders_are_paired_by_name(capsys):
 
 def test_a_diff_of_two_folders_is_gated(folder_with_old_and_new, capsys):
     """The folder old has a report on a perfect ranking of 20 queries, new one on the reverse
-    ranking by the same system, "score". So nDCG@5 fell, the gate "not worse" fails, and the command
-    ends with status 3.
+    ranking by the same system, "score". So nDCG@5 of "new score", the system in the new report,
+    fell: the gate "not worse" must fail, name this system, and end the command with status 3.
     """
     assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
     failed = (
@@ -981,6 +994,9 @@ def test_the_command_says_that_rows_without_ids_are_not_paired(tmp_path, monkeyp
 
 
 def test_a_report_that_only_the_old_folder_has_is_named(tmp_path, monkeypatch, capsys):
+    """The command compares the reports of two folders, by their names. Both folders have the report
+    "ranking". The report "gone" is in the folder old alone: the command succeeds and names it.
+    """
     monkeypatch.chdir(tmp_path)
     report = study_of_first_hits(1, 2)
     saved(report, tmp_path / "old" / "ranking.units.parquet")
@@ -1013,8 +1029,9 @@ def test_the_head_of_a_file_says_what_made_it(tmp_path):
     study = ek.classification(table_of_applicants(1), metrics="brier", memory="300MB")
     path = saved(study, tmp_path / "a.units.parquet")
     head = json.loads(pq.read_schema(path).metadata[b"evalkit"])
-    assert head["schema"] == units.FORM
-    assert head["named"] == {"": True}  # the rows have ids
+    assert head["schema"] == units.FORM  # the version of the format
+    only_table = ""  # the name of the file's only table of units
+    assert head["named"] == {only_table: True}  # its rows have ids
     assert head["parameters"] == {"preds": "<DataFrame of 60>", "metrics": "brier"}
     assert head["versions"]["evalkit"] == ek.__version__
     (brier,) = head["metrics"]

@@ -185,9 +185,10 @@ def test_a_table_with_more_rows_than_memory_may_hold_says_that_no_row_is_listed(
 
 
 def test_the_json_has_the_rows_that_the_page_lists_unrounded():
-    """The page lists some of 3,000 rows, with three decimals; the JSON of the report has the same
-    rows in the same order, under "missed". Each has an entry per system, with its score ("says")
-    and its miss, |label − score|.
+    """The page lists those of 3,000 rows that systems a and b miss most: `rows_on_page` is this
+    list as a frame, with the score ("a"), the miss |label − score| ("miss a") and their difference,
+    to three decimals. The JSON of the report has the same rows in the same order, under "missed",
+    and for each row an entry per system with its score ("says") and its miss.
     """
     study = classification.read(scores_of_good_a_and_poor_b(3000))
     on_page = rows_on_page(study)

@@ -123,9 +123,10 @@ def test_a_system_of_complex_numbers_does_not_vanish(cell):
 
 
 @pytest.mark.parametrize("models", [("ols",), ("poisson", "negbin"), ("rf", "linear_regression")])
-def test_the_column_nearest_to_the_models_is_first_the_actual_one(models, tmp_path):
-    """Columns called like models hold forecasts of `cost`. Although `like` is correlated with the
-    cost, `cost` is closest to the forecasts and is read as the actual values.
+def test_the_column_nearest_to_the_models_is_read_as_the_actual_one(models, tmp_path):
+    """One or two columns called like models (`models`) hold forecasts of `cost`. Although `like` is
+    correlated with the cost, `cost` is closest to the forecasts: in the reading that fits best, the
+    report "rating" must take it for the actual values.
     """
     forecasts = dict(zip(models, (GOOD_FORECAST_OF_AMOUNT, FAIR_FORECAST_OF_AMOUNT), strict=False))
     columns = {
@@ -157,8 +158,9 @@ def test_a_correlated_feature_is_no_system_beside_a_model():
 
 def test_without_other_features_a_correlated_column_is_asked_for(tmp_path):
     """`like` is correlated with the target and may be a feature or the forecasts of a further
-    system; no other column shows whether the table has features. So each printed command names the
-    systems: the models alone, with `like`, and the models as values per row to be compared.
+    system; no other column shows whether the table has features. So the user must choose among
+    commands that name the systems: the models alone, the models and `like`, and the models as
+    values per row to be compared.
     """
     assert commands(
         tmp_path,
@@ -406,10 +408,10 @@ def test_of_two_flags_the_one_that_the_probabilities_are_calibrated_for_is_first
     assert reading.inspection.columns["label"] == "bought"
 
 
-def test_a_column_called_value_that_models_do_not_forecast_is_not_first_the_actual_one(tmp_path):
+def test_a_column_called_value_is_not_read_as_the_actual_one_if_models_forecast_another(tmp_path):
     """The models ols and forest forecast `invest`, which rises with age. The column `value` has a
-    usual name of actual values, but falls with age and is far from the forecasts: `invest` is the
-    actual column.
+    usual name of actual values, but falls with age and is far from the forecasts. In the reading
+    that fits best the actual values must be those of `invest`.
     """
     columns = {
         "invest": AMOUNT,
@@ -432,8 +434,9 @@ def test_shares_out_of_fold_are_of_a_flag(tmp_path):
 @pytest.mark.parametrize("names", [("gpt-4-0613", "claude-3-opus"), ("Human-P.0", "Online-A.1")])
 def test_many_columns_on_one_scale_are_values_of_systems(names, tmp_path):
     """Ten columns, eight teams and two with usual names of systems, hold values from 0 to 1. They
-    are correlated, as all depend on how easy the question is, but none is what the others predict:
-    they are values per question, to be compared.
+    are correlated, as all depend on how easy the question is, but none is the actual value of which
+    the others are forecasts. Only the report "significance", which compares values per question,
+    may read them.
     """
     teams = [f"Team_{letter}" for letter in "ABCDEFGH"]
     easiness = RNG.random(N_ROWS)

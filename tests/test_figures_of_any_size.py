@@ -65,6 +65,7 @@ def study_of(studies, kind):
 
 
 def plot_or_skip(studies, kind, name):
+    """The plot of that name of the study of that kind; skips the test if it has none."""
     study = study_of(studies, kind)
     try:
         return getattr(study.plot, name)
@@ -215,6 +216,7 @@ def test_the_caption_of_one_curve_is_of_that_curve(studies):
     assert plot.roc.caption.startswith("ROC curves, 300 positives")
     assert "precision" not in plot.roc.alt.lower()
     assert plot.precision_recall.caption.startswith("Precision-recall curves, 300 positives")
+    # these mark the points where precision equals recall, which ROC curves have not
     assert "Open circles" in plot.precision_recall.caption
     assert "ROC" not in plot.precision_recall.alt
 

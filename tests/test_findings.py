@@ -54,6 +54,10 @@ def test_a_code_and_a_name_are_of_one_kind():
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
 def test_every_kind_has_a_theme_a_name_a_meaning_and_advice(kind):
+    """A kind of finding has a code, such as EK806, whose beginning, EK8, is a theme; a short name
+    in lower case; and two texts of whole sentences, without "|", which would end a cell of a table
+    in Markdown.
+    """
     assert re.fullmatch(r"EK[1-9]\d\d", kind.code)
     assert kind.code[:3] in kinds.THEMES
     assert re.fullmatch(r"[a-z][\w -]{3,35}", kind.name)
@@ -132,8 +136,8 @@ def fields_of(text):
 def test_a_page_gives_each_sentence_the_facts_that_its_text_has_fields_for():
     """A page says a sentence by a call that passes facts, rows=9, to a text with fields, "{rows}
     rows are duplicates". The calls are found in the source, so that sentences which only rare data
-    cause are checked too. A field may also be named after a sentence of `kinds.measured`, which
-    every page fills in without a fact.
+    cause are checked too. `kinds.measured` has sentences on what simulations measured: a field with
+    the name of one of them needs no fact, as every page fills it in.
     """
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("pages/*.py")]
     functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -155,6 +159,9 @@ def test_severe_findings_come_first_and_others_keep_their_order():
 
 
 def test_the_record_of_a_finding_in_the_json_has_what_its_kind_and_the_finding_say():
+    """A finding on 3 of 9 rows, of which it names two as examples, `rows`. Its record in the JSON
+    must have the code, the name and the advice of its kind, and the other fields of the finding.
+    """
     kind = FindingKind("EK999", "small class", "What it means.", "What to do.")
     finding = Finding(kind, WARNING, message="3 of 9 rows.", count=3, of=9, rows=(0, 4))
     assert finding.record() == {
@@ -206,8 +213,9 @@ def four_warnings_and_a_note():
 def test_two_warnings_about_the_verdict_stand_beside_it_and_all_others_in_their_sections(
     four_warnings_and_a_note,
 ):
-    """The warning a belongs to the slices. The warnings b, c and d and the note e are of a kind
-    that belongs to the verdict, or else to the metrics: the verdict shows two warnings.
+    """The findings a to e have places on the page. The warning a belongs to the slices. The
+    warnings b, c and d and the note e belong to the verdict, or else to the metrics. Two warnings
+    have room at the verdict, which shows no note: d and e go to the metrics.
     """
     html = html_by_place(four_warnings_and_a_note)
     del html["strip"]  # the number of all findings, at the top of the page
@@ -226,8 +234,10 @@ def test_all_findings_are_counted_and_linked_once_per_kind(four_warnings_and_a_n
 
 
 def test_notes_on_what_was_read_stand_folded_at_the_end():
-    """Codes that begin with EK1 are about what was read, those with EK4 about tests. A warning
-    stays in its section.
+    """Three findings, with the texts rows, tests and labels, belong to the section on metrics. The
+    note "rows" is about what was read, as its code begins with EK1: it must stand folded at the end
+    of the page. The section keeps "tests", a note on tests (EK4), and "labels", which is about what
+    was read, too, but a warning, and so comes first.
     """
     on_input = replace(KIND, code="EK121", at=("metrics",))
     on_tests = replace(KIND, code="EK414", at=("metrics",))
@@ -420,9 +430,10 @@ def units_file_and_better_system(tmp_path_factory):
 
 
 def test_the_units_of_a_report_keep_the_direction_that_they_state(units_file_and_better_system):
-    """The file states that the user's metric my_own is better if it is lower, which its name does
-    not tell. So the same system is better if the file is read for another report, by its path or
-    as an Arrow table, at once or in blocks.
+    """The file holds the values per row of the user's metric my_own, in the column numerator, and
+    states that it is better if it is lower, which its name does not tell. So the same system must
+    be better if the file is read for another report, by its path or as an Arrow table, at once or
+    in blocks.
     """
     file, better_system_of_report = units_file_and_better_system
     for data in (str(file), pq.read_table(file)):
@@ -435,6 +446,10 @@ def test_the_units_of_a_report_keep_the_direction_that_they_state(units_file_and
 
 @pytest.mark.usefixtures("undrawn")
 def test_an_earlier_report_keeps_the_direction_that_it_states(tmp_path):
+    """The name "minutes" does not say whether fewer are better; a report states it by
+    lower_is_better. Read again from its JSON, without this parameter, the system good, with the
+    lower values, must still be better, and no warning say that the direction is unknown.
+    """
     earlier = ek.significance(
         table_where_good_has_lower_values("minutes"), lower_is_better="minutes"
     )

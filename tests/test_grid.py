@@ -287,6 +287,10 @@ def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
 
 
 def test_weights_in_whole_units_give_the_counts_of_the_weights():
+    """Each weight, between 0 and 10, is turned into a whole multiple of WEIGHT_UNIT, a tiny number,
+    and the multiples are added up in bins of the score. Times the unit, the weight of the positives
+    at or above each score, tp, must be that of the weights themselves, up to rounding: 1e-13.
+    """
     score, label = random_rows(8, 2000, digits=1)
     weight = np.random.default_rng(8).random(2000) * 10
     bins = grid.reduce(score, label, grid.in_units(weight, WEIGHT_UNIT))

@@ -182,7 +182,8 @@ def test_the_influence_by_runs_of_thresholds_is_that_of_the_whole_table(monkeypa
     rng = np.random.default_rng(8)
     c = cumulative_counts(rng.normal(size=1_000), rng.random(1_000) < 0.3)
     kind = lookup.find_metric(name, "counts").metric.kind  # holds the metric's functions
-    runs_from_the_lowest = list(kind.influence_by_step(c, kind.value_at(c, np.nan)))
+    value = kind.value_at(c, threshold=np.nan)  # these metrics have no threshold
+    runs_from_the_lowest = list(kind.influence_by_step(c, value))
     runs = runs_from_the_lowest[::-1]
     assert len(runs) == 16  # of 1,000 thresholds 15 · 64 and the remaining 40
     influence = np.concatenate([run.influence for run in runs], axis=1)
@@ -191,10 +192,10 @@ def test_the_influence_by_runs_of_thresholds_is_that_of_the_whole_table(monkeypa
 
 
 def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(monkeypatch):
-    """The gap at a threshold is tp / positives − fp / negatives, here times both totals; the widest
-    is that of the KS statistic. Labels repeat a pattern of six rows with three positives, so that
-    the largest gap, of either sign, recurs in each of 30 patterns: the first one must be found,
-    however many thresholds are searched at once.
+    """The gap at a threshold is tp / positives − fp / negatives; the widest is that of the KS
+    statistic. Times both totals it is a whole number, without rounding. Labels repeat a pattern of
+    six rows with three positives, so that the largest gap, of either sign, recurs in each of 30
+    patterns: the first one must be found, however many thresholds (STEP) are searched at once.
     """
     label = np.tile([1, 0, 1, 0, 0, 1], 30)
     c = cumulative_counts(-np.arange(len(label)), label)

@@ -76,6 +76,9 @@ def test_more_sessions_of_the_same_users_are_no_more_evidence(study_of_small_log
 
 
 def test_without_users_sessions_are_the_units():
+    """Evidence is counted in units, usually users. A log of ten sessions on each of 20 days has no
+    column of users: each session must then be a unit, and a finding must say so.
+    """
     without_users = interleaving.read(
         small_log_on_days(20).drop(columns="user"), **NO_SIMULATION
     ).log
@@ -208,12 +211,14 @@ def study_of_three_rankers_in_turns():
 
 
 def test_the_page_says_that_a_tie_of_three_is_a_third(study_of_three_rankers_in_turns):
-    assert "a or b or c" in interleaving_page.title(study_of_three_rankers_in_turns).text
-    assert (
-        "a tie is a share of 1/3"
-        in interleaving_page.estimates(study_of_three_rankers_in_turns.log).text
-    )
-    caption = interleaving_page.balance(study_of_three_rankers_in_turns.log).caption
+    """Sessions show items of the rankers a, b and c. With three rankers a user who prefers none
+    gives each a share of 1/3, and so does a fair coin that decides whose item is shown; of two
+    rankers it would be 1/2. The title, the estimates and the caption of the balance must say so.
+    """
+    study = study_of_three_rankers_in_turns
+    assert "a or b or c" in interleaving_page.title(study).text
+    assert "a tie is a share of 1/3" in interleaving_page.estimates(study.log).text
+    caption = interleaving_page.balance(study.log).caption
     assert "minus 1/3, the share under a fair coin" in caption
 
 
@@ -398,6 +403,7 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result(
 def test_the_headline_is_the_comparison_adjusted_by_cuped(orders_adjusted_by_cuped_strata_and_cap):
     """The orders of eight users are adjusted by CUPED with their past, by strata, and by a cap. The
     headline and the first screen have the comparison adjusted by CUPED, not one of the others.
+    `cuped_of_orders` makes this comparison of the two arms directly.
     """
     (row,) = orders_adjusted_by_cuped_strata_and_cap.headline.to_dict("records")
     cuped = cuped_of_orders(eight_users())
@@ -454,7 +460,7 @@ def welch_after_regression(table, metric):
 def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
     """`bought` is 0 or 1, `orders` a count; both are correlated with the user's past. CUPED must
     give the same as SciPy's Welch test of the residuals of a regression on the past: in the
-    headline, in all comparisons and in the table of adjustments.
+    headline, in the table of all comparisons and in that of adjustments, with a row per way.
     """
     table = users_whose_past_predicts_orders()
     options = {"metrics": metric, "before": "past", "baseline": "b"} | NO_SIMULATION
@@ -470,9 +476,9 @@ def test_cuped_of_shares_and_counts_is_welchs_test_after_a_regression(metric):
 
 def test_cuped_of_a_share_narrows_its_interval_by_the_correlation_with_the_past():
     """4,000 users bought or not, in correlation ρ with their past. CUPED leaves the share 1 − ρ² of
-    the variance, so that the interval has √(1 − ρ²) of the width. Within 2 %, as a share without
-    CUPED has a score interval and not a t interval; so has the detectable difference, within 5 %.
-    Only the narrower interval excludes 0.
+    the variance, so that the interval and the detectable difference must shrink by √(1 − ρ²). They
+    do so up to 2 % and 5 %, because a share without CUPED has a score interval and not a t
+    interval. Only the narrower interval excludes 0, so that the verdict becomes "better".
     """
     table = users_whose_past_predicts_orders()
     read = partial(interleaving.read, users=table, metrics="bought", baseline="b", **NO_SIMULATION)
@@ -541,6 +547,7 @@ def test_the_interval_of_a_ratio_is_on_the_log_scale_and_wider_if_one_user_domin
     table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
     study = interleaving.read(users=table, metrics="revenue/visits", **NO_SIMULATION).users
     arm = ratio_of(Sums(revenue, visits))
+    # from the kurtosis of the users' influence on the ratio: fewer if one of them dominates
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
     distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
     value = 336 / 79
@@ -561,8 +568,8 @@ def test_a_share_of_visits_stays_below_1():
 def test_the_detectable_difference_of_amounts_is_symmetric_in_the_arms(arms):
     """400 users with log-normal amounts are in two arms by turns; to swap `arms` swaps the amounts
     of the arms. With a level of 5 % and a power of 80 % the detectable difference is mean · (exp(z
-    · se) − 1), where z = 1.96 + 0.84 and se² = c²/200 + c²/200. c² is the squared coefficient of
-    variation, averaged over the arms.
+    · se) − 1), where z = 1.96 + 0.84 and se² = c²/200 + c²/200. The mean is that of all users, and
+    c² is the squared coefficient of variation, averaged over the arms: both arms count alike.
     """
     spent = np.random.default_rng(4).lognormal(0, 1, 400)
     table = pd.DataFrame({"user": range(400), "arm": arms * 200, "spent": spent})
@@ -718,8 +725,8 @@ def test_more_is_worse_where_less_is_better():
 
 def test_three_arms_without_a_control_are_compared_in_three_pairs():
     """Arms x and y have four users each, arm z eight. None has a name that controls usually have,
-    such as "control", so that none is the baseline: all three pairs are compared, and p is adjusted
-    for three comparisons.
+    such as "control", so that none is the baseline: all three pairs must be compared. Each p is
+    adjusted for three comparisons, so that it can only grow.
     """
     arms_x_and_y = eight_users(arm=["x", "y"] * 4, orders=[1, 9, 0, 9, 1, 8, 2, 9])
     arm_z = eight_users(user=[f"v{i}" for i in range(8)], arm="z")
@@ -974,12 +981,19 @@ def test_cuped_by_a_copy_of_the_metric_is_refused():
 
 
 def test_cuped_by_a_copy_of_the_capped_metric_is_refused():
+    """CUPED adjusts by a column that was measured before the experiment. `copy` is the number of
+    orders, but at most 3. The metric is capped too, at a quantile of the orders, `cap`: just above
+    the share of users with fewer than 3 orders the quantile is 3. So `copy` is the capped metric,
+    which cannot be from before the experiment, and must be refused.
+    """
     table = users_whose_past_predicts_orders().assign(
         copy=lambda rows: rows["orders"].clip(upper=3)
     )
-    share = (table["orders"] < 3).mean() + 0.001
+    level_of_quantile_3 = (table["orders"] < 3).mean() + 0.001
     with pytest.raises(InputError, match="a column that determines the metric"):
-        interleaving.read(users=table, metrics="orders", before="copy", cap=share, **NO_SIMULATION)
+        interleaving.read(
+            users=table, metrics="orders", before="copy", cap=level_of_quantile_3, **NO_SIMULATION
+        )
 
 
 def test_the_sentence_of_an_adjusted_pair_has_its_adjusted_means(adjusted_share):

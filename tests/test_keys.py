@@ -26,8 +26,8 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @given(st.lists(finite, min_size=2, max_size=30))
 def test_keys_rank_as_scores(values):
     """A key is a whole number per row that sorts as its score, then its label, do: the last bit is
-    the label, the bits above it are in the order of the scores. Every two scores are compared with
-    every two keys.
+    the label, the bits above it are in the order of the scores: of each two rows the first must
+    have the smaller key, without the label, exactly if it has the smaller score.
     """
     score = np.array(values)
     label = np.arange(len(values)) % 2

@@ -98,6 +98,10 @@ def test_frames_and_columns_that_offer_arrow_streams_give_the_same_numbers():
 
 
 def test_a_dict_of_systems_is_a_column_of_systems(tmp_path):
+    """The systems new and old rank the same six items for each of twelve queries; a table of ranked
+    lists has the columns query, item, score and grade. The numbers of a report must be the same for
+    one table with a column of systems, a dict of a table per system, and a dict of files.
+    """
     long = pd.concat(
         [RANKED_LISTS.assign(system="new"), RANKED_LISTS_OF_ANOTHER_SYSTEM.assign(system="old")]
     )
@@ -134,6 +138,10 @@ def test_a_matrix_of_scores_has_a_column_of_each_class():
 
 
 def test_matrices_of_labels_and_scores_have_a_column_of_each_label():
+    """Each of N rows has three labels, any of which may be 1, and a score of each. In a table,
+    label i is the column y_i and its score the column p_i. Two matrices with a column of each
+    label, for labels and for scores, must give the same numbers.
+    """
     labels = np.random.default_rng(8).integers(0, 2, (N, 3))
     columns = {f"y_{i}": labels[:, i] for i in range(3)} | {
         f"p_{i}": CLASS_PROBABILITIES[:, i] for i in range(3)
@@ -185,8 +193,9 @@ def test_a_number_of_numpy_names_the_positive_label():
 
 
 def test_several_systems_of_classes_are_paired_by_row():
-    """Rows have one of three classes, and a probability of each. System b has the probabilities of
-    system a in another order of columns. A row is right if the column of its class is the largest.
+    """Rows have one of three classes, and system a a probability of each class. Those of system b
+    are the same with the columns exchanged, so that b predicts other classes. The accuracy of each
+    must be its share of rows where the probability of the row's class is the largest.
     """
     scores_by_system = {"a": CLASS_PROBABILITIES, "b": CLASS_PROBABILITIES[:, [1, 2, 0]]}
     study = ek.classification(y_true=CLASSES, y_score=scores_by_system, metrics="accuracy")
@@ -197,6 +206,9 @@ def test_several_systems_of_classes_are_paired_by_row():
 
 
 def test_forecasts_in_arrays_have_the_weighted_mean_of_their_errors():
+    """Actual values, forecasts and weights of 1 to 3 of N rows are passed as arrays. The MAE must
+    be the weighted mean of the absolute errors, up to rounding.
+    """
     weight = np.random.default_rng(8).integers(1, 4, N)
     error = np.abs(LABEL - SCORE_BY_SYSTEM["new"])
     study = ek.rating(

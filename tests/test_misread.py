@@ -80,7 +80,7 @@ def test_three_decimals_beside_other_decimals_are_decimals(tmp_path):
 def test_marks_of_missing_values_are_no_values(mark):
     """Values lie between 0 and 1, but rows 0, 7 and 14 of 20 have a number such as -999, which
     tables often use for a missing value. It must not be averaged as a value, of a system or of a
-    forecast.
+    forecast: the message names it and the 3 rows.
     """
     marked = np.where(np.arange(ROWS) % 7 == 0, mark, VALUES_B)
     with pytest.raises(
@@ -489,9 +489,8 @@ def test_scores_that_sum_to_1_in_the_first_rows_alone_are_of_two_systems():
     score_spam sum to 1 in all of these, as the probabilities of two classes would. In the last row
     of the longer table they sum to 0.3, so that they must be the scores of two systems.
     """
-    table = pd.concat(
-        [SCORES_OF_BOTH_CLASSES] * (HEAD // len(SCORES_OF_BOTH_CLASSES) + 2), ignore_index=True
-    )
+    repeats = HEAD // len(SCORES_OF_BOTH_CLASSES) + 2  # more than HEAD rows in all
+    table = pd.concat([SCORES_OF_BOTH_CLASSES] * repeats, ignore_index=True)
     table.loc[len(table) - 1, "score_spam"] = 0.0
     table.loc[len(table) - 1, "score_ham"] = 0.3
     assert len(ek.classification(table, metrics="roc_auc").systems) == 2
@@ -530,7 +529,7 @@ def test_one_class_of_a_long_table_is_read_by_its_name():
     assert study.estimates["value"].tolist() == wide.estimates["value"].tolist()
 
 
-def test_the_ways_of_scores_of_both_classes_are_read():
+def test_scores_of_both_classes_are_read_if_the_user_says_what_they_are():
     """The columns score_ham and score_spam sum to 1 in each row, as the probabilities of two
     classes do, which is refused unless the user says what is meant. They may be named as the score
     of one class, which is one system, or as two systems.

@@ -100,6 +100,7 @@ def test_queries_of_a_slice_with_their_items():
         study_of_slice = study.segment(part.name)
         expected = ek.ranking(lists[lists["lang"] == part.label], items=items)
         assert_same_numbers(study_of_slice, expected)
+        # likeness: the similarity of the lists of a and b, by query
         for frame in ("curves", "precision_recall", "likeness"):
             pd.testing.assert_frame_equal(getattr(study_of_slice, frame), getattr(expected, frame))
         assert study_of_slice.tables.diversity.text == expected.tables.diversity.text

@@ -47,8 +47,9 @@ GAINS = ["linear", "binary"]
 
 
 def test_a_parameters_cell_declares_names_defaults_and_comments():
-    """The kind of a parameter is text (WRITTEN) if its default or its annotation is text, and any
-    VALUE otherwise. A default that is no literal, as of `limit`, is unknown, None.
+    """The first cell of a notebook assigns a default to each of its parameters; a comment is the
+    help. The kind of a parameter is text (WRITTEN) if its default or its annotation is text, and
+    any VALUE otherwise. A default that is no literal, as of `limit`, is unknown, None.
     """
     known = declared("""
 preds = "data/a=b#c.csv"  # files; name=value is fine
@@ -62,15 +63,18 @@ limit = 3 * 4
 """)
     assert list(known) == ["preds", "ks", "baseline", "margin", "limit"]
     assert known["preds"] == Parameter(
-        "preds", "data/a=b#c.csv", WRITTEN, "files; name=value is fine"
+        "preds", default="data/a=b#c.csv", kind=WRITTEN, help="files; name=value is fine"
     )
-    assert known["ks"] == Parameter("ks", [1, 5], VALUE, "cut-offs")
-    assert known["baseline"] == Parameter("baseline", None, WRITTEN, "a system")
-    assert known["margin"] == Parameter("margin", None, VALUE)  # without a comment
-    assert known["limit"] == Parameter("limit", None, VALUE)
+    assert known["ks"] == Parameter("ks", default=[1, 5], kind=VALUE, help="cut-offs")
+    assert known["baseline"] == Parameter("baseline", default=None, kind=WRITTEN, help="a system")
+    assert known["margin"] == Parameter("margin", default=None, kind=VALUE, help="")
+    assert known["limit"] == Parameter("limit", default=None, kind=VALUE, help="")
 
 
 def test_refuses_unknown_names_and_lists_the_known():
+    """A user gives the names pred, ks and zzz to a notebook with the parameters preds and ks. The
+    names pred and zzz are unknown; pred is so like preds that this is suggested.
+    """
     message = (
         r"unknown parameters 'pred' \(did you mean 'preds'\?\), 'zzz'; this notebook has: preds, ks"
     )
@@ -342,8 +346,9 @@ def test_a_parameter_that_is_text_is_text_in_the_notebook_too(name):
 @each
 def test_the_schema_holds_every_parameter(name, capsys):
     """The command prints the JSON schema of the parameters of a report, with the help and default
-    of each. A parameter may be null ("anyOf") exactly if None is its default. As an example of
-    bounds, the level of confidence lies between 0.5 and 1.
+    of each, as the class of the report declares them in its `options`. A parameter may be null
+    ("anyOf") exactly if None is its default. As an example of bounds, the level of confidence lies
+    between 0.5 and 1.
     """
     assert command.main(["parameters", name, "--json"]) == 0
     schema = json.loads(capsys.readouterr().out)
@@ -381,7 +386,8 @@ def test_help_and_parameters_are_made_from_the_class_without_reading_the_noteboo
     name, capsys, monkeypatch
 ):
     """The commands "parameters" and "report … --help" list name, default and help of each parameter
-    of a report. `report.read`, which reads a notebook, would fail the test.
+    of a report, as the class of the report declares them in its `options`. `report.read`, which
+    reads a notebook, would fail the test.
     """
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
@@ -618,7 +624,8 @@ def test_a_variable_of_ones_own_in_the_parameters_cell_must_be_named():
     """A parameters cell may hold a variable that is no parameter, here `city`, if
     `parameters.values` is called with its name as `own`; otherwise it is refused, in case it is a
     mistyped parameter. `_rows`, which begins with _, and n within the comprehension need not be
-    named.
+    named. `run_cells` runs the cell and then the call `read`, if given, or parameters.values();
+    the result has the parameters alone, at their defaults.
     """
     cell = f"{source_of_parameters_cell('rating')}\ncity = 'Ghent'\n_rows = [n for n in (1, 2)]"
     values = run_cells(cell, read="parameters.values(own='city')")
@@ -674,7 +681,8 @@ def parameters_of_files():
 @pytest.mark.parametrize("value", ["no1.csv,no2.csv", "[no1.csv, no2.csv]", ["no1.csv", "no2.csv"]])
 def test_a_list_of_files_means_the_same_in_every_report(name, key, value, tmp_path, monkeypatch):
     """The parameter `key` of the report `name` takes files. Two files may be given as a Python list
-    or as either of two texts. Neither file exists, so that the report names the first.
+    or as a text, "no1.csv,no2.csv", with or without brackets (`value`). Neither file exists, so
+    that the report, called as a function such as ek.ranking, names the first.
     """
     monkeypatch.chdir(tmp_path)
     p = reports.REPORTS[name].from_raw({key: value})

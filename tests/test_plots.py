@@ -63,6 +63,10 @@ def test_bars_are_sorted_and_split_by_sign(ax):
 
 
 def test_multiples_share_axes_and_print_n():
+    """`multiples` draws a panel for each slice, here x, y and z in 2 × 2 panels, of which the
+    fourth is not used. A title has the slice and its number of units n. As the panels share their x
+    axis, its numbers and label stand only below the lowest used panel of each column.
+    """
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
@@ -73,8 +77,8 @@ def test_multiples_share_axes_and_print_n():
     plots.multiples(frame, axes, label="ndcg@10")
     titles = [ax.get_title(loc="left") or ax.get_title() for ax in (first, second)]
     assert titles == ["x\nn = 7", "y\nn = 3"]
-    assert not unused.axison  # three slices in 2 × 2 panels
-    # numbers and label stand below the lowest used panel of each column: the second, the third
+    assert not unused.axison
+    # the lowest are the third panel on the left and the second on the right, above the unused one
     has_numbers = [ax.xaxis.get_tick_params()["labelbottom"] for ax in (first, second, third)]
     assert has_numbers == [False, True, True]
     assert [ax.get_xlabel() for ax in axes.flat] == ["", "ndcg@10", "ndcg@10", ""]
@@ -213,7 +217,7 @@ def test_reliability_diagrams_show_names_as_they_are():
         points,  # bins
         caption="",
         ylabel="y",
-        words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},
+        words={name: ["MCB 0"] for name in NAMES_LIKE_FORMULAS},  # a line in the corner of a panel
         panels=(1, 4),
         width=12,
     ).svg
@@ -303,6 +307,11 @@ def attributes(svg, name):
 
 
 def test_a_mark_has_its_system_and_its_interval_as_escaped_attributes():
+    """In the SVG of a figure the point and the interval of a system are marks, which a reader of
+    the page can point at. The attributes of the point hold the system (`data-series`) and the text
+    to show (`data-says`), that of the interval the system (`data-limits`). The name a"<b> must be
+    escaped in them: `attributes` reads it back, and no tag <b> is in the SVG.
+    """
     frame = pd.DataFrame({"name": ['a"<b>'], "value": [0.12345], "low": [0.0], "high": [0.3]})
     svg = figures.picture(plots.intervals, frame, caption="x", label="difference", zero=True).svg
     assert "<b>" not in svg

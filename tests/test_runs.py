@@ -124,7 +124,7 @@ def test_grades_beside_the_rows_pool_those_of_all_systems():
     assert not runs.read(TWO_SYSTEMS, QRELS).pooled_ideal
 
 
-def test_wide_tables():
+def test_a_wide_table_has_a_column_of_scores_for_each_system():
     """A row is an item with a column of scores per system and a grade. The order of the items a and
     b is by x from 2 to 1, b before a, and by y a before b. The scores of the systems may be chosen
     by name, also without the prefix score_.
@@ -162,6 +162,10 @@ def test_rank_instead_of_score_and_score_beats_rank():
 def test_a_file_without_a_column_of_systems_is_a_system_named_after_the_file(
     working_directory, file, system
 ):
+    """The ranked lists of a system are in one file, as a table or, if its name ends in neither
+    .parquet nor .csv.gz, in the format of TREC, whose last word, tag, is no name of a system. The
+    system must be called by the name of the file without its ending, as bm25 for bm25.csv.gz.
+    """
     rows = pd.DataFrame({"query": ["q1", "q1", "q2"], "item": list("aba"), "score": [0.9, 0.5, 1]})
     trec_lines = [f"{row.query} Q0 {row.item} 1 {row.score} tag\n" for row in rows.itertuples()]
     if file.endswith(".parquet"):
@@ -203,8 +207,9 @@ def test_ids_stay_different():
 
 
 def test_whole_number_ids_are_their_text(working_directory):
-    """The list has the ids 7 and 2^63 − 1, the largest of 64 bits, as numbers. The judgements are
-    text, of the query 7, which matches, and of the query 007, which has no list.
+    """The file x.parquet, of the system x, is a list of one row: the query 7 and the item 2^63 − 1,
+    the largest of 64 bits, as numbers. The judgements are text, for the queries 7 and 007. The
+    number 7 must be the query 7, whose list has one item, and not 007, which has none.
     """
     pq.write_table(pa.table({"query": [7], "item": [2**63 - 1], "score": [1]}), "x.parquet")
     (working_directory / "q.csv").write_text(
@@ -212,7 +217,7 @@ def test_whole_number_ids_are_their_text(working_directory):
     )
     data = runs.read("x.parquet", "q.csv")
     assert list(data.query) == ["007", "7"]
-    assert data.rankings["x"].retrieved.length.tolist() == [0, 1]  # items of 007 and of 7
+    assert data.rankings["x"].retrieved.length.tolist() == [0, 1]  # items listed for 007 and 7
 
 
 def test_ties_fall_by_the_bytes_of_the_id_descending():
@@ -224,6 +229,10 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
 
 
 def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
+    """The queries q1, q2 and q3 are judged; a run lists items for q1, q2 and q9, all with one
+    score. Metrics are means over the judged queries, with or without a list. The account says of
+    each row whether it is used, and counts what is unusual.
+    """
     qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
     run = pd.DataFrame(
         {"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0}
@@ -247,8 +256,9 @@ def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
 
 
 def test_grades_below_zero_are_not_judged_and_counted():
-    """In files of TREC a negative grade says that an item was not judged. Of a, b and c only a has
-    a grade then; the list returns b, without a grade, and a.
+    """In files of TREC a negative grade says that an item was not judged. Of the items a, b and c
+    only a has a grade then, 2, and two negative grades are counted. The list returns b, which has
+    no grade (NaN), and then a; the ideal list has the judged items alone, which is a.
     """
     qrels = pd.DataFrame({"query": "q", "item": ["a", "b", "c"], "grade": [2, -1, -2]})
     run = pd.DataFrame({"query": "q", "item": ["b", "a"], "score": [2, 1]})

@@ -133,7 +133,11 @@ def test_a_value_before_a_semicolon_is_not_shown(folder, source):
 
 
 def test_a_section_that_fails_stops_there_and_ends_the_report(folder):
-    """Its cells are a heading, 'before', 1 / 0 and 'after', which is not run."""
+    """A user's notebook is a section of a report on sample data. The cells of fails.ipynb are a
+    heading, 'before', 1 / 0 and 'after'. The section must show the value of the second cell, then a
+    message on the third, and not run the fourth. `check_gate`, the last call of a report, must fail
+    with the same message.
+    """
     study = ek.rating(sections="fails.ipynb")
     texts = [output.data.get("text/plain") for output in study.own_sections().displays()]
     message = "fails.ipynb, cell 3: ZeroDivisionError: division by zero"
@@ -191,7 +195,11 @@ def test_a_section_that_was_mended_fails_no_more(folder):
 
 
 def test_a_section_that_fails_twice_is_named_once(folder):
-    study = ek.rating(sections="fails.ipynb")  # a notebook with a cell that raises
+    """The notebook fails.ipynb, a section of a report, has a cell that raises. A reader may run the
+    call that shows the sections twice. The error of `check_gate`, the last call of a report, must
+    still name the notebook once.
+    """
+    study = ek.rating(sections="fails.ipynb")
     study.own_sections()
     study.own_sections()  # as if the reader ran the cell again
     with pytest.raises(report.SectionFailed) as raised:

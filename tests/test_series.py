@@ -114,13 +114,15 @@ def test_a_variance_that_is_not_positive_is_tapered():
 
 
 def test_a_report_says_which_metric_has_a_tapered_variance():
-    """Two steps ahead the autocovariance at lag 1 counts twice. The differences of the absolute
-    errors are about −1 and 1 in turn: a variance of 1 and an autocovariance of −1 make
-    1 + 2 · (−1), which is not positive.
+    """Two steps ahead the autocovariance at lag 1 counts twice. The errors of a are about 0 and 2
+    in turn, those of b are 1, so that the differences of the absolute errors are about −1 and 1 in
+    turn: a variance of 1 and an autocovariance of −1 make 1 + 2 · (−1), which is not positive. The
+    autocovariance must then get a smaller weight, Bartlett's (be tapered), and a finding say so.
     """
     up_and_down = np.tile([0.0, 2.0], 20)
     table = daily_series(horizon=2)
-    table["a"] = table["y"] + up_and_down + 0.01 * (table["a"] - table["y"])
+    small_error = 0.01 * (table["a"] - table["y"])
+    table["a"] = table["y"] + up_and_down + small_error
     table["b"] = table["y"] + 1
     study = study_of_a_and_b(table, metrics="mae")
     assert first_comparison(study)["method"] == TAPERED
@@ -161,7 +163,7 @@ def test_a_constant_difference_other_than_0_has_no_p_as_its_variance_is_0():
 
 def test_order_of_rows_does_not_matter():
     """The autocovariances need rows in time order; the report sorts shuffled rows by time."""
-    table = daily_series(horizon=3)
+    table = daily_series(horizon=3)  # 3 steps ahead: with two autocovariances
     shuffled = table.sample(frac=1, random_state=1)
     numbers = ["difference", "low", "high", "p"]
     expected = first_comparison(study_of_a_and_b(table))[numbers].to_numpy(float)
@@ -170,8 +172,9 @@ def test_order_of_rows_does_not_matter():
 
 
 def test_each_horizon_has_its_own_lags():
-    """The variance of forecasts h steps ahead has h − 1 autocovariances. A table of the horizons 1
-    and 4 must therefore give for each the p that a table of this horizon alone gives.
+    """The variance of the differences between forecasts h steps ahead has h − 1 autocovariances. In
+    a table of the horizons 1 and 4 each horizon is a slice, "1" or "4", with a p of a against b; it
+    must be the p that a table of this horizon alone gives.
     """
     table = pd.concat([daily_series(horizon=1, seed=1), daily_series(horizon=4, seed=1)])
     study = study_of_a_and_b(table, metrics="mae")
@@ -216,24 +219,27 @@ def test_dates_that_do_not_begin_with_the_year_are_a_warning():
 
 
 def test_many_series_are_units():
-    """From 10 series on, each is a unit: 12 series of 12 days have an n of 12."""
-    table = pd.concat([daily_series(12, seed=i, unique_id=f"s{i}") for i in range(12)])
+    """Comparisons count units. From 10 series on, each series is a unit: the n of 12 series of 15
+    days is 12, and not the number of days or rows. A finding says of how many series the rows are.
+    """
+    table = pd.concat([daily_series(15, seed=i, unique_id=f"s{i}") for i in range(12)])
     study = study_of_a_and_b(table)
     assert study.settings.unit == "unique_id"
     assert first_comparison(study)["n"] == 12
-    (finding,) = findings_on_times(study, "Rows")
+    (finding,) = findings_on_times(study, "Rows are in the order of ds")
     assert "12 series" in finding.message
 
 
 def test_few_series_are_added_up_by_time():
     """Three series, fewer than 10, are too few to be units. The losses of their rows are added up
-    for each of the 40 days, which are then compared by the test of Diebold and Mariano: n is 40.
+    for each of the 40 days, which are then compared by the test of Diebold and Mariano: n is 40. A
+    finding says of how many series the rows are.
     """
     table = pd.concat([daily_series(seed=i, unique_id=f"s{i}") for i in range(3)])
     study = study_of_a_and_b(table, metrics="mae")
     assert first_comparison(study)["n"] == 40
     assert first_comparison(study)["method"] == DIEBOLD_MARIANO
-    (finding,) = findings_on_times(study, "Rows")
+    (finding,) = findings_on_times(study, "Rows are in the order of ds")
     assert "3 series" in finding.message
 
 

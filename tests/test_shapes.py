@@ -149,14 +149,15 @@ def cases():
 def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
     report, case, limits_by_name, tmp_path, monkeypatch
 ):
-    """A case of the TOML files is a table with what is expected of it. It must be refused
-    (`refused`: a pattern of the message), or read with the numbers that the case states; with
-    `may_refuse` any refusal will do as well. This holds in memory and in blocks of few rows, and
-    `inspect`, which reads only the beginning, refuses with the same words.
+    """A case of the TOML files is a table with what is expected of it. It must be refused in one
+    line (`refused`: a pattern of the message), or read with the numbers that the case states; with
+    `may_refuse` any refusal will do as well. This holds within each of the limits: in memory, and
+    for most cases also in blocks of few rows. All refusals must have the same words, as must that
+    of `inspect`, which reads only the beginning of a table.
     """
     monkeypatch.chdir(tmp_path)
     parameters = write_files_and_name_parameters(report, case, tmp_path)
-    refusals = {}  # the message, None if the table was read
+    refusals = {}  # by limits, the message, or None if the table was read
     for name, limits in limits_by_name.items():
         study, refusal = result_or_refusal(read, report, parameters, limits)
         refusals[name] = refusal
@@ -168,12 +169,12 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(
         else:
             assert refusal is None, refusal
             assert_numbers_and_findings_are_expected(study, case)
-    # in memory a message may name a row that blocks do not know
+    # where the case says so, the message in memory names a row that blocks do not know
     assert len(set(refusals.values())) == 1 or case.get("names_no_row")
     known = {field.name for field in fields(REPORTS[report])}
     known_parameters = {name: value for name, value in parameters.items() if name in known}
     inspected = REPORTS[report].from_raw(known_parameters)
     _, refusal_of_inspect = result_or_refusal(inspection.inspect, inspected)
-    # some refusals need all rows, which inspect does not read
+    # where the case says so, the refusal needs all rows, which inspect does not read
     expected = None if case.get("uninspected") else refusals["in memory"]
     assert refusal_of_inspect == expected

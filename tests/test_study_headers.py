@@ -84,8 +84,8 @@ def test_missing_columns_are_refused_in_the_words_of_the_study(reader):
     alone, which the command makes first, must refuse them with the same message as the study that
     reads the files; it names the columns and the file.
     """
-    missing = reader.columns(MISSING_COLUMNS.role)
-    second = MISSING_COLUMNS.change(reader.second, *missing)  # without these columns
+    missing = reader.columns(MISSING_COLUMNS.role)  # the names of two columns of this report
+    second = MISSING_COLUMNS.change(reader.second, *missing)  # the table without them
     parameters = parameters_of_two_files(reader, second)
     message = refusal_of_headers(reader, parameters)
     assert message == refusal_of_study(reader, parameters)

@@ -196,10 +196,11 @@ def study_of_equally_noisy_systems(rows):
 def test_below_1_000_rows_the_p_of_the_folds_is_adjusted():
     """Systems a and b are compared with each other and with the majority class on 200 rows in five
     folds. Below 1,000 rows the tests over the values of the folds decide: there is no p-value of
-    the pooled rows, and Holm's correction is that of the folds' p-values.
+    the pooled rows, Holm's correction is that of the folds' p-values, and these are among the
+    comparisons of the page. Nor is the interval that decides, `answer`, one of the pooled rows.
     """
     study = study_of_equally_noisy_systems(rows=200)
-    p = study.paired["p"]
+    p = study.paired["p"]  # over the folds
     assert study.paired["p_pooled"].isna().all()
     assert study.paired["adjusted"].tolist() == pytest.approx(holm(p).clip(0, 1))
     assert set(p) <= set(study.comparisons["p"])
@@ -363,6 +364,7 @@ def test_a_repeated_k_fold_is_the_mean_of_its_draws():
     x = study.examples.features
     label = study.examples.label
     model = fitting.prepared(fitting.usual("classes"), x, 0)  # the usual model of classes, seed 0
+    # the usual folds are drawn with the study's seed, 0, those of a repeated k-fold with the next
     six_draws = RepeatedStratifiedKFold(n_splits=5, n_repeats=6, random_state=1)
     score = np.zeros((6, 60))
     for number, (train, test) in enumerate(six_draws.split(x, label)):
@@ -588,8 +590,9 @@ def test_a_target_of_few_fractions_is_a_number():
 
 
 def test_a_fold_with_one_class_has_no_auc_and_is_named():
-    """The rows are in four folds of 30, in their order. The first fold has no positive, so that its
-    AUC is undefined, shown as a dash; a finding names the base rate, which differs between folds.
+    """The rows are in four folds of 30, in their order. The first fold has no positive, so that the
+    AUC there, of the only system, "score", is undefined, shown as a dash. A finding names the base
+    rate, which differs between folds.
     """
     rng = np.random.default_rng(8)
     label = np.r_[np.zeros(30), rng.integers(2, size=90)].astype(int)

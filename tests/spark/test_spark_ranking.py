@@ -47,16 +47,19 @@ def read_from_spark(*given, asks=ASKS, **options) -> runs.Runs:
 def test_judgements_and_queries_beside_a_spark_table_may_be_files(session):
     """The ranked lists are in Spark, judgements and queries in files. The values must be those of
     reading all in memory, for a long table with a column of systems and for a wide one with a
-    column of scores for each system. The name of the system has characters that SQL must escape.
-    What naturally differs is set equal first: the names of sources, and of columns in the wide
-    table.
+    column of scores for each system.
+
+    The lists are those of a bundled run file. The names of the sources, and of the columns of the
+    wide table, differ from those in memory, so that they are replaced before the comparison.
     """
-    system = "a\\b'c"
+    system = "a\\b'c"  # with characters that SQL must escape
     sample = ROOT / "data/digits_retrieval"
     qrels = str(sample / "qrels.txt")
     options = {"queries": str(sample / "queries.csv"), "segments": ["digit"]}
     (run_file,) = sources.parts(str(sample / "runs/lda_cosine.run"))
-    rows = pa.table(run_file.load({"query": "query", "item": "item"}, {"score": "score"}))
+    texts = {"query": "query", "item": "item"}  # columns to read, under the same names
+    numbers = {"score": "score"}
+    rows = pa.table(run_file.load(texts, numbers))
     long = rows.append_column("system", pa.array([system] * len(rows)))
     wide = rows.rename_columns(["query", "item", f"score_{system}"])
     expected = runs.read(long, qrels, **options)
