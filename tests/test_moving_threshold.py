@@ -169,10 +169,14 @@ def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, par
     ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
 )
 def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
-    """The table has further `columns`, of users, of weights or of both; `parameters` makes users
-    the units. A row costs 2 if it is a false positive, 7 if it is a false negative, and else 0. The
-    expected variance of the weighted mean cost is the sandwich variance: the influences of a user's
+    """The 600 rows of the systems a and b have further `columns`, of users, of weights or of both;
+    `parameters` makes users the units. At a threshold, a row costs 2 if it is a false positive, 7
+    if it is a false negative, and else 0. The expected variance of the weighted mean cost is
+    computed here from the rows: it is the sandwich variance, in which the influences of a user's
     rows are added up and squared, and Kish's number of units is the n of the factor n / (n − 1).
+
+    The page gets this variance from sums at each threshold, and from the variance limits by t that
+    keep within the range of a cost, 0 to 7: both must be as expected.
     """
     fp_cost, fn_cost = 2.0, 7.0
     table = scored_rows(**columns)
@@ -192,8 +196,9 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
     units = size.sum() ** 2 / (size**2).sum()
     variance = (influence**2).sum() * units / (units - 1)
 
-    # At each threshold error_variance has the variance of FP / n, twice the covariance, and the
-    # variance of FN / n, which give the variance of the mean cost for any two costs.
+    # At each threshold error_variance has the variance of FP / n, twice the covariance of FP / n
+    # and FN / n, and the variance of FN / n. With the costs c and d of a false positive and a false
+    # negative, the mean cost c FP / n + d FN / n has the variance of c², c d and d² times these.
     decisions = DecisionsByThreshold.from_rows(study.measured.rows["a"], slider.tables["a"])
     products_of_costs = [fp_cost**2, fp_cost * fn_cost, fn_cost**2]
     assert decisions.units == pytest.approx(units)

@@ -305,6 +305,7 @@ def test_drawn_permutations_of_mostly_zeros_have_the_expected_sums():
     """
     values = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     is_treated = np.arange(52) % 3 == 0
+    # a row for each of the five sums, a column for each permutation
     drawn = independent._drawn_permutations(values, in_first=is_treated, draws=9_999, rng=rng())
     mean = independent.PermutedSums(*drawn.mean(axis=1))
     share = 18 / 52
