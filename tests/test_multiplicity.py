@@ -295,7 +295,7 @@ def test_pairs_of_few_units_are_flipped_in_every_way(units):
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
-def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
+def test_progress_is_shown_before_each_block_of_4096_sign_vectors(units, monkeypatch):
     """All pairs of six systems are compared on n units by every vector of n signs. Opposite vectors
     give the same, so that one of each two is visited, 2^(n − 1) in all, in blocks of 4,096. Before
     each block the number of vectors done and the number of all are shown. The first vector, that of
