@@ -171,14 +171,16 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
 
 
 def manager_of(options):
-    """The settings of the kernel manager in the options of a run."""
+    """The settings of the kernel manager in the options of a run: its connection file, and how it
+    is talked to (transport).
+    """
     return options["config"].KernelManager
 
 
 def test_each_run_has_a_folder_of_sockets_of_its_own_that_is_removed_with_it(monkeypatch, tmp_path):
     """A run talks to its kernel by Unix sockets ("ipc"), whose files lie beside the connection
-    file, in a temporary folder for as long as its options are in use. Two runs at once must not
-    share it.
+    file, in a temporary folder for as long as its options are in use (`kernel_options`). Two runs
+    at once must not share it, and afterwards it is removed.
     """
     monkeypatch.chdir(tmp_path)
     with kernels.kernel_options() as first, kernels.kernel_options() as second:

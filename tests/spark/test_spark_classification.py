@@ -25,8 +25,8 @@ def assert_equal_frames(a: pd.DataFrame, b: pd.DataFrame) -> None:
 
 def test_odd_names_and_labels_are_no_sql(session):
     """A column, the labels and both systems have names with quotes, backslashes, backticks and line
-    ends, which would end a name or a text in SQL. Spark must give the numbers of the same data
-    frame.
+    ends, which would end a name or a text in SQL. The study of a Spark table of 400 rows, too large
+    to be collected (SMALL), must have the numbers of the study of the same data frame.
     """
     rows = binary(400).rename(columns={"age": "`a\"ge'"})
     rows["label"] = rows["label"].map({0: "it's \\n", 1: '"yes"\n'})
