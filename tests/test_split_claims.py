@@ -172,9 +172,10 @@ def test_the_first_screen_names_both_claims(study):
 
 
 def test_only_intervals_that_take_shared_rows_for_independent_are_crossed_out(study):
-    """The page lists several intervals of the value, one of which takes folds for a sample, and one
-    the repeats of an id for different rows. The names of these two, and of no other, stand within
-    <s>, the HTML element for text that is crossed out.
+    """The study is of two systems in five times five folds, and its page lists several intervals of
+    the value. One of them takes folds for a sample, though folds share training rows, and one the
+    repeats of an id for different rows. The names of these two, and of no other, stand within <s>,
+    the HTML element for text that is crossed out.
     """
     page = validation_page.intervals(study).html
     crossed_out = [name for name in study.intervals["what"] if f"<s>{name}</s>" in page]

@@ -647,9 +647,10 @@ def test_a_holdout_beside_features_is_fitted_once():
 def test_repeated_folds_count_each_id_once(name):
     """Four folds of 200 ids are drawn five times, and each draw predicts all ids with nearly the
     same scores: the 1,000 rows are 200 independent units. The column of the draws may be called
-    repeat, repetition or rep. The pooled interval is that of 200 ids, and another one, of 1,000
-    rows, is marked as not honest. The comparison with the system majority, which the study adds, is
-    over the 20 folds; the page says how many ids, folds and draws there are.
+    repeat, repetition or rep. So the pooled interval is that of 200 ids; a second interval takes
+    the 1,000 rows for independent, is too narrow, and is marked as not honest. The study also
+    compares with always predicting the majority, over the 20 folds, and the page says how many ids,
+    folds and draws there are.
     """
     frame = rows_of_repeated_folds(repeats=5, k=4)
     study = validation.read(frame.rename(columns={"repeat": name}))
