@@ -211,10 +211,11 @@ def test_a_few_queries_in_their_lists_are_no_warning():
 
 
 def test_users_and_items_with_the_same_numbers_are_no_warning():
-    """EK147 is the warning that lists return their own query, as a search for similar items does,
-    first. Here users take the place of queries. Users and items are both numbered from 0 to 59, and
-    each list has ten items at random. So a sixth of the lists, about ten, hold the number of their
-    user by coincidence (`own`), but seldom at the first places, and there must be no warning.
+    """EK147 is the warning that lists return their own query, as a search for similar items does at
+    the first place. Here users take the place of queries. Users and items are both numbered from 0
+    to 59, and each list has ten items at random. So a sixth of the lists, about ten, hold the
+    number of their user by coincidence (`own`), but seldom at the first places, and there must be
+    no warning.
     """
     rng = np.random.default_rng(5)
     rows = [

@@ -99,7 +99,7 @@ def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
     thread is left.
     """
     table = lists()
-    first_row = table.loc[0, ["query", "item", "tier"]]
+    first_row = table.loc[0, ["query", "item", "tier"]]  # the tier is that of the query
     table.loc[len(table) - 1, ["query", "item", "tier"]] = first_row
     table.to_parquet("rows.parquet", row_group_size=900, index=False)
     message = r"^rows.parquet: query '.*' and item '.*' must appear once"
