@@ -158,8 +158,10 @@ CLASS_METRICS = "mcc,kappa,macro_f1,weighted_f1,balanced_accuracy"
 
 
 def test_a_group_without_an_error_is_not_known_exactly() -> None:
-    """All 20 rows of group b are predicted right, so that each metric of b is 1 without any spread.
-    20 right rows do not show that the next ones will be: the interval of b must still have a width.
+    """The metrics of three classes, such as macro F1 (CLASS_METRICS), are estimated in two groups.
+    All 20 rows of group b are predicted right, so that each metric of b is 1 without any spread. 20
+    right rows do not show that the next ones will be: the interval of b must still have a width, as
+    that of the other group has.
     """
     rng = np.random.default_rng(1)
     actual = rng.choice([*"xyz"], 200)
@@ -220,9 +222,11 @@ def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
 
 
 def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent() -> None:
-    """The true values of the four groups are 0, 3, 5 and 8, each observed with a standard error of
-    1. So the true largest gap is 8, and the groups with it are never in doubt. In 200 samples, a
-    coverage of 0.95 has a standard error of √(0.95 · 0.05 / 200) = 0.015; 0.03 are two of them.
+    """The true values of the four groups are 0, 3, 5 and 8, each observed with an independent
+    standard error of 1 (`GroupEstimates` takes a function that estimates a group, and the
+    correlation of the errors). So the true largest gap is 8, and the groups with it are never in
+    doubt. In 200 samples, a coverage of 0.95 has a standard error of √(0.95 · 0.05 / 200) = 0.015;
+    0.03 are two of them.
     """
     rng = np.random.default_rng(2)
     true_gap = 8
@@ -299,8 +303,10 @@ def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
 
 
 def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
-    """Two groups have a mean with the limits of a t interval. The third has the highest value, 9,
-    and unknown limits, so that nothing bounds how large the gap may be.
+    """`GroupEstimates` takes a function that estimates a group, and the correlation of the errors
+    of groups. Two of three groups have a mean of three values with the limits of a t interval. The
+    third has the highest value, 9, and unknown limits, so that nothing bounds how large the gap may
+    be.
     """
     without_limits = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
     by_group = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0]), without_limits]
@@ -312,8 +318,9 @@ def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> Non
 
 
 def test_the_ratio_of_estimates_is_fiellers_for_normal_limits() -> None:
-    """The values of two independent groups are 4 and 2, each with limits at ± 0.5. Fieller's limits
-    r of the ratio 4 / 2 are the two solutions of (4 − 2 r)² = 0.5² (1 + r²).
+    """The values of two groups with uncorrelated errors are 4 and 2, each with limits at ± 0.5.
+    Fieller's limits r of the ratio 4 / 2 are the two solutions of (4 − 2 r)² = 0.5² (1 + r²), one
+    on either side of 2.
     """
 
     def estimate(group: int, level: float) -> Estimate:
