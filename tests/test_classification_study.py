@@ -50,9 +50,10 @@ def test_average_precision_is_lower_at_a_lower_base_rate(study_at_base_rate_of_1
 def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(
     study_at_base_rate_of_1_percent,
 ):
-    """For a population with 1 % positives each of the 700 negatives of the sample stands for many.
-    How much average precision varies then depends on the few with the highest scores, so that no
-    interval is given.
+    """The bundled sample has 30 % positives; its metrics are also estimated for a population with 1
+    % (`elsewhere`), for which each of its 700 negatives stands for many. How much average precision
+    varies then depends on the few with the highest scores, so that no interval is given, and the
+    page says why.
     """
     row = study_at_base_rate_of_1_percent.elsewhere.query(
         "metric == 'average_precision' and base_rate == 0.01"

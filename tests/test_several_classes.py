@@ -188,9 +188,9 @@ def test_bins_of_independent_rows_of_equal_weight_have_limits(make_table):
 )
 def test_bins_of_clustered_or_weighted_rows_have_no_limits(make_table, parameters):
     """Bands of the reliability diagram assume independent rows of equal weight. Two tables, of
-    three classes and of two, have a column user, which is taken for the users of the rows, i.e. for
-    clusters (`unit`), or for their weights. Then neither the bins nor the isotonic curve have
-    bands, and the page says so.
+    three classes and of two, have a column of users, which is used here as clusters of rows
+    (`unit`) or, as it holds numbers, as their weights. Then neither the bins nor the isotonic curve
+    have bands, and the page says so.
     """
     study = classification.read(make_table(), **parameters)
     assert study.reliability[["low", "high"]].isna().all(axis=None)
@@ -370,9 +370,9 @@ def test_a_slice_that_lacks_a_class_has_no_averages_and_a_finding():
     "weight", [np.ones(400), 1 + np.arange(400) % 4], ids=["equal weights", "weights 1 to 4"]
 )
 def test_the_best_micro_f1_is_that_over_all_thresholds(weight):
-    """The highest micro F1 of three labels is computed here at each distinct score as a threshold,
-    as 2 TP / (true + predicted) over all labels, weighted. The caption and the curve have the same
-    maximum at the same threshold.
+    """400 rows have three labels each, and weights. The highest micro F1 is computed here at each
+    distinct score as a threshold, as 2 TP / (true + predicted) over all labels, weighted. The
+    caption and the curve (`sweep`) have the same maximum at the same threshold.
     """
     rng = np.random.default_rng(5)
     is_true = rng.integers(0, 2, (400, 3))  # 400 rows of three labels
