@@ -165,7 +165,7 @@ def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
     compared by max-T with random sign flips. `adjusted` is the fast form: it flips the signs of the
     systems' values and takes differences of their sums. `max_t` flips the signs of the differences
     of the pairs. With the same seed both have the same p-values, and so has Westfall and Young's
-    definition, which a helper computes from all draws of all differences.
+    definition, computed from a matrix of all draws of all differences.
     """
     first, second = all_pairs_of_columns(table)
     pairs = ColumnPairs.from_table(table, first, second)
