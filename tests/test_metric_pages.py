@@ -29,7 +29,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_of_a_page_prints_what_the_page_says(path):
-    """A page of the docs has examples as in a session of Python, each command with what it prints.
+    """A page of the docs has examples as at the prompt of Python, each command with what it prints.
     All of a page are run as one doctest, in which later ones may use the names of earlier ones.
     """
     text = path.read_text(encoding="utf-8")

@@ -162,10 +162,11 @@ TABLES_OF_SYSTEMS = {
 @pytest.mark.parametrize("table", TABLES_OF_SYSTEMS.values(), ids=TABLES_OF_SYSTEMS)
 def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
     """A table has a row for each unit and a column for each system; all pairs of systems are
-    compared by max-T with random sign flips. `adjusted` is the fast form: it flips the signs of the
-    systems' values and takes differences of their sums. `max_t` flips the signs of the differences
-    of the pairs. With the same seed both have the same p-values, and so has Westfall and Young's
-    definition, computed from a matrix of all draws of all differences.
+    compared by max-T with sign flips, drawn at random or, for few units, all of them. `adjusted` is
+    the fast form: it flips the signs of the systems' values and takes differences of their sums.
+    `max_t` flips the signs of the differences of the pairs. With the same seed both have the same
+    p-values, and so has Westfall and Young's definition, computed from a matrix of all draws of all
+    differences.
     """
     first, second = all_pairs_of_columns(table)
     pairs = ColumnPairs.from_table(table, first, second)
