@@ -42,9 +42,10 @@ def study_of_five_lists(items=None, **options):
 
 
 def test_the_page_has_the_figures_of_rectools():
-    """The package RecTools computed diversity and novelty for each of five lists, coverage and the
-    Gini index for all together, each from the first 5 items. Every value lies within its interval,
-    and no item is left out, because the catalogue has all of them.
+    """RECTOOLS has five ranked lists, a catalogue of twelve items, and what the package RecTools
+    computed for them: diversity and novelty of each list, of which the study has the means,
+    coverage and the Gini index for all together, each from the first 5 items. Every value lies
+    within its interval, and no item is left out, because the catalogue has all of them.
     """
     measures = beyond_relevance.measures(study_of_five_lists()).set_index("metric")
     figures = RECTOOLS["figures"]
@@ -101,9 +102,10 @@ def test_coverage_by_equal_lists_is_the_share_of_their_items_without_limits(
 def test_coverage_has_limits_where_one_list_shows_an_item_of_its_own(
     catalogue_size, lists, never_shown, unit
 ):
-    """Every list shows the same items; the first list also shows one that no other has. Lists drawn
-    anew might not show it, so that the interval reaches below the coverage. It stays above a half,
-    because all lists show most of the catalogue.
+    """Every list shows the same items, all but one or two of the catalogue; the first list also
+    shows one that no other has. Lists drawn anew might not show it, so that the interval of the
+    coverage reaches below its value. It stays above a half, because all lists show most of the
+    catalogue. This holds for independent lists and for queries as units, with one list each.
     """
     catalogue = [f"i{i}" for i in range(catalogue_size)]
     shown_by_all = catalogue[: catalogue_size - never_shown - 1]
@@ -160,7 +162,8 @@ def test_differences_are_those_of_the_measures_with_limits_that_agree_with_p(uni
 def test_lists_of_popular_items_differ_from_random_ones_and_random_ones_do_not(unit):
     """Three systems make 40 lists each: "popular" draws from the 20 most popular of 60 items,
     "alike" and the baseline "broad" from all 60. So popular differs from broad, while alike differs
-    by chance alone: with this seed, none of its p-values is 0.01 or less.
+    by chance alone: with this seed, none of its p-values is 0.01 or less. The units are the 40
+    queries or, with several queries each, 12 users.
     """
     study = study_of_popular_and_random_lists(unit)
     differences = beyond_relevance.differences(study).set_index(["first", "metric"])
@@ -171,12 +174,15 @@ def test_lists_of_popular_items_differ_from_random_ones_and_random_ones_do_not(u
 
 
 def test_a_measure_needs_its_column():
-    """Diversity needs categories or features of the items, novelty their numbers of interactions or
-    the shares of users. Coverage and the Gini index need the ids of the items alone.
+    """Five lists are measured with a catalogue of their twelve items. Diversity needs a column of
+    categories, or columns of features (feature_…), novelty their numbers of interactions
+    (popularity) or the shares of users (user_share); without its column a measure is absent.
+    Coverage and the Gini index need the ids of the items alone.
     """
     without_columns = study_of_five_lists(catalogue()[["item"]])
     needs_no_column = ["coverage", "Gini of exposure"]
     assert beyond_relevance.measures(without_columns)["metric"].tolist() == needs_no_column
+    # the catalogue has item, category and user_share, to which the other columns are added
     with_all = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
     measures = beyond_relevance.measures(study_of_five_lists(with_all))
     assert measures["metric"].tolist() == [
@@ -189,8 +195,10 @@ def test_a_measure_needs_its_column():
 
 
 def test_items_without_an_entry_are_left_out_and_counted():
-    """The item i0 has neither a category nor a popularity, and i1 is not in the catalogue at all.
-    Each place among the first five of a list that shows one of them is counted as left out.
+    """Five lists show items of a catalogue, in which the item i0 has neither a category nor a
+    popularity, and i1 is absent. Coverage needs the items alone and so leaves out i1; diversity and
+    novelty leave out both. Each place among the first five of a list that shows such an item is
+    counted (`left_out`), and the page says so.
     """
     items = catalogue(popularity=1.0)
     items.loc[items["item"] == "i0", ["category", "popularity"]] = np.nan
@@ -346,8 +354,9 @@ def test_lists_whose_items_are_all_judged_have_no_limits_for_unjudged_items():
 
 
 def test_unjudged_items_below_the_cut_off_give_no_limits():
-    """The items at ranks 1 and 2, which have the scores 0 and −1, are given a grade. Some deeper
-    ones stay unjudged, which precision@2 does not see.
+    """Lists have items with the scores 0, −1, −2 and so on, of which some are unjudged. The items
+    at ranks 1 and 2 are all given a grade here. `bounds` has a row for each metric that unjudged
+    items could change; precision@2 sees the first two items alone, so that there is none.
     """
     rows = lists_with_unjudged_items()
     is_deeper = rows["score"] <= -2

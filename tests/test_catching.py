@@ -20,6 +20,9 @@ HIGHER_IS_BETTER = {"lower_is_better": "none"}
 
 
 def policy_file(folder, *rules, head="", catch=None):
+    """The path of a policy, a TOML file with a table [[rule]] for each rule, below the text `head`.
+    catch: the regression that each rule is to catch.
+    """
     path = folder / "policy.toml"
     stated = "" if catch is None else f"catch = {catch}\n"
     text = "".join(f"[[rule]]\nthat = {json.dumps(rule)}\n{stated}" for rule in rules)
@@ -165,8 +168,9 @@ def test_a_regression_that_the_metric_does_not_allow_has_no_power(tmp_path):
 
 
 def test_a_slice_without_a_value_says_nothing_about_what_is_caught(tmp_path):
-    """Of 40 queries, the 20 of the country "without" have no relevant document, so that nDCG is
-    undefined there. The rule cannot tell, and what it would catch is undefined.
+    """A rule demands an nDCG of at least 0.4 in every country. The 20 of 40 queries of the country
+    "without" have no relevant document, so that nDCG is undefined there. The rule cannot tell, and
+    `catches`, the smallest fall of nDCG that it would fail, is undefined (NaN).
     """
     query = np.repeat(np.arange(40), 5)
     document = np.tile(np.arange(5), 40)
@@ -260,9 +264,10 @@ def test_rows_that_differ_by_a_shown_difference_leave_the_error_of_an_unchanged_
 
 
 def test_an_unchanged_model_fails_a_margin_as_often_as_samples_of_its_rows(tmp_path):
-    """Two systems with equal accuracy: on 9 of 150 rows only a is right, on 9 only b. Expected:
-    the probability, over multinomial samples of 150 such rows, that the lower limit of Tango's
-    interval of the difference is at most the margin, -0.05.
+    """Two systems have equal accuracy: on 9 of 150 rows only a is right, on 9 only b. The rule
+    demands that a is at most 0.05 worse than b; the study states how often an unchanged model would
+    fail it. Expected is the probability, over multinomial samples of 150 such rows, that the lower
+    limit of Tango's interval of the difference is at most −0.05.
     """
     row = np.arange(150)
     label = row % 2
@@ -329,8 +334,8 @@ def test_a_rule_on_systems_that_hardly_differ_can_hardly_fail(tmp_path):
 
 def test_a_warning_says_which_regression_fails_the_rule(tmp_path):
     """The rule is to catch a regression of 0.01, less than 200 units can show. As the policy passes
-    what it cannot tell, the rule can hardly fail. The warning ends with the smallest regression
-    that 200 units show with 80% probability.
+    what it cannot tell, the rule can hardly fail. The study therefore warns, and the warning ends
+    with the smallest regression that 200 units show with 80% probability: the number in `catches`.
     """
     path = policy_file(tmp_path, "value not worse than b", head=PASS_IF_IT_CANNOT_TELL, catch=0.01)
     study = ek.significance(values_of_two_systems(), gate=path, **HIGHER_IS_BETTER)
@@ -418,19 +423,23 @@ def test_a_rule_about_findings_catches_nothing(tmp_path):
 
 
 def test_check_raises_with_the_rules_that_are_not_kept_one_a_line(tmp_path):
-    """Values of both systems, a and b, are around 5 with an interval of about ±0.15. So the rule
-    that a is at least 6 and the rule that b is at most 1 fail, and the rule that a is at least 1 is
-    kept.
+    """The means of both systems, a and b, are near 5 with an interval of about ±0.15. So the rule
+    that the lower limit of a is at least 6 and the rule that the upper limit of b is at most 1
+    fail, and the rule that the lower limit of a is at least 1 is kept. `check` raises an
+    AssertionError whose text has a head and a line for each rule that failed.
     """
     rules = ("value.low >= 6 of a", "value.low >= 1 of a", "value.high <= 1 of b")
-    study = ek.significance(values_of_two_systems(), **HIGHER_IS_BETTER)
+    values = values_of_two_systems()
+    study = ek.significance(values, **HIGHER_IS_BETTER)
     with pytest.raises(AssertionError) as failed:
         ek.check(study, policy_file(tmp_path, *rules))
     head, first_rule, last_rule = str(failed.value).splitlines()
     assert head == "2 rules of 3 not kept"
     # each line has the rule, its result, the system, its mean and its interval
-    assert first_rule.startswith("value.low >= 6 of a: fail: a 4.88 [")
-    assert last_rule.startswith("value.high <= 1 of b: fail: b 4.")
+    mean_of_a = values["a"].mean()
+    mean_of_b = values["b"].mean()
+    assert first_rule.startswith(f"value.low >= 6 of a: fail: a {mean_of_a:.2f} [")
+    assert last_rule.startswith(f"value.high <= 1 of b: fail: b {mean_of_b:.2f} [")
 
 
 def test_check_is_silent_where_every_rule_is_kept(tmp_path):
@@ -479,8 +488,9 @@ def test_check_of_a_study_warns_of_a_rule_that_can_hardly_fail(tmp_path):
 
 
 def test_a_diff_is_checked(tmp_path):
-    """In the new report all values of system a are 0, far below those of the old report, so that
-    the rule fails for "new a".
+    """A diff compares an old report with a new one, by the values of their units in two files. All
+    values of system a are 0 in the new report, far below those of the old one. The rule that the
+    new report's system a ("new a") is not worse than the old one's therefore fails.
     """
     old = values_of_two_systems()
     new = old.assign(a=0.0)
@@ -513,10 +523,11 @@ def planned_statement(folder, rule, head, catch=None):
 
 
 def test_a_plan_catches_what_a_sample_of_such_rows_does(tmp_path):
-    """The plan has 500 units, a share of 0.85 and a correlation of 0.5. The sample has two systems
-    that are right on 85% of 500 rows. On half of the rows both are right or wrong together, on the
-    others independently, which is a correlation of 0.5. Both state nearly the same smallest
-    regression.
+    """A rule "not worse" catches a regression if it fails with 80% probability; `catches` is the
+    smallest one. For a plan (PLAN_OF_SHARES) it is computed without data, from 500 units, a share
+    of 0.85 and a correlation of 0.5. The sample has two systems that are right on 85% of 500 rows.
+    On half of the rows both are right or wrong together, on the others independently, which is a
+    correlation of 0.5. Both catch nearly the same.
     """
     rng = np.random.default_rng(3)
     together = rng.random(500) < 0.5
@@ -610,8 +621,10 @@ def test_a_plan_without_units_is_refused_at_its_place(tmp_path):
 
 
 def test_check_prints_a_plan_without_a_report(tmp_path, capsys):
-    """The policy has a table [plan] with the number of units, a share and a correlation, from which
-    it is computed what the rule would catch. `check --plan` needs no report for that.
+    """The policy has a table [plan] of 500 units with a share of 0.85 and a correlation of 0.5
+    (PLAN_OF_SHARES), from which it can be computed what its rule would catch. `check --plan`
+    therefore needs no report: it prints the computed table, under a heading, and ends with status
+    0.
     """
     path = policy_file(
         tmp_path,

@@ -50,9 +50,10 @@ def test_average_precision_is_lower_at_a_lower_base_rate(study_at_base_rate_of_1
 def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(
     study_at_base_rate_of_1_percent,
 ):
-    """For a population with 1 % positives each of the 700 negatives of the sample stands for many.
-    How much average precision varies then depends on the few with the highest scores, so that no
-    interval is given.
+    """The bundled sample has 30 % positives; its metrics are also estimated for a population with 1
+    % (`elsewhere`), for which each of its 700 negatives stands for many. How much average precision
+    varies then depends on the few with the highest scores, so that no interval is given, and the
+    page says why.
     """
     row = study_at_base_rate_of_1_percent.elsewhere.query(
         "metric == 'average_precision' and base_rate == 0.01"
@@ -463,9 +464,10 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
 @pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])
 @pytest.mark.parametrize("columns", [{}, {"weight": 0.5}], ids=["plain", "weighted"])
 def test_repeated_rows_share_their_label_and_every_score(systems, columns):
-    """The scores of 400 rows are rounded to two decimals. A row is repeated if another row before
-    it has the same label and the same scores of all systems that are read. A constant weight
-    changes nothing.
+    """The scores of 400 rows by the systems good and weak are rounded to two decimals, so that some
+    rows agree by coincidence. A row is repeated if another row before it has the same label and the
+    same scores of all systems that are read (`systems`); pandas counts them in a table with a
+    column of scores per system. A constant weight in a further column changes nothing.
     """
     data = scores(400, **columns).assign(score=lambda rows: rows["score"].round(2))
     study = classification.read(data, systems=systems)
@@ -538,10 +540,10 @@ def study_of_a_and_b():
 
 @pytest.mark.parametrize("system", ["a", "b"])
 def test_the_distance_between_the_scores_of_both_classes_equals_scipys(study_of_a_and_b, system):
-    """The study has 400 labels and the scores of the systems a and b. `distances` has a row for
-    each system: the largest distance between the distribution functions of the scores of both
-    classes (Kolmogorov–Smirnov), the score x just below which it lies, and for each class, such as
-    "positive", the share of its rows with a score below x.
+    """The study has 400 labels (TRUTH) and the scores of the systems a and b (SCORES). `distances`
+    has a row for each system: the largest distance between the distribution functions of the scores
+    of both classes (Kolmogorov–Smirnov), the score x just below which it lies, and for each class,
+    such as "positive", the share of its rows with a score below x.
     """
     scores_of_positives = SCORES[system][TRUTH == 1]
     scores_of_negatives = SCORES[system][TRUTH == 0]
@@ -632,8 +634,8 @@ def test_a_system_without_a_threshold_has_no_matrix():
 def test_the_legends_of_the_curves_have_the_areas_with_their_intervals(metric, short_name):
     """The figure of the ROC and precision-recall curves has a legend such as "forest: AUC 0.79
     [0.75, 0.82]" for each system of the bundled sample, which is read if no data are given. The
-    number of decimals is that of the legend itself; `estimate` writes value and interval with so
-    many.
+    number of decimals is taken from the legend itself, and the study's value and interval are
+    written with so many by `estimate`: they must be the text of the legend.
     """
     study = classification.read()
     svg = binary_page.curve_plot(study).svg
@@ -653,7 +655,7 @@ def test_without_areas_the_legends_have_the_names_alone():
 
 # Log loss of probabilities in single precision ----------------------------------------------------
 
-# four rows, of which the first is certain, with a score of 1, and wrong
+# four rows, of which the first has a probability of 1 for the label 1, and the label 0
 LABELS_OF_FOUR_ROWS = [0, 1, 0, 1]
 PROBABILITIES_IN_SINGLE_PRECISION = np.array([1.0, 0.3, 0.0, 0.6], np.float32)
 
@@ -663,8 +665,10 @@ def log_loss_of(table):
 
 
 def test_log_loss_of_single_precision_is_that_of_its_numbers_as_doubles():
-    """Four probabilities in single precision have the log loss of the same numbers in double
-    precision, as scikit-learn computes it.
+    """Four rows have probabilities in single precision (float32), one of which is 1 for a row with
+    the label 0. Their log loss must be that of the same numbers in double precision, as
+    scikit-learn computes it from doubles: in single precision scikit-learn would clip the 1
+    elsewhere.
     """
     table = pd.DataFrame({"label": LABELS_OF_FOUR_ROWS, "score": PROBABILITIES_IN_SINGLE_PRECISION})
     doubles = PROBABILITIES_IN_SINGLE_PRECISION.astype(np.float64)
@@ -675,11 +679,11 @@ def test_log_loss_of_single_precision_is_that_of_its_numbers_as_doubles():
 
 
 def test_scikit_learn_clips_single_precision_at_its_own_eps():
-    """One of four rows has a probability of 0 or 1 and is wrong; the probabilities are in single
-    precision. Its loss is here `losses.WORST`, which is −log of the eps of double precision, while
-    scikit-learn takes −log of the eps of single precision: the means over four rows differ by a
-    quarter of this difference. Therefore the catalogue says that log loss equals scikit-learn's "of
-    probabilities as float64".
+    """One of four rows has the probability 1 and the label 0; the probabilities are in single
+    precision. The loss of this row is infinite unless the probability is clipped: here it is
+    `losses.WORST`, −log of the eps of double precision, while scikit-learn takes −log of the eps of
+    single precision. The means over four rows therefore differ by a quarter of this difference, and
+    the catalogue says that log loss equals scikit-learn's "of probabilities as float64".
     """
     table = pd.DataFrame({"label": LABELS_OF_FOUR_ROWS, "score": PROBABILITIES_IN_SINGLE_PRECISION})
     worst_of_scikit_learn = -np.log(np.finfo(np.float32).eps)

@@ -28,12 +28,14 @@ def select_all(table: pa.Table, group: str | None) -> Query:
 
 
 def rows_before_and_in_shard(shard: pa.Table, before: int) -> list[tuple[int, int]]:
+    """A list of one pair for a shard: the number of rows before it, and its own."""
     return [(before, len(shard))]
 
 
 def test_shards_hold_whole_groups_and_every_row():
-    """With 200 MB of memory a shard has about 100,000 rows, so that 400,000 rows need several. A
-    query, which is a group here, is in one shard only.
+    """A table is read in shards, parts that fit into the memory of the budget: with 200 MB about
+    100,000 rows, so that 400,000 rows need several. Rows are grouped by query, and a query is in
+    one shard only; together the shards have all rows.
     """
     table = rows_of_queries(400_000, queries=9_000)
     with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
@@ -66,20 +68,25 @@ def test_each_thread_has_at_least_250_megabytes(megabytes, wanted, threads):
 
 
 def test_one_group_larger_than_a_shard_stays_whole():
-    """With 200 MB of memory a shard has about 100,000 rows; the query a has 250,000."""
+    """A table is read in shards, parts that fit into the memory of the budget: with 200 MB about
+    100,000 rows. The query a has 250,000 rows and must be in one shard nevertheless; the query b
+    has the other 10, in the same shard or in another one.
+    """
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
     with engine.opened(engine.budget(200 * 10**6, threads=1)) as e:
         shards = list(e.stream(select_all(table, group="query")))
     (large_shard,) = (shard for shard in shards if len(shard) > 10)
     assert large_shard["query"].to_pylist() == ["a"] * 250_000
-    assert sum(len(shard) for shard in shards) == 250_010
+    assert sum(len(shard) for shard in shards) == 250_000 + 10
 
 
 @pytest.mark.parametrize("group", ["query", None])
 def test_the_function_of_a_total_gets_each_shard_and_the_number_of_rows_before(group):
-    """With 200 MB of memory a shard has about 100,000 rows. Rows are divided anywhere (None), or so
-    that the rows of a query are in one shard. The function returns a list of one pair per shard,
-    and lists are added in the order of the shards.
+    """A table is read in shards, parts that fit into the memory of the budget: with 200 MB about
+    100,000 of its 300,000 rows. Rows are divided anywhere (None), or so that the rows of a query
+    are in one shard. `total` calls a function with each shard and the number of rows before it, and
+    adds up the results. Here the function returns a list of one pair, rows before and rows in the
+    shard, and lists are added in the order of the shards.
     """
     table = rows_of_queries(300_000, queries=500)
     with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
@@ -120,9 +127,10 @@ with engine.opened(engine.budget(200 * 10**6, spill=Path(sys.argv[1]))):
 def test_the_folder_of_a_killed_run_is_removed_by_the_next_and_that_of_a_living_one_is_not(
     tmp_path,
 ):
-    """A run makes a folder of its own in tmp_path, for data that do not fit into memory; its name
-    has the id of the process after the first hyphen. A second process opens a run and waits. This
-    process leaves the other's folder while the other is alive, and removes it once it is killed.
+    """A run makes a folder of its own in tmp_path, for data that do not fit into its memory of 200
+    MB; the name has the id of the process after the first hyphen. A second process opens a run,
+    says so and waits. While it is alive, a run of this process leaves its folder; once it is
+    killed, the next run removes it.
     """
     with subprocess.Popen(
         [sys.executable, "-c", OPEN_AND_WAIT, tmp_path], stdout=subprocess.PIPE, text=True

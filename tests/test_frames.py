@@ -213,8 +213,9 @@ def test_bins_of_pandas_are_segments():
 
 
 def test_a_database_that_failed_is_opened_again():
-    """A column of nested values breaks the connection to DuckDB for good, whether or not the table
-    is refused for it. The next table, of 40 rows, is read nevertheless.
+    """A table has a column of nested values (a struct with a field "left"), which breaks the
+    connection to DuckDB for good. Whether or not this table is refused with an InputError, the next
+    table, of 40 rows, is read.
     """
     nested = pa.DictionaryArray.from_arrays(
         pa.array([0, 1] * 20), pa.array([{"left": 1}, {"left": 2}])
@@ -294,9 +295,9 @@ VALUES_OF_COLUMN = {
 
 @pytest.mark.parametrize("name", VALUES_OF_COLUMN)
 def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(name):
-    """The head of a frame holds its first cells as text, made in Python. They must be what a query
-    of DuckDB gives that casts the column to text. VALUES_OF_COLUMN has a column of each type, such
-    as doubles with an infinity; its ten rows are all in the head.
+    """The part of a data frame has in `head` its first cells as texts, made in Python to save a
+    query. They must be what a query of DuckDB gives that casts the column to text. VALUES_OF_COLUMN
+    has a column of each type, such as doubles with an infinity; its ten rows are all in the head.
     """
     part = frames.part_of(pd.DataFrame({name: VALUES_OF_COLUMN[name]}))
     types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)

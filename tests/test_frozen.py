@@ -78,10 +78,10 @@ def made(tmp_path_factory):
 def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
     case, frozen, made, tmp_path, monkeypatch
 ):
-    """A case is a report on committed data, or on generated tables in the folder `made`. It is run,
-    and its results are those that are committed (`frozen`), except for the few numbers that depend
-    on the processor. If the run writes a file of values per unit, its estimates are computed again
-    from this file alone.
+    """A case is a report on committed data, or on generated tables in the folder `made`; its
+    results are frozen, i.e. committed. It is run again, and all numbers must be the frozen ones,
+    except for the few that depend on the processor (`by_processor`). If the run also writes a file
+    of values per unit, its estimates are computed again from this file alone.
     """
     monkeypatch.setenv(kernels.UNITS, str(tmp_path / "units"))
     results = freeze.run(case, made)
@@ -90,7 +90,8 @@ def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(
     assert unexplained == []
     file_of_units = tmp_path / "units"
     if not file_of_units.exists():
-        # none is written of rows that are read by blocks, and by a diff, which reads such files
+        # None is written of rows that are read by blocks, as the case then needs (LIMITS), and by a
+        # diff, which reads such files.
         is_read_by_blocks = needs.LIMITS in case.needs
         assert is_read_by_blocks or case.report == "diff"
         return
@@ -196,8 +197,9 @@ def frame_of_1200_rows():
 
 
 def test_packed_columns_equal_the_same_columns_as_lists(monkeypatch):
-    """JSON holds a column of more than 1,000 numbers packed as bytes, and a shorter one as a list.
-    The same table of 1,200 rows is written in both forms, the second by a higher limit. Comparison
+    """JSON holds a column of more than 1,000 numbers packed as bytes, and a shorter one as a list;
+    a long column of texts has its distinct texts, and packed codes that point to them (`at`). The
+    same table of 1,200 rows is written in both forms, the second by a higher limit. Comparison
     finds no difference, and counts the same numbers.
     """
     packed = as_json.columns(frame_of_1200_rows())
@@ -222,6 +224,10 @@ def test_a_changed_number_in_a_packed_column_is_named_by_its_row():
 
 
 def test_the_summary_has_one_line_for_a_column():
+    """In the results of a case, the value of each of the three estimates is changed by 1. The
+    summary has a single line for the column estimates[].value: that 3 numbers in 1 case have
+    changed, by 1 at most, and the first of them, F1 of system a, which was 0.5.
+    """
     both = changes(
         lambda results: [row.update(value=row["value"] + 1) for row in results["estimates"]]
     )
@@ -241,9 +247,9 @@ def test_cases_have_their_own_names_and_no_results_of_local_data_are_committed(f
 
 
 def test_cases_that_cannot_be_run_are_named_and_stay_as_they_were_frozen(tmp_path, capsys):
-    """Freezing runs cases and stores their results. Here the cases "old", whose results were stored
-    before, and "new" need a folder that does not exist. They are named, the stored results of "old"
-    stay, and the command ends with 0.
+    """Freezing runs cases and stores their results. Here the cases "old", of which the results
+    RESULTS were stored before, and "new" need a folder that does not exist. They are named, the
+    stored results of "old" stay, and the command ends with 0.
     """
     cases = [
         replace(QUICK_CASES[0], name=name, needs=("no/such/folder",)) for name in ("old", "new")
@@ -260,8 +266,9 @@ def test_cases_that_cannot_be_run_are_named_and_stay_as_they_were_frozen(tmp_pat
 
 
 def test_the_fixture_has_the_same_bytes_each_time(tmp_path):
-    """The same results of a case are stored in two folders. The files have the same bytes, so that
-    a commit holds no changes but those of numbers, and loading gives the results back.
+    """The same results (RESULTS) of a case are frozen, i.e. stored, in two folders. The files have
+    the same bytes, so that a commit holds no changes but those of numbers, and loading gives the
+    results back.
     """
     case = QUICK_CASES[0]
     for name in ("first", "second"):

@@ -68,15 +68,18 @@ def gaps_of(groups: Any, **parameters: Any) -> pd.DataFrame:
 
 
 def row_of(frame: pd.DataFrame, metric: str, group: str) -> pd.Series:
-    """The row of a metric in a group, of the only system."""
+    """The row of a metric in a group, as a series: its value, its gap from the reference group, and
+    limits.
+    """
     (row,) = frame[(frame["metric"] == metric) & (frame["group"] == group)].to_dict("records")
     return pd.Series(row)
 
 
 @pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
-    """For the bundled German credit data, fairlearn computed each metric of each system in the
-    groups of a column, sex or age band. FAIRLEARN holds its values.
+    """For the bundled German credit data, the package fairlearn has computed each metric of each
+    system in the groups of a column, sex or age band; its values are stored in FAIRLEARN. `gaps`
+    has a row per system, metric and group, whose `value` must be fairlearn's.
     """
     frame = credit_study().gaps(column)
     frame = frame[frame["system"] == system]
@@ -88,8 +91,9 @@ def test_the_values_of_groups_equal_fairlearn(system: str, column: str) -> None:
 
 @pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_the_largest_gaps_and_ratios_equal_fairlearn(system: str, column: str) -> None:
-    """For the bundled German credit data, fairlearn computed the largest difference and the
-    smallest ratio of each metric between the groups of a column, sex or age band.
+    """For the bundled German credit data, the package fairlearn has computed the largest difference
+    and the smallest ratio of each metric between the groups of a column, sex or age band. They are
+    stored in FAIRLEARN, and must be those of the row of each metric.
     """
     rows = largest_gap_by_metric(system, column)
     expected = FAIRLEARN["models"][system][column]
@@ -102,8 +106,10 @@ def test_the_largest_gaps_and_ratios_equal_fairlearn(system: str, column: str) -
 
 @pytest.mark.parametrize(("system", "column"), SYSTEMS_AND_COLUMNS)
 def test_fairlearns_parity_and_odds_are_gaps_of_rates(system: str, column: str) -> None:
-    """The demographic parity difference is the gap of the predicted rate, and the equalized odds
-    difference is the larger one of the gaps of recall and of the false positive rate.
+    """The package fairlearn has two metrics of fairness, whose values for the bundled German credit
+    data are stored in FAIRLEARN. By its definitions, the demographic parity difference is the
+    largest gap between groups in the predicted rate, and the equalized odds difference is the
+    larger one of the largest gaps in recall and in the false positive rate.
     """
     gap = largest_gap_by_metric(system, column)["gap"]
     expected = FAIRLEARN["models"][system][column]
@@ -121,9 +127,10 @@ def largest_gap_by_metric(system: str, column: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("system", FAIRLEARN["models"])
 def test_limits_between_two_groups_are_those_of_miettinen_and_nurminen(system: str) -> None:
-    """In the bundled German credit data, male is the reference, so that the gap of the group female
-    is female minus male. The expected limits are Miettinen and Nurminen's for two proportions,
-    found by bisection of the likelihood and stored in a file.
+    """In the bundled German credit data the group male is the reference, so that the gap of the
+    group female is female minus male. The expected differences and limits are stored in FAIRLEARN
+    beside fairlearn's values, by metric: the limits are Miettinen and Nurminen's for two
+    proportions, found by bisection of the likelihood.
     """
     frame = credit_study().gaps("sex")
     frame = frame[frame["system"] == system]
@@ -151,8 +158,10 @@ CLASS_METRICS = "mcc,kappa,macro_f1,weighted_f1,balanced_accuracy"
 
 
 def test_a_group_without_an_error_is_not_known_exactly() -> None:
-    """All 20 rows of group b are predicted right, so that each metric of b is 1 without any spread.
-    20 right rows do not show that the next ones will be: the interval of b must still have a width.
+    """The metrics of three classes, such as macro F1 (CLASS_METRICS), are estimated in two groups.
+    All 20 rows of group b are predicted right, so that each metric of b is 1 without any spread. 20
+    right rows do not show that the next ones will be: the interval of b must still have a width, as
+    that of the other group has.
     """
     rng = np.random.default_rng(1)
     actual = rng.choice([*"xyz"], 200)
@@ -213,9 +222,11 @@ def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
 
 
 def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent() -> None:
-    """The true values of the four groups are 0, 3, 5 and 8, each observed with a standard error of
-    1. So the true largest gap is 8, and the groups with it are never in doubt. In 200 samples, a
-    coverage of 0.95 has a standard error of √(0.95 · 0.05 / 200) = 0.015; 0.03 are two of them.
+    """The true values of the four groups are 0, 3, 5 and 8, each observed with an independent
+    standard error of 1 (`GroupEstimates` takes a function that estimates a group, and the
+    correlation of the errors). So the true largest gap is 8, and the groups with it are never in
+    doubt. In 200 samples, a coverage of 0.95 has a standard error of √(0.95 · 0.05 / 200) = 0.015;
+    0.03 are two of them.
     """
     rng = np.random.default_rng(2)
     true_gap = 8
@@ -292,8 +303,10 @@ def test_the_largest_gap_is_undefined_with_one_defined_group() -> None:
 
 
 def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> None:
-    """Two groups have a mean with the limits of a t interval. The third has the highest value, 9,
-    and unknown limits, so that nothing bounds how large the gap may be.
+    """`GroupEstimates` takes a function that estimates a group, and the correlation of the errors
+    of groups. Two of three groups have a mean of three values with the limits of a t interval. The
+    third has the highest value, 9, and unknown limits, so that nothing bounds how large the gap may
+    be.
     """
     without_limits = Estimate(9.0, np.nan, np.nan, 0.95, 1, "")
     by_group = [mean_t([1.0, 2.0, 3.0]), mean_t([2.0, 2.0, 4.0]), without_limits]
@@ -305,8 +318,9 @@ def test_an_unknown_limit_of_a_group_leaves_the_largest_gap_without_one() -> Non
 
 
 def test_the_ratio_of_estimates_is_fiellers_for_normal_limits() -> None:
-    """The values of two independent groups are 4 and 2, each with limits at ± 0.5. Fieller's limits
-    r of the ratio 4 / 2 are the two solutions of (4 − 2 r)² = 0.5² (1 + r²).
+    """The values of two groups with uncorrelated errors are 4 and 2, each with limits at ± 0.5.
+    Fieller's limits r of the ratio 4 / 2 are the two solutions of (4 − 2 r)² = 0.5² (1 + r²), one
+    on either side of 2.
     """
 
     def estimate(group: int, level: float) -> Estimate:
@@ -403,9 +417,12 @@ def test_a_single_group_has_no_gap() -> None:
 
 
 def test_names_are_escaped_on_the_page() -> None:
-    study = ek.classification(
-        table_of_400_rows(**{"a <b> c": ["x <i>", "y\x1b[31m"] * 200}), groups="a <b> c"
-    )
+    """A column has a name with a tag, and two groups: the name of one has a tag, that of the other
+    a control character. In the HTML of the table of gaps neither may stand as it is.
+    """
+    names_of_groups = ["x <i>", "y\x1b[31m"]
+    table = table_of_400_rows(**{"a <b> c": names_of_groups * 200})
+    study = ek.classification(table, groups="a <b> c")
     html = classification_page.group_gaps(study).html
     assert "<i>" not in html
     assert "\x1b" not in html  # HTML allows no control characters
@@ -489,8 +506,9 @@ def test_a_rule_bounds_the_largest_gap(rule: str, failed: list[str]) -> None:
 
 
 def test_a_rule_shares_its_level_with_the_others(tmp_path: Path) -> None:
-    """Two rules are checked at a joint level of 95 %. So the limit that decides about one of them
-    (rule_high) lies farther out than that of the 95 % interval of the gap (high).
+    """A policy file has two rules, which are checked at a joint level of 95 %, so that each has a
+    level above 95 %. The limit that decides about the rule of the gap (rule_high) therefore lies
+    farther out than that of the 95 % interval of the gap (high).
     """
     rules = tmp_path / "rules.toml"
     text = '[[rule]]\nthat = "gap recall.high <= 0.3 between sex of forest"\n'
@@ -509,8 +527,9 @@ def test_a_rule_about_groups_that_are_not_there_is_refused() -> None:
 def test_a_rule_about_gaps_of_a_stored_report_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command "report" stores credit.json, which has no rows. A rule about the gap between
-    sexes needs them, so that "check" ends with status 2 and names the column.
+    """The command "report" stores the results of a study in credit.json, with metrics but without
+    the 400 rows. A rule about the gap between sexes needs the rows, so that the command "check"
+    with such a rule ends with status 2 and names the column.
     """
     table_of_400_rows(sex=np.tile(["a", "a", "b", "b"], 100)).to_csv(
         tmp_path / "rows.csv", index=False
@@ -572,9 +591,10 @@ def test_decisions_are_neither_calibrated_nor_ranked_in_groups() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_that_share_a_single_unit_are_not_shown_to_differ(seed: int) -> None:
-    """All 400 rows are of one user. One unit shows no spread from which a standard error could be
-    estimated, so that the limits of the gap between its two groups must stay wide: beyond ± 0.5,
-    where the KS statistic ranges from 0 to 1. Four seeds vary the noise of the scores.
+    """All 400 rows are of one user, who is one unit. One unit shows no spread from which a standard
+    error could be estimated. The KS statistic lies between 0 and 1, and its gap between the groups
+    a and b within ± 1: nothing is known of the gap, so that its limits must stay beyond ± 0.5. Four
+    seeds vary the noise of the scores.
     """
     frame = table_of_400_rows(user=1, group=np.tile(["a", "b", "b", "a"], 100))
     noise = np.random.default_rng(seed).uniform(0, 0.7, 400)

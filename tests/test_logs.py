@@ -155,8 +155,10 @@ def test_packed_logs_are_read_as_plain_ones(tmp_path, kind):
 
 def test_epochs_of_a_log_are_draws_of_a_question(tmp_path):
     """Each question is answered in three epochs. The study of the logs has the numbers of the study
-    of a plain table with three rows per question, which are three draws of its answer. `logged`
-    gives the reason why a mean that the logs state differs from that of their rows: none here.
+    of a plain table with three rows per question, which are three draws of its answer: the
+    differences of the models in pass@1 and pass^3 (the probability that all three draws are right),
+    and the variation of each model between questions and within them. `logged` gives the reason why
+    a mean that the logs state differs from that of their rows: none here.
     """
     table = table_of_answers(epochs=3)
     write_inspect_logs(tmp_path / "logs", table)
@@ -336,10 +338,12 @@ MEANS_OF_QUESTIONS = NEW_IN_TWO_EPOCHS.groupby("question")["value"].mean()
     ids=["mode", "another mean", "another error", "divided by n", "error of all draws"],
 )
 def test_why_a_log_states_another_number(tmp_path, metric, stated, reducer, why):
-    """The models new and old have 20 questions in two epochs each, with one log per model. In the
-    log of new, the accuracy or its standard error is changed to the number `stated`, and the name
-    of the function that reduces the epochs of a question to `reducer`. `logged` has the reason
-    `why` this number differs from that of the rows for new, and none for old.
+    """The models new and old answer 20 questions in two epochs each (TWO_EPOCHS); the log of a
+    model states its accuracy and the standard error. In the log of new, one of these two (`metric`)
+    is changed to the number `stated`, and the name of the function that reduces the epochs of a
+    question to one value, to `reducer`. `logged` has a row per model, with both numbers as stated
+    and as computed from the answers: only that of new has a reason `why` they differ, so that the
+    finding counts 1 of 2.
     """
     write_inspect_logs(tmp_path, TWO_EPOCHS)
 
@@ -526,8 +530,8 @@ def test_other_splits_and_perturbed_instances_are_left_out(tmp_path):
 )
 def test_letters_numbers_and_booleans_are_scores(inspect_logs, written, score):
     """The log of the model new on task one has the value `written` by the scorer "match" for its
-    first question, q0. It is read as the number `score`: C is correct and counts 1, I incorrect, P
-    partial, N no answer.
+    first question, q0, which the study calls "one q0", by its task. It is read as the number
+    `score`: C is correct and counts 1, I incorrect, P partial, N no answer.
     """
 
     def write_score_of_first_question(files):
@@ -739,10 +743,11 @@ def variance_of_each_task_mean(task, values):
 @pytest.mark.parametrize("clusters", ["questions", "tasks"])
 def test_standard_errors_of_pooled_means_are_cluster_robust(clusters):
     """The pooled mean is that of the N = 41 questions of seven tasks. Its cluster-robust standard
-    error is √(G / (G − 1) · Σ (sum of a cluster's deviations)²) / N with G clusters. They are the
-    tasks, where the mean is to hold for further tasks; or each question is a cluster.
+    error is √(G / (G − 1) · Σ (sum of a cluster's deviations)²) / N with G clusters, and it has
+    G − 1 degrees of freedom. They are the tasks, where the mean is to hold for further tasks; or
+    each question is a cluster, as for independent questions (cluster=None).
     """
-    task, values = task_and_value_of_each_question()
+    task, values = task_and_value_of_each_question(SEVEN_TASKS)
     cluster = {"questions": None, "tasks": task}[clusters]
     mean = significance.mean_by(values, cluster=cluster)
     cluster_of_question = {"questions": np.arange(41), "tasks": task}[clusters]
@@ -798,9 +803,10 @@ def test_degrees_of_freedom_of_a_stratified_mean_are_those_of_welch_and_satterth
 
 
 def test_a_task_with_one_question_takes_the_mean_variance_of_the_others():
-    """Four tasks have 4, 3, 1 and 1 questions. The macro mean of the same tasks has the error √(Σ
-    s² / n) / 4. A task with a single question has no variance s² of its own, and takes the mean s²
-    of the first two tasks.
+    """Four tasks have 4, 3, 1 and 1 questions with random values. The macro mean is the mean of the
+    four task means; if the tasks stay the same and only questions are sampled, its error is √(Σ s²
+    / n) / 4. A task with a single question has no variance s² of its own, and takes the mean s² of
+    the first two tasks.
     """
     task, values = task_and_value_of_each_question((4, 3, 1, 1))
     variance_of_first = values[task == 0].var(ddof=1)
@@ -854,7 +860,7 @@ def test_subjects_of_several_tasks_are_clusters_of_tasks():
     so on. If subjects are the clusters, the error of the mean of the seven task means is the
     cluster-robust one with G = 4 clusters, √(G / (G − 1) · Σ (sum of a cluster's deviations)²) / 7.
     """
-    task, values = task_and_value_of_each_question()
+    task, values = task_and_value_of_each_question(SEVEN_TASKS)
     subject_of_task = np.array([0, 0, 1, 1, 2, 2, 3])
     mean = significance.mean_by(values, cluster=subject_of_task[task], tasks=task)
     mean_of_each_task = np.array([values[task == t].mean() for t in range(7)])
@@ -918,9 +924,10 @@ def test_a_claim_about_these_questions_takes_its_error_from_the_draws_alone(tmp_
 
 
 def test_the_page_of_a_claim_about_these_questions_marks_it_as_made(tmp_path):
-    """The table of claims has a row for each claim that the data allow; `made` marks the one that
-    the user asked for with the parameter claim. The unit is the question, and every piece of the
-    page can be made.
+    """A claim says what a result is to hold for: such questions in general, these same questions,
+    or further tasks. The table of claims has a row for each claim that the data allow; `made` marks
+    the one that the user asks for with the parameter claim. Every table, figure and text of the
+    page (`PIECES`) can be made of such a study too, and its unit stays the question.
     """
     write_inspect_logs(tmp_path, table_of_answers(epochs=4))
     study = study_of(tmp_path, claim="these questions", metrics="pass@1,pass^2")

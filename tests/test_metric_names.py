@@ -137,8 +137,9 @@ def test_a_scorer_of_forecasts_has_the_value_of_scikit_learn(name):
     "metric", ["average_precision", "pr_auc_davis_goadrich", "pr_auc_trapezoid"]
 )
 def test_a_name_of_several_metrics_is_refused_with_their_values(metric):
-    """The name "PR AUC" may mean each of three metrics. The error lists each with its definition
-    and the values of the systems a and b: "pr_auc_trapezoid (its definition) = 0.91 (a), 0.83 (b)".
+    """The name "PR AUC" may mean each of three metrics (`metric`), and is refused. The error lists
+    each with its definition in brackets, in which one semicolon may stand, and the values of the
+    systems a and b: "pr_auc_trapezoid (its definition) = 0.91 (a), 0.83 (b)".
     """
     frame = scores()
     with pytest.raises(ParameterError) as error:

@@ -29,7 +29,9 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_of_a_page_prints_what_the_page_says(path):
-    """The blocks of Python of a page are run as one doctest."""
+    """A page of the docs has examples as at the prompt of Python, each command with what it prints.
+    All of a page are run as one doctest, in which later ones may use the names of earlier ones.
+    """
     text = path.read_text(encoding="utf-8")
     code = "\n".join(EXAMPLES.findall(text))
     example = doctest.DocTestParser().get_doctest(
@@ -99,9 +101,10 @@ def test_every_metric_has_one_page_written_by_hand_or_made(made_pages):
 
 
 def test_the_page_of_each_metric_has_the_facts_of_the_catalogue(made_pages):
-    """Each metric of the catalogue has a page, made by a build or written by hand and completed
-    with facts. It must have the metric's formula, when it is undefined, what it equals in other
-    tools, and its aliases, in which @k stands for @.
+    """Each metric of the catalogue has a page. A build makes most of them (`made_pages`); others
+    are written by hand (WRITTEN), and the build adds facts to them (`with_facts`). Each page must
+    have the metric's formula, when it is undefined, what it equals in other tools, and its aliases,
+    in which @k stands for @.
     """
     pages = dict(made_pages)
     for path in WRITTEN:
@@ -196,7 +199,10 @@ def test_every_row_of_the_table_links_to_the_page_of_its_metric():
 
 
 def test_the_metrics_that_are_recommended_for_a_situation_exist():
-    """They stand in backticks in the second and third column of the table of twelve situations."""
+    """The page on choosing a metric has a table of twelve situations, which recommends metrics in
+    its second and third column, in backticks. Each must be a name in the catalogue, in one of its
+    tables; texts with <, > or = are conditions and no names.
+    """
     text = (DOCS / "choose_a_metric.md").read_text("utf-8")
     table = text.split("## Twelve situations")[1].split("\n\n")[1]
     _, _, *situations = table.splitlines()  # below the head and its line

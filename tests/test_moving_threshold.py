@@ -22,7 +22,9 @@ from evalkit.studies import binary_diagnostics, classification, threshold_slider
 
 
 def scored_rows(n=600, seed=3, **more):
-    """Rows with a label and the scores of two systems, a (the better) and b; more columns."""
+    """600 rows with a label and the scores of two systems, a (the better) and b, and further
+    columns.
+    """
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, n)
     scores = {
@@ -56,15 +58,16 @@ def data_on_the_page(study):
 def test_the_counts_on_the_page_are_those_at_its_thresholds(limits):
     """The page of two systems has a slider over thresholds, up to ∞. Its data are the names of the
     thresholds, and for each system the counts at all of them, tp and fp, and the numbers P and N of
-    positive and negative rows. They must be those of the study at the thresholds as named, also
-    if the 600 rows are read in blocks of 100 and not held in memory.
+    positive and negative rows. They must be those of the study at the thresholds as named, also if
+    the 600 rows are read in blocks of 100 and not held in memory.
     """
     study = study_of(scored_rows(), limits)
     assert (study.data is None) == (limits is IN_BLOCKS)
     data = data_on_the_page(study)
     names = data["named"].replace("∞", "inf").replace("−", "-")
     thresholds = [float(name) for name in names.split()]
-    assert 100 < len(thresholds) < 700  # about 230 of up to 1,200 distinct scores
+    # of the 1,200 scores of both systems about 230 are thresholds, so that the page stays small
+    assert 100 < len(thresholds) < 700
     assert thresholds == sorted(thresholds)
     for name, system in zip(study.order, data["systems"], strict=True):
         expected = counts.at(study.table(name), thresholds)
@@ -86,10 +89,10 @@ SLIDER = threshold_slider.slider_counts(WHOLE_STUDY)
 
 
 def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
-    """The study of the systems a and b offers thresholds, such as the one with the best F1. Each is
-    a score with some 16 digits, such as 0.5624705980443004. The slider names it by as few digits as
-    tell it from other scores, 0.56247, and at most 9 characters. At the short threshold as many
-    positive rows are found as at the long one.
+    """A study offers thresholds to choose from, such as the one with the best F1 (`choices`), here
+    for the systems a and b. Each is a score with some 16 digits, such as 0.5624705980443004. The
+    slider of the page names it by as few digits as tell it from other scores, 0.56247, and at most
+    9 characters. At the short threshold as many positive rows are found as at the long one.
     """
     for system in ("a", "b"):
         counts_of_system = ALL_COUNTS[system]
@@ -102,8 +105,10 @@ def test_a_short_threshold_decides_as_the_score_that_it_stands_for():
 
 
 def test_the_numbers_at_a_threshold_are_the_estimates_of_the_study():
-    """The slider computes metrics with their intervals, and the mean cost of a decision, from the
-    counts at a threshold. At 0.4, the threshold of the study, they must be those of the study.
+    """The page has a slider that moves the threshold. For it, `ClosedFormIntervals` computes
+    metrics with their intervals, and the mean cost of a decision, from the counts of a system at a
+    threshold. At 0.4, the threshold of the study, they must be those that the study itself computes
+    from the rows.
     """
     study = study_of(
         scored_rows(),
@@ -137,9 +142,10 @@ WEIGHTED_OR_CLUSTERED = {
     ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
 )
 def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, parameters):
-    """The table has further `columns`, of users, of weights or of both; `parameters` makes users
-    the units. The slider has the intervals of each metric at each threshold. At four of the
-    thresholds, a study that has this threshold must have the same estimates and limits.
+    """The 600 rows of the systems a and b have further `columns`, of users, of weights or of both;
+    `parameters` makes users the units. The page has a slider that moves the threshold, with the
+    intervals of each metric at each of its thresholds. At four of these thresholds, from the first
+    to the last, a study with this threshold must have the same estimates and limits.
     """
     table = scored_rows(**columns)
     parameters = {"metrics": "precision,recall,f1,predicted_rate", **parameters}
@@ -147,7 +153,8 @@ def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, par
     slider = threshold_slider.slider_counts(study)
     intervals_at_each = threshold_slider.intervals(study, slider)
     for i in (0, 20, len(slider.threshold) // 2, slider.last):
-        # the first is infinite; no score is above 1, so that 2 predicts no row positive too
+        # the first is infinite, at which no row is predicted positive; a study needs a number, and
+        # at 2 no row is either, as no score is above 1
         threshold = float(min(slider.threshold[i], 2.0))
         study_at_threshold = study_of(table, threshold=threshold, **parameters)
         for row in study_at_threshold.estimates.to_dict("records"):
@@ -162,10 +169,14 @@ def test_weighted_or_clustered_rows_have_the_intervals_of_the_study(columns, par
     ("columns", "parameters"), WEIGHTED_OR_CLUSTERED.values(), ids=WEIGHTED_OR_CLUSTERED
 )
 def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
-    """The table has further `columns`, of users, of weights or of both; `parameters` makes users
-    the units. A row costs 2 if it is a false positive, 7 if it is a false negative, and else 0. The
-    expected variance of the weighted mean cost is the sandwich variance: the influences of a user's
+    """The 600 rows of the systems a and b have further `columns`, of users, of weights or of both;
+    `parameters` makes users the units. At a threshold, a row costs 2 if it is a false positive, 7
+    if it is a false negative, and else 0. The expected variance of the weighted mean cost is
+    computed here from the rows: it is the sandwich variance, in which the influences of a user's
     rows are added up and squared, and Kish's number of units is the n of the factor n / (n − 1).
+
+    The page gets this variance from sums at each threshold, and from the variance limits by t that
+    keep within the range of a cost, 0 to 7: both must be as expected.
     """
     fp_cost, fn_cost = 2.0, 7.0
     table = scored_rows(**columns)
@@ -185,8 +196,9 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
     units = size.sum() ** 2 / (size**2).sum()
     variance = (influence**2).sum() * units / (units - 1)
 
-    # At each threshold error_variance has the variance of FP / n, twice the covariance, and the
-    # variance of FN / n, which give the variance of the mean cost for any two costs.
+    # At each threshold error_variance has the variance of FP / n, twice the covariance of FP / n
+    # and FN / n, and the variance of FN / n. With the costs c and d of a false positive and a false
+    # negative, the mean cost c FP / n + d FN / n has the variance of c², c d and d² times these.
     decisions = DecisionsByThreshold.from_rows(study.measured.rows["a"], slider.tables["a"])
     products_of_costs = [fp_cost**2, fp_cost * fn_cost, fn_cost**2]
     assert decisions.units == pytest.approx(units)
@@ -202,9 +214,11 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
 
 
 def test_the_table_shows_the_limits_that_the_script_reads():
-    """With users as units, the page has the limits of each metric at each threshold of its slider
-    for its script (`data`). Its table shows the numbers at the threshold 0.4 of the study at first:
-    the interval of precision there must be that of the script, with its decimals.
+    """Three rows each are of one user, and users are the units. A script of the page moves its
+    slider over thresholds and reads, from `data`, the limits of each metric of each system at each
+    threshold (`limits`). The table of the page shows the threshold 0.4 of the study at first: the
+    interval of precision that it prints there must be that of the script, with the decimals that
+    `data` has for precision.
     """
     study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
     data = data_on_the_page(study)
@@ -221,9 +235,9 @@ def test_the_table_shows_the_limits_that_the_script_reads():
 
 
 def test_a_metric_without_predicted_rows_has_no_limits_on_the_page():
-    """At an infinite threshold, the last on the page, no row is predicted positive, so that the
-    precision is undefined. Its limits in the data of the page's script are a number that stands for
-    undefined, UNDEFINED_LIMIT, as JSON has no NaN.
+    """A script of the page moves its slider over thresholds, the last of which is ∞. There no row
+    is predicted positive, so that the precision is undefined. Its limits in the data of the script
+    are a number that stands for undefined, UNDEFINED_LIMIT, as JSON has no NaN.
     """
     study = study_of(scored_rows(user=np.arange(600) // 3), unit="user", threshold=0.4)
     data = data_on_the_page(study)

@@ -97,8 +97,8 @@ def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
 
 
 def counts_of_extreme_draws(columns, observed, draws):
-    """The result of `max_t.count_extreme` for columns of differences, with sums as statistics, not
-    divided by their norm.
+    """The result of `max_t.count_extreme` for columns of differences, with their sums as
+    statistics, by the seed 1: in how many draws each is exceeded, and how many draws there were.
     """
     pairs = ColumnPairs.from_differences(columns)
     norm = np.ones(len(observed))
@@ -107,9 +107,10 @@ def counts_of_extreme_draws(columns, observed, draws):
 
 def test_columns_that_are_compared_some_at_a_time_have_the_counts_of_all_at_once():
     """For step-down max-T, the signs of 5,000 units are drawn 1,000 times. For each of 600 columns
-    of differences d it is counted in how many draws |Σ ± d| of this column or of a later one is at
-    least the observed |Σ d| of this column. `max_t` compares at most `COMPARED_AT_ONCE` of these
-    600 · 1,000 sums at a time. The counts are those of all sums at once, by the same seed.
+    of differences d it is counted (`extreme`) in how many draws |Σ ± d| of this column or of a
+    later one is at least the observed |Σ d| of this column. `max_t` compares at most
+    `COMPARED_AT_ONCE` of these 600 · 1,000 sums at a time, and so goes through the columns in
+    several steps. The counts must be those of all sums at once, by the same seed, 1.
     """
     columns = rng(3).normal(size=(5000, 600))
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]  # the most extreme first
@@ -161,10 +162,11 @@ TABLES_OF_SYSTEMS = {
 @pytest.mark.parametrize("table", TABLES_OF_SYSTEMS.values(), ids=TABLES_OF_SYSTEMS)
 def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
     """A table has a row for each unit and a column for each system; all pairs of systems are
-    compared by sign flips. `adjusted` flips the signs of the systems' values and takes differences
-    of their sums. `max_t` flips the signs of the differences of the pairs. With the same seed both
-    have the same p-values, and so has Westfall and Young's definition, which is computed here from
-    all draws of all differences.
+    compared by max-T with sign flips, drawn at random or, for few units, all of them. `adjusted` is
+    the fast form: it flips the signs of the systems' values and takes differences of their sums.
+    `max_t` flips the signs of the differences of the pairs. With the same seed both have the same
+    p-values, and so has Westfall and Young's definition, computed from a matrix of all draws of all
+    differences.
     """
     first, second = all_pairs_of_columns(table)
     pairs = ColumnPairs.from_table(table, first, second)
@@ -178,9 +180,9 @@ def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
 def test_close_and_equal_systems_have_the_p_of_their_differences():
     """Eight systems have values on 200 units. For speed `adjusted` flips the signs of the values of
     each system once, and takes the differences of the sums of two systems. For some pairs these
-    would have too large a rounding error: systems that are equal, that agree to nine digits, or
-    that are far from 0. For them it flips the signs of their differences, so that all p-values are
-    those of `max_t`, which flips the signs of all differences.
+    would have too large a rounding error: systems that are equal, that agree to nine digits, or of
+    which one is far from 0. For them it flips the signs of their differences, so that all p-values
+    are those of `max_t`, which flips the signs of all differences.
     """
     systems = rng(8).normal(size=(200, 4))
     first_system, second_system, third_system, fourth_system = systems.T
@@ -294,10 +296,11 @@ def test_pairs_of_few_units_are_flipped_in_every_way(units):
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
-def test_progress_is_shown_after_each_4096_sign_vectors(units, monkeypatch):
-    """Of each two opposite sign vectors of n units one is visited, 2^(n − 1) in all, in blocks of
-    4,096. Before each block the number of vectors done and the number of all are shown. The first
-    vector, that of the data, is not counted as done: the numbers are 0, 4,095, 8,191 and so on.
+def test_progress_is_shown_before_each_block_of_4096_sign_vectors(units, monkeypatch):
+    """All pairs of six systems are compared on n units by every vector of n signs. Opposite vectors
+    give the same, so that one of each two is visited, 2^(n − 1) in all, in blocks of 4,096. Before
+    each block the number of vectors done and the number of all are shown. The first vector, that of
+    the data, is not counted as done: the numbers are 0, 4,095, 8,191 and so on.
     """
     shown = []
 

@@ -274,10 +274,11 @@ PIECES_OF_OTHERS = {  # pieces of the classification page that a kind of study d
 
 @pytest.mark.parametrize("kind", classification_page.PAGES, ids=lambda kind: kind.__name__)
 def test_each_kind_of_classification_has_every_piece_but_those_of_other_kinds(kind):
-    """A piece is a function of the page, such as a figure. Studies of two classes, of several
-    classes and of several labels have modules of their own with their pieces; the pieces in
-    `classification_page` call these. `PIECES_OF_OTHERS` lists those that each kind lacks. `roc` and
-    `precision_recall` are in no module, because they are panels of `curve_plot` in every kind.
+    """A piece is a function that makes a part of the page, such as a figure. Studies of two
+    classes, of several classes and of several labels per row (`kind`) have modules of their own
+    with their pieces; the pieces in `classification_page` call the one of the same name.
+    `PIECES_OF_OTHERS` lists those that each kind lacks. `roc` and `precision_recall` are in no
+    module, because they are panels of `curve_plot` in every kind.
     """
     names = {
         piece.__name__

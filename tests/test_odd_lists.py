@@ -21,7 +21,9 @@ in_memory_and_in_blocks = pytest.mark.parametrize(
 
 
 def study_of_lists(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
-    """The study of ranked lists and judgements, in memory or within other limits."""
+    """A study of ranked lists (run) and judgements (qrels), in memory or, with the limits BLOCKS,
+    in blocks.
+    """
     study = ranking.study_of(
         RankingParameters.from_raw({"preds": run, "qrels": qrels, **more}), limits
     )
@@ -53,6 +55,11 @@ def ndcg_of_one_relevant_item_at(rank: int) -> float:
 
 @in_memory_and_in_blocks
 def test_a_query_in_its_own_list_is_a_warning_with_both_values(limits):
+    """Each of 12 lists has the query itself first, as similarity search returns it, and then three
+    documents. The only relevant one is the first, second or third of them in turn, and so has rank
+    2, 3 or 4, or 1, 2 or 3 if the query is left out. The warning gives nDCG with and without the
+    query, and in how many lists it is.
+    """
     kept = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (2, 3, 4)])
     without = np.mean([ndcg_of_one_relevant_item_at(rank) for rank in (1, 2, 3)])
     text = text_of_findings(
@@ -72,9 +79,9 @@ def test_leaving_the_query_out_gives_the_values_without_it(limits):
 
 
 def test_ranks_close_up_behind_the_query_that_is_left_out():
-    """Each list is the query itself and three documents. The only relevant item has rank 2, 3 or 4,
-    in turn from query to query, and so 1, 2 or 3 once the query is left out. The lists have ranks
-    in place of scores.
+    """Each list is the query itself and three documents, with ranks in place of scores. The only
+    relevant item has rank 2, 3 or 4, in turn from query to query. With leave_out="query" it has 1,
+    2 or 3, from which nDCG follows.
     """
     run, qrels = lists_and_their_judgements()
     ranks = run.groupby("query")["score"].rank(ascending=False).astype(int)
@@ -93,8 +100,9 @@ def test_ties_with_the_query_that_is_left_out_are_no_ties():
 
 def test_the_judgement_of_the_query_itself_is_left_out_too():
     """Each of 12 queries has two relevant items, a document and, by a second judgement, the query
-    itself. Leaving the query out of its list alone would halve the recall; its judgement must be
-    left out too.
+    itself; both are in its list. With leave_out="query", leaving the query out of its list alone
+    would halve the recall; its judgement must be left out too, so that 12 of the 24 judgements
+    remain.
     """
     run, qrels = lists_and_their_judgements(queries=12)  # with one judgement per query
     queries = run["query"].unique()
@@ -116,8 +124,10 @@ def test_lists_with_grades_of_their_own_leave_the_query_out():
 
 @pytest.mark.parametrize("form", ["a column of scores per system", "rows per system"])
 def test_lists_of_two_systems_leave_the_query_out(form):
-    """Both systems return the same lists: the query itself and three documents, of which the
-    first, second or third is relevant, in turn from query to query.
+    """The table has two systems with the same lists, as two columns of scores or as rows of each
+    system. A list has the query itself first and then three documents, of which the first, second
+    or third is relevant, in turn from query to query. With leave_out="query" these have the ranks
+    1, 2 and 3, from which the nDCG of both systems follows.
     """
     run, qrels = lists_and_their_judgements()
     if form == "rows per system":
@@ -175,6 +185,10 @@ def test_the_query_at_the_last_places_alone_is_no_warning():
 
 @in_memory_and_in_blocks
 def test_a_query_that_alone_is_judged_is_what_is_searched_for(limits):
+    """Two systems return the query itself, at rank 1 or 2 of each list, and the query is the only
+    judged item: it is what is searched for, such as a known item. The finding says that without it
+    nothing would be left to measure, and gives no values without it.
+    """
     run, qrels = systems_with_the_query_at(a=1, b=2)
     text = text_of_findings(
         study_of_lists(run, qrels.assign(item=qrels["query"]), limits, metrics="mrr")
@@ -197,10 +211,11 @@ def test_a_few_queries_in_their_lists_are_no_warning():
 
 
 def test_users_and_items_with_the_same_numbers_are_no_warning():
-    """Users and items are both numbered from 0 to 59, and each list has ten items at random. So a
-    sixth of the lists, about ten, hold the number of their user by coincidence, but seldom at the
-    first places, where a query that finds itself would be. EK147 is the warning that lists return
-    their own query.
+    """EK147 is the warning that lists return their own query, as a search for similar items does at
+    the first place. Here users take the place of queries. Users and items are both numbered from 0
+    to 59, and each list has ten items at random. So a sixth of the lists, about ten, hold the
+    number of their user by coincidence (`own`), but seldom at the first places, and there must be
+    no warning.
     """
     rng = np.random.default_rng(5)
     rows = [
@@ -226,10 +241,12 @@ def test_users_and_items_with_the_same_numbers_are_no_warning():
     ids=["upper case", "ending", "space"],
 )
 def test_items_written_otherwise_are_a_warning_from_a_tenth_of_the_queries_on(respell, limits):
-    """The items of some lists are written in another way than in the judgements: in upper case,
-    with an ending or with a space. In 4 of 40 lists, a tenth, that is the warning EK149, and in
-    one list it is none. The limits let the lists be read in memory or in blocks.
+    """The lists of 40 queries have three documents each. In the lists of four queries, a tenth,
+    items are written in another way than in the judgements: in upper case, with an ending or with a
+    space (`respell`). That is the warning EK149; in one list it is none. The limits let the lists
+    be read in memory or in blocks.
     """
+    # with_query_first=0: no list has the query itself among its items
     run, qrels = lists_and_their_judgements(queries=40, with_query_first=0)
     respelled_items = run["item"].map(respell)
     is_of_four_queries = run["query"].isin(["t0", "t1", "t2", "t3"])

@@ -162,8 +162,9 @@ def test_each_system_of_a_long_table_has_its_own_decisions():
 
 @pytest.mark.parametrize("system", ["a", "b"])
 def test_each_system_of_a_wide_table_has_its_own_decisions(system):
-    """Systems a and b have the same scores, but a decides by a threshold of 0.3 and b by 0.6, in a
-    column each. The accuracy of each is that of its own decisions.
+    """Systems a and b have the same scores, but a decides by a threshold of 0.3 (as
+    `scores_with_decisions` makes them) and b by 0.6, in a column each, predicted_a and predicted_b.
+    The accuracy of each is that of its own decisions.
     """
     frame = scores_with_decisions().rename(columns={"score": "score_a", "predicted": "predicted_a"})
     decisions_of_b = (frame["score_a"] >= 0.6).astype(int)
@@ -176,7 +177,8 @@ def test_each_system_of_a_wide_table_has_its_own_decisions(system):
 
 def test_one_column_of_decisions_for_several_systems_is_named_and_not_used():
     """The table has scores of two systems, `score_a` and `score_b`, and one column `predicted`,
-    which cannot be of both. A finding names it.
+    which has the name of a column of decisions but cannot be of both. It is not used, and a finding
+    says so.
     """
     frame = (
         scores_with_decisions()

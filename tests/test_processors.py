@@ -50,9 +50,10 @@ def test_a_processor_that_nothing_describes_needs_no_remedy(tmp_path):
 
 
 def test_numpy_is_not_imported_to_find_its_name():
-    """On this processor numpy's sort is slow; the remedy is an environment variable that switches
-    features of numpy off. numpy reads it when it is imported, so that it must be found before. The
-    child process prints the remedy, a dict, and False, as numpy was not imported.
+    """On the processor that is described here numpy's sort is slow; the remedy is an environment
+    variable (SWITCH) that switches features of numpy off. numpy reads it when it is imported, so
+    that the remedy must be found before. The child process prints the remedy, a dict, and False, as
+    numpy was not imported.
     """
     zen_4 = "vendor_id: AuthenticAMD\ncpu family: 25\nmodel: 17"
     code = (
@@ -78,8 +79,10 @@ def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatc
     not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it"
 )
 def test_numpy_takes_the_remedy_without_a_warning():
-    """numpy chooses features of the processor at run time. A child process in whose environment all
-    of them are switched off has none left, and no warning although warnings are errors.
+    """numpy has features that it uses if the processor has them (FEATURES, such as AVX-512), and an
+    environment variable (SWITCH) by which some are switched off where they are slow. A child
+    process in which all of them are switched off has none left, as it prints, and no warning,
+    although warnings are errors.
     """
     code = "from evalkit.machine import processors; print(processors.dispatched())"
     environment = os.environ | {processors.SWITCH: " ".join(FEATURES)}

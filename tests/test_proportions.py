@@ -94,7 +94,8 @@ def test_one_sided_binomial_limits_exclude_the_null_where_p_is_below_5_percent(n
 @pytest.mark.parametrize("alternative", Alternative)
 def test_p_of_fishers_test_equals_scipy(alternative, n_a, n_b, data):
     """Arm a has n_a units and arm b has n_b, 1 to 60 each; any number of successes in each is
-    drawn. Both p-values are the same sum of hypergeometric probabilities, but for rounding.
+    drawn. `fisher` gives the two-sided result, which `answering` turns into that of an alternative.
+    Its p-value and scipy's are the same sum of hypergeometric probabilities, but for rounding.
     """
     successes_a = data.draw(st.integers(0, n_a))
     successes_b = data.draw(st.integers(0, n_b))
@@ -305,6 +306,7 @@ def test_drawn_permutations_of_mostly_zeros_have_the_expected_sums():
     """
     values = np.concatenate([np.zeros(40), rng(3).exponential(1, 12)])
     is_treated = np.arange(52) % 3 == 0
+    # a row for each of the five sums, a column for each permutation
     drawn = independent._drawn_permutations(values, in_first=is_treated, draws=9_999, rng=rng())
     mean = independent.PermutedSums(*drawn.mean(axis=1))
     share = 18 / 52

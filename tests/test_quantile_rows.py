@@ -223,9 +223,9 @@ def test_numbers_of_samples_whose_rows_differ_are_no_draws():
 
 
 def test_a_row_per_interval_gives_the_numbers_of_a_row_per_forecast():
-    """WIDE has a row per model and date, with columns for the quantiles at 5, 25, 50, 75 and 95 %.
-    The other table has a row per interval, at 50 % and at 90 %, whose bounds are these quantiles,
-    with the median as forecast. Metrics of both tables are the same.
+    """WIDE has a row per model and date, with columns q0.05, q0.25, q0.5, q0.75 and q0.95 of
+    quantiles. The other table has a row per interval, at 50 % and at 90 %, whose bounds are these
+    quantiles, with the median (q0.5) as forecast. Metrics of both tables are the same.
     """
     points = WIDE[["model", "date", "actual"]].assign(forecast=WIDE["q0.5"])
     frames = [

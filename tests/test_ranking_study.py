@@ -193,9 +193,11 @@ def test_packed_columns_have_the_smallest_type_and_a_fifth_of_the_size(many_comp
 def test_the_schema_takes_a_packed_column_of_its_type_alone(
     many_comparisons, column_name, name_in_schema
 ):
-    """A report stores a long column as packed numbers with their type; a column of texts has its
-    distinct texts in `words` and packed numbers, which point to them, in `at`. The JSON schema
-    defines each kind of column, and none may hold floats of four bytes, "f4".
+    """The JSON of a report stores a long column as packed numbers with their type, such as "<f8"; a
+    long column of texts has its distinct texts in `words`, and packed numbers which point to them
+    in `at`. The JSON schema defines each kind of column by `name_in_schema`. It accepts the column
+    of a table of comparisons, and refuses it with the type "f4", floats of four bytes, which no
+    column may have.
     """
     schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     schema_of_column = {"$defs": schema["$defs"], "$ref": f"#/$defs/{name_in_schema}"}

@@ -56,9 +56,10 @@ def test_only_units_with_a_percentage_error_are_won_tied_or_lost(read, unit, uni
 
 
 def test_the_smaller_percentage_error_is_the_smaller_absolute_error():
-    """Both systems' percentage errors of a row have the same denominator, the actual value. So the
-    first system, near, wins a row exactly if its absolute error is smaller. The twelve of 60 rows
-    whose actual value is 0 have no percentage error and no winner.
+    """The systems near and far forecast 60 rows. Their percentage errors of a row have the same
+    denominator, the actual value, so that the first system, near, wins a row exactly if its
+    absolute error is smaller. The twelve rows whose actual value is 0 have no percentage error and
+    no winner.
     """
     table = forecasts_of_two_zero_users()
     comparisons = rating.read(table, metrics="mape").comparisons
@@ -77,8 +78,8 @@ def test_a_metric_without_any_value_has_no_lowest():
 
 def test_systems_are_not_compared_on_a_metric_without_a_better_direction():
     """Without a table, the study reads the bundled forecasts of 700 persons. A lower bias is
-    neither better nor worse, so that only MAE has comparisons; the bias has no cell, not even a
-    "nan".
+    neither better nor worse, so that only MAE has comparisons: the table of the page says so, and
+    that MAE is tested by sign flips. The bias has no cell in it, not even a "nan".
     """
     study_of_sample = rating.read(metrics="bias,mae")
     html = page.comparisons(study_of_sample).html
@@ -98,11 +99,13 @@ def test_two_systems_that_are_not_compared_are_not_said_to_be_one(piece, metrics
 
 
 def test_tests_of_slices_are_adjusted_by_holm():
-    """Holm's correction of three p-values: 3 × the smallest, 2 × the next, the largest; none below
-    the one before, and none above 1.
+    """Two systems are compared on 60 rows, and by segments="third" on each of three slices of them,
+    with a p-value each. Holm's correction of three p-values is 3 × the smallest, 2 × the next, the
+    largest; none below the one before, and none above 1.
     """
     data = forecasts(60).assign(third=np.arange(60) % 3)
-    tests = rating.read(data, metrics="mae", segments="third").by_segment.drop_duplicates("slice")
+    rows_of_systems = rating.read(data, metrics="mae", segments="third").by_segment
+    tests = rows_of_systems.drop_duplicates("slice")  # the rows of a slice have the same test
     rising = tests.sort_values("p")
     expected = np.minimum(np.maximum.accumulate(rising["p"] * [3, 2, 1]), 1)
     assert rising["adjusted"].tolist() == pytest.approx(expected.tolist(), rel=1e-12)
@@ -110,8 +113,9 @@ def test_tests_of_slices_are_adjusted_by_holm():
 
 
 def test_whole_weights_repeat_rows():
-    """A row with weight 3 counts as three equal rows, in the metrics and in the value of the metric
-    if the median were forecast for every row.
+    """A table of 40 forecasts has weights of 1 to 3; in another one each row occurs as often as its
+    weight says. Both have the same metrics, and the same `constant_median`: the first metric's
+    value if the median of the actual values were forecast for every row.
     """
     data = forecasts(40)
     weight = np.random.default_rng(3).integers(1, 4, 40)
@@ -124,7 +128,10 @@ def test_whole_weights_repeat_rows():
 
 
 def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding():
-    """The median of the actual values 0 to 8 is 4; both systems forecast 0."""
+    """The actual values of 60 rows are 0 to 8, with the median 4; both systems, near and far,
+    forecast 0. A constant forecast of 4 has a lower MAE than both, so that the page has the finding
+    about it (EK332), and its verdict names no better system.
+    """
     actual = np.arange(60) % 9
     study = rating.read(
         forecasts(actual=actual, forecast_near=0.0, forecast_far=0.0), metrics="mae"
@@ -274,10 +281,10 @@ def skewed_losses():
     "make_study_and_findings", [skewed_forecasts, skewed_values, skewed_losses]
 )
 def test_skewed_differences_are_a_finding_on_every_page_that_flips_signs(make_study_and_findings):
-    """A study compares two systems on 60 units, by forecasts, values or log losses. Most
-    differences are small, a few are large and of the other sign. With such a skew, the normal
-    approximation wants more units than there are, and the page of the study warns with the finding
-    EK402.
+    """A study compares two systems on 60 units, by forecasts, values or log losses; it is made
+    together with the function that gives the findings of its page. Most differences are small, a
+    few are large and of the other sign. With such a skew, the normal approximation wants more units
+    than there are (`skew.wanted`), and the page of the study warns with the finding EK402.
     """
     study, every_finding = make_study_and_findings()
     skew = diagnostics.skew(study)
@@ -325,8 +332,9 @@ def findings_of_undefined_rows(table, metrics):
 
 
 def test_a_finding_says_how_many_rows_the_percentage_error_leaves_out():
-    """Two systems forecast the same 60 rows. The percentage error of a row is undefined for both
-    where the actual value is 0; the absolute error (mae) is defined everywhere and has no finding.
+    """Two systems forecast the same 60 rows, in some of which the actual value is 0. There the
+    percentage error (mape) is undefined for both, and its finding says in how many rows; the
+    absolute error (mae) is defined everywhere and has no finding.
     """
     table = forecasts_with_undefined_errors()
     zeros = (table.drop_duplicates("id")["actual"] == 0).sum()
@@ -375,9 +383,10 @@ def test_weights_change_no_number_of_rows():
 
 
 def test_the_skew_that_is_reported_is_that_of_a_pair_of_the_leader():
-    """System odd has the values of base, but 50 less on one of 60 questions. So its differences
-    from base, and from even, are one number on all other questions and a little more skewed (7.551)
-    than those from new (7.543). Yet new leads, and the skew that counts is that of a pair with it.
+    """Four systems have values on 60 questions. System odd has those of base, but 50 less on one
+    question. So its differences from base, and from even, are one number on all other questions and
+    a little more skewed (skewness 7.551) than those from new (7.543). Yet new leads: the skew that
+    is reported is that of a pair with the leader, as the comparisons at the top of the page are.
     """
     rng = np.random.default_rng(1)
     base = rng.normal(5, 1, 60)

@@ -64,9 +64,10 @@ def test_each_description_of_the_schema_is_of_a_part_of_the_results():
 
 
 def test_the_schema_accepts_the_results_of_each_report_and_refuses_wrong_ones():
-    """The schema of the JSON results accepts those of each committed case, of which some are
-    refused and have an error in place of results. It refuses them with a finding without a message,
-    or with a text in place of a list.
+    """The schema of the JSON results accepts those of each case whose results are committed for
+    other tests; those of a case that is refused hold an error in place of results, and are not
+    accepted. It refuses all of them with a finding without a message, or with a text in place of a
+    list.
     """
     is_valid = Draft202012Validator(json.loads(results_schema.text())).is_valid
     committed_results = freeze.load(freeze.FOLDERS[False])  # True: of local data
@@ -329,7 +330,8 @@ PAGES_WITH_COMMANDS = [
 def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
     """The files that commands read are written into an empty folder: tables with the names that the
     docs use, and the files that the page shows. All commands of the page are then run one after the
-    other, and stop at the first that fails.
+    other, and stop at the first that fails. The page on releases ends with the gate of a model that
+    became worse in one country: what is printed must name this regression.
     """
     monkeypatch.chdir(tmp_path)
     write_files_that_the_docs_read()
@@ -343,7 +345,6 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
         ["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True
     ).stdout
     if page.stem == "releases":
-        # its commands gate a successor whose scores are noise in one country
         workflow = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
         assert_a_regression_is_named(printed, workflow)
 
@@ -399,8 +400,8 @@ def test_the_policy_of_the_docs_is_read(tmp_path):
 )
 def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_reports, undrawn):
     """The files that examples read are written into an empty folder. All Python examples of the
-    page are then run one after the other, with empty pictures. Those of docs/python.md write four
-    files.
+    page are then run one after the other, without an error. To save time, figures are left empty
+    (the fixture `undrawn`). Those of docs/python.md write four files.
     """
     from matplotlib import pyplot
 
@@ -427,8 +428,8 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
 
 
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
-    """The commands of the README and its Python program are run in an empty folder. Each makes a
-    page.
+    """The commands of the README are run in an empty folder, and write a page into reports/. Its
+    Python program is then run there, and writes a page beside.
     """
     monkeypatch.chdir(tmp_path)
     text = README.read_text(encoding="utf-8")
@@ -509,8 +510,9 @@ BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in O
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)
 def test_main_of_a_benchmark_can_be_called_without_arguments(path):
-    """`run.py` finds the benchmarks by the return type of `main`, and calls it without arguments;
-    so each argument must have a default. A benchmark also says which files it covers.
+    """`run.py` finds the benchmarks by the return type of `main`, a list of claims, and calls it
+    without arguments; so each argument must have a default, also a keyword-only one. A benchmark
+    also says which files of the package it covers (COVERS).
     """
     source = path.read_text(encoding="utf-8")
     assert "COVERS = " in source

@@ -56,9 +56,10 @@ def test_two_runs_give_identical_bytes(two_runs):
 
 
 def test_the_stored_notebook_tells_no_times_and_no_output_paths(two_runs):
-    """A notebook "näme {run}" with a title, a cell of defaults and two of code was run by
-    papermill. The copy that is stored in the folder of the output must not depend on when and where
-    it was run.
+    """A notebook "näme {run}" was run by papermill. It has a title, a cell of defaults and two
+    cells of code, code-0 and code-1; papermill adds a cell with the parameters of the run. The copy
+    that is stored in the folder of the output has these five cells, and must not depend on when and
+    where it was run.
     """
     folder = two_runs[0].folder
     text = (folder / "näme {run}.ipynb").read_text(encoding="utf-8")
@@ -109,8 +110,10 @@ def test_how_a_run_ends(tmp_path, source, status, message, number_of_files):
 
 
 def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
-    """The folder has the three files of an earlier report. The first cell of the notebook raises
-    KeyError. What is there of the failed run is written beside the files, under names of its own.
+    """The folder has the three files of an earlier report. A notebook is run whose first cell
+    raises KeyError; a second one would publish results. The command ends with status 1 and names
+    the page of the failed run, which is written beside the old files, as n.failed.html and
+    n.failed.ipynb. The old files stay.
     """
     folder = tmp_path / "out"
     old = {ending: f"old {ending}" for ending in (".html", ".ipynb", ".json")}
@@ -123,7 +126,8 @@ def test_a_failed_run_ends_with_1_and_leaves_the_old_report(tmp_path):
     page = (folder / "n.failed.html").read_text(encoding="utf-8")
     assert "RUN FAILED" in page
     assert "<strong>KeyError:</strong> &#x27;x&#x27;" in page
-    assert len(list(folder.iterdir())) == 5  # the three old files, and n.failed.html and .ipynb
+    new = {"n.failed.html", "n.failed.ipynb"}
+    assert {path.name for path in folder.iterdir()} == {f"n{ending}" for ending in old} | new
 
 
 # Parts --------------------------------------------------------------------------------------------
@@ -145,8 +149,9 @@ def test_all_files_are_replaced_or_none(tmp_path):
 
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
-    """A failed run of the notebook n leaves a page and a notebook named n.failed, which the next
-    good run replaces by its three files.
+    """`finish` writes the files of a run and returns how the command ends. A failed run of the
+    notebook n has status 1 and leaves a page and a notebook named n.failed, which the next good run
+    replaces by its three files.
     """
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
     failure = report.Failure("KeyError", "x", 0)
@@ -166,14 +171,16 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
 
 
 def manager_of(options):
-    """The settings of the kernel manager in the options of a run."""
+    """The settings of the kernel manager in the options of a run: its connection file, and how it
+    is talked to (transport).
+    """
     return options["config"].KernelManager
 
 
 def test_each_run_has_a_folder_of_sockets_of_its_own_that_is_removed_with_it(monkeypatch, tmp_path):
     """A run talks to its kernel by Unix sockets ("ipc"), whose files lie beside the connection
-    file, in a temporary folder for as long as its options are in use. Two runs at once must not
-    share it.
+    file, in a temporary folder for as long as its options are in use (`kernel_options`). Two runs
+    at once must not share it, and afterwards it is removed.
     """
     monkeypatch.chdir(tmp_path)
     with kernels.kernel_options() as first, kernels.kernel_options() as second:
@@ -205,11 +212,12 @@ def evalkit_as_engine():
 
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
-    """Six cells of the notebook of the report `rating` are run both ways, with the origin of the
-    parameters that a settings file would have; test_notebooks.py runs all cells, which is slow.
+    """Six cells of the notebook of the report `rating` are run in this process and in a Jupyter
+    kernel of its own: both have the same results, which name the settings file as the origin of the
+    parameters. All cells are run in test_notebooks.py, which is slow.
     """
-    # A kernel may be started with some instructions of the processor switched off by this variable,
-    # which rounds sums otherwise; once it is set, it stays as it is, and both compute alike.
+    # On some processors a kernel is started with this variable, by which numpy uses other
+    # instructions that round sums otherwise. A value that is set before is kept for both.
     monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -224,7 +232,11 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
 
 
 def test_a_cell_that_fails_in_this_process_has_the_outputs_it_has_in_a_kernel():
-    """Cell 0 prints and has a value, cell 1 fails with a division by zero, cell 2 is not run."""
+    """A notebook is run in this process and in a Jupyter kernel of its own. Cell 0 prints and has a
+    value, cell 1 fails with a division by zero, cell 2 is not run. Both ways have the same failure
+    and the same outputs of cell 0; the traceback of cell 1 has the line of the cell and ends with
+    the error.
+    """
     sources = ["import sys\nprint('a')\nsys.stderr.write('b')\n1", "1 / 0", "2"]
     book = new_notebook(
         cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
@@ -241,7 +253,10 @@ def test_a_cell_that_fails_in_this_process_has_the_outputs_it_has_in_a_kernel():
 
 
 def test_the_engine_writes_the_page_beside_the_notebook(tmp_path, evalkit_as_engine):
-    """The last cell of the notebook shows its parameter ks."""
+    """papermill runs a notebook with the engine of evalkit, and the value [7, 8] for its parameter
+    ks. The first cell checks the parameters, the last shows ks. The engine writes the page,
+    out.html, beside the notebook out.ipynb that papermill writes: it has the title and the output.
+    """
     source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
     papermill.execute_notebook(
         source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **evalkit_as_engine
@@ -252,8 +267,9 @@ def test_the_engine_writes_the_page_beside_the_notebook(tmp_path, evalkit_as_eng
 
 
 def test_the_engine_writes_a_page_of_a_run_that_failed(tmp_path, evalkit_as_engine):
-    """The notebook has the parameters preds, ks and good. Its first cell (CHECK) refuses any other,
-    such as "pred", so that the run by papermill fails; the page out.html says why.
+    """papermill runs a notebook with the engine of evalkit. The notebook has the parameters preds,
+    ks and good, and its first cell (CHECK) refuses any other, such as "pred", so that the run
+    fails. The engine writes a page nevertheless, out.html, which says why.
     """
     source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
     with pytest.raises(papermill.PapermillExecutionError):
@@ -285,8 +301,9 @@ def stderr_of(run, status):
 
 
 def test_a_file_named_like_a_package_beside_the_data_is_not_imported(tmp_path):
-    """The working directory has a.csv, and pandas.py and others that would end the process. The
-    notebook imports pandas and numpy, reads a.csv, and publishes its text as preds.
+    """The working directory has a.csv with the text "7", and files such as pandas.py that would end
+    the process if they were imported. The notebook imports pandas and numpy, reads a.csv as preds,
+    and publishes preds in its results (PUBLISH): the command succeeds, with the text of a.csv.
     """
     for name in ("pandas", "numpy", "papermill", "IPython"):
         (tmp_path / f"{name}.py").write_text(
@@ -309,12 +326,13 @@ def test_a_folder_of_ipython_that_cannot_be_written_is_not_needed(tmp_path):
 
 
 def test_a_home_that_cannot_be_written_is_not_needed(tmp_path):
-    """The home folder and that of settings cannot be written. Matplotlib, which the notebook
-    imports, would warn of it in an output of the notebook; the report must have no such warning.
+    """The home folder and that of settings cannot be written. The notebook imports matplotlib,
+    which would warn of it in an output, and publishes a result; the report must have no such
+    warning, and no output to stderr at all.
     """
     nowhere = tmp_path / "file"  # a file in the place of a folder: not even root can write there
     nowhere.write_text("")
-    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)  # and a result
+    path = notebook(tmp_path / "n.ipynb", "import matplotlib.pyplot", PUBLISH)
     home = {"HOME": nowhere, "XDG_CONFIG_HOME": nowhere / "x"}
     run = run_evalkit("report", path, "-o", "out", cwd=tmp_path, **home)
     assert stderr_of(run, 0) == ""
@@ -354,8 +372,9 @@ def messages_when_written(folder, name, input_file):
 
 
 def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
-    """Two versions of a.csv have different SHA-256 sums. Reports on them are written to one folder,
-    under the names "n" and "other": only one that replaces a report on other data is noted.
+    """Reports on two versions of a.csv, with different SHA-256 sums, are written to one folder,
+    under the names "n" and "other". The message of each writing is "", but for a note where a
+    report replaces one on other data, and where it replaces one whose data cannot be read.
     """
     version_1 = {"name": "a.csv", "rows": 3, "sha256": "1"}
     version_2 = {"name": "a.csv", "rows": 3, "sha256": "2"}
@@ -364,7 +383,6 @@ def test_a_report_of_other_data_is_not_replaced_without_a_word(tmp_path):
     note = "note: this replaced a report of other data (a.csv); --name NAME keeps both"
     assert messages_when_written(tmp_path, "n", version_2) == note
     assert messages_when_written(tmp_path, "other", version_1) == ""
-    # of an old report whose results cannot be read, the data are unknown
     (tmp_path / "n.json").write_text("no JSON")
     assert "(inputs unknown)" in messages_when_written(tmp_path, "n", version_2)
 

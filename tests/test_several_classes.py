@@ -187,9 +187,10 @@ def test_bins_of_independent_rows_of_equal_weight_have_limits(make_table):
     "parameters", [{"unit": "user"}, {"columns": "weight=user"}], ids=["clustered", "weighted"]
 )
 def test_bins_of_clustered_or_weighted_rows_have_no_limits(make_table, parameters):
-    """Bands of the reliability diagram assume independent rows of equal weight. Rows in clusters
-    (`unit`), or with a column of weights, have no bands, neither of bins nor of the isotonic curve,
-    and the page says so.
+    """Bands of the reliability diagram assume independent rows of equal weight. Two tables, of
+    three classes and of two, have a column of users, which is used here as clusters of rows
+    (`unit`) or, as it holds numbers, as their weights. Then neither the bins nor the isotonic curve
+    have bands, and the page says so.
     """
     study = classification.read(make_table(), **parameters)
     assert study.reliability[["low", "high"]].isna().all(axis=None)
@@ -221,8 +222,10 @@ def test_definitions_say_the_intervals_and_tests_of_independent_rows(
 
 @each_share_and_mean
 def test_definitions_say_the_tests_of_users(make_table, share_metric, mean_metric):
-    """Each user has two rows. The definitions on the page name the tests that keep the rows of a
-    user together, and no Wilson interval of the share metric, which is of independent rows.
+    """A table of several classes and one of several labels per row have a metric each that is a
+    share of rows, and one that is a mean (the parameters of the test). Each user has two rows. The
+    definitions on the page name the tests that keep the rows of a user together, and no Wilson
+    interval of the share metric, which is of independent rows.
     """
     table = make_table()
     table["user"] = table["id"].factorize()[0] // 2  # two rows each
@@ -367,9 +370,9 @@ def test_a_slice_that_lacks_a_class_has_no_averages_and_a_finding():
     "weight", [np.ones(400), 1 + np.arange(400) % 4], ids=["equal weights", "weights 1 to 4"]
 )
 def test_the_best_micro_f1_is_that_over_all_thresholds(weight):
-    """The highest micro F1 of three labels is computed here at each distinct score as a threshold,
-    as 2 TP / (true + predicted) over all labels, weighted. The caption and the curve have the same
-    maximum at the same threshold.
+    """400 rows have three labels each, and weights. The highest micro F1 is computed here at each
+    distinct score as a threshold, as 2 TP / (true + predicted) over all labels, weighted. The
+    caption and the curve (`sweep`) have the same maximum at the same threshold.
     """
     rng = np.random.default_rng(5)
     is_true = rng.integers(0, 2, (400, 3))  # 400 rows of three labels
@@ -396,8 +399,9 @@ AVERAGES = "roc_auc_ovr,roc_auc_hand_till,map_classes,macro_f1"
 
 
 def test_averages_of_users_are_undefined_only_in_slices_that_lack_a_class():
-    """The place "only c2" has the rows of class c2, and "other" has the other classes, so that each
-    lacks a class and averages over classes are undefined there. They are defined on all rows.
+    """Two systems have scores for three classes, in 240 rows of 80 users (unit="user"). The place
+    "only c2" has the rows of class c2, and "other" has the other classes, so that each lacks a
+    class and averages over classes are undefined there. They are defined on all rows.
     """
     data = scores_of_classes().assign(
         place=lambda rows: np.where(rows["label"] == "c2", "only c2", "other")
@@ -409,7 +413,9 @@ def test_averages_of_users_are_undefined_only_in_slices_that_lack_a_class():
 
 
 def study_with_a_label_that_is_never_true(metric):
-    """Of users, with micro F1 beside the metric."""
+    """A study of rows with several labels, one of which, prime, is never true: by the metric and
+    micro F1, with users as units.
+    """
     table = scores_of_labels()
     table = table.assign(y_prime=0, user=table["id"].astype(str).str[-2:])
     return classification.read(table, unit="user", metrics=f"{metric},micro_f1")
@@ -420,9 +426,10 @@ each_average_over_labels = pytest.mark.parametrize("metric", ["map_classes", "ro
 
 @each_average_over_labels
 def test_a_label_that_is_never_true_leaves_the_average_over_labels_undefined(metric):
-    """The label prime is never true, so that its AUC and average precision are undefined, and with
-    them their averages over labels. Micro F1 counts the decisions of all labels together and stays
-    defined. The table of estimates can still be made.
+    """The study is of rows with several labels each, by micro F1 and by a metric that is an average
+    over labels. The label prime is never true, so that its AUC and average precision are undefined,
+    and with them their averages over labels. Micro F1 counts the decisions of all labels together
+    and stays defined. The table of estimates can still be made.
     """
     study = study_with_a_label_that_is_never_true(metric)
     rows = study.estimates[study.estimates["metric"] == metric]
@@ -595,10 +602,10 @@ def test_the_net_benefit_at_a_half_is_hits_less_false_alarms_over_rows(one_vs_re
 
 
 def test_the_first_confused_pair_is_the_most_frequent_mistake(nine_classes):
-    """The results list pairs of an actual and a predicted class by their number of rows. The first
-    is the largest cell beside the diagonal of the confusion table, with its share of the rows of
-    the actual class and of all mistakes. ACTUAL has the class of each row, PROBABILITY those of all
-    classes.
+    """ACTUAL has the class of each row of the study, PROBABILITY those of all nine classes. The
+    results list pairs of an actual and a predicted class by their number of rows, n. The first is
+    the largest cell beside the diagonal of the confusion table, with its share of the rows of the
+    actual class (`share`) and of all mistakes (`of_errors`).
     """
     predicted = PROBABILITY.argmax(axis=1)
     mistakes = pd.crosstab(ACTUAL, predicted).to_numpy(copy=True)

@@ -93,12 +93,13 @@ def test_the_bits_are_those_of_one_thread(folder, name):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
-    """20,000 rows of ranked lists are in many parts, which one or more threads read. The last row
-    has the query and the item of the first one. Whichever thread finds it, the message is the same,
-    in one line. The fixture `none_left` checks that no thread is left.
+    """20,000 rows of ranked lists are read in shards of 1,500 rows, by one or more threads. The
+    last row has the query and the item of the first one, which must not occur twice. Whichever
+    thread finds it, the message is the same, in one line. The fixture `none_left` checks that no
+    thread is left.
     """
     table = lists()
-    first_row = table.loc[0, ["query", "item", "tier"]]
+    first_row = table.loc[0, ["query", "item", "tier"]]  # the tier is that of the query
     table.loc[len(table) - 1, ["query", "item", "tier"]] = first_row
     table.to_parquet("rows.parquet", row_group_size=900, index=False)
     message = r"^rows.parquet: query '.*' and item '.*' must appear once"

@@ -122,6 +122,10 @@ def test_a_study_holds_no_sentences(path):
 
 
 def test_imports_operators_and_reductions_are_found_in_a_module(tmp_path):
+    """Modules of pages must compute nothing; `computing` finds what would be a computation. Here a
+    module has an import of numpy, and a second line with an operator and a reduction, and a third
+    with an operator that assigns.
+    """
     module = tmp_path / "module.py"
     module.write_text('import numpy\ntotal = 100 * frame["n"].sum()\ntotal /= 2\n')
     assert sorted(computing(module)) == [

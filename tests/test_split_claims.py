@@ -37,7 +37,9 @@ def two_systems() -> pd.DataFrame:
 
 
 def folds_of_guessing_systems(seed: int, n: int = 100) -> pd.DataFrame:
-    """Five folds of systems that guess."""
+    """A table of n rows in five folds, with labels of 0 or 1 and the scores of six systems, which
+    do not depend on the labels.
+    """
     rng = np.random.default_rng(seed)
     rows = {"id": np.arange(n), "label": rng.integers(0, 2, n), "fold": np.arange(n) % 5}
     return pd.DataFrame(rows | {f"score_{name}": rng.random(n) for name in SYSTEMS})
@@ -45,7 +47,7 @@ def folds_of_guessing_systems(seed: int, n: int = 100) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def study():
-    """The accuracy of two systems in five times five folds of 120 ids."""
+    """A study of the accuracy of two systems, a and b, in five times five folds of 120 ids."""
     return validation.read(two_systems(), metrics="accuracy")
 
 
@@ -53,13 +55,15 @@ def study():
 
 
 def test_repeated_folds_have_the_corrected_t_of_the_papers(study):
-    """Systems a and b in 5 times 5 folds, each with 96 rows of training and 24 of test. Their
-    accuracy differs by d in a fold. Folds share training rows, so that the 25 differences are not
-    independent. Nadeau and Bengio therefore correct the standard error of their mean, as Bouckaert
-    and Frank do for repeated folds: √((1 / 25 + 24 / 96) s²), with 25 − 1 degrees of freedom.
+    """Systems a and b in 5 times 5 folds, each with 96 rows of training and 24 of test. `claims`
+    has a row that compares them as learners, i.e. as methods that are fitted anew in each fold
+    (LEARNER), by d, the difference of their accuracy in a fold. Folds share training rows, so that
+    the 25 differences are not independent. Nadeau and Bengio therefore correct the standard error
+    of their mean, as Bouckaert and Frank do for repeated folds: √((1 / 25 + 24 / 96) s²), with 25 −
+    1 degrees of freedom.
     """
-    rows = split_claims.claims(study).query("claim == @LEARNER and against in ['a', 'b']")
-    row = rows.iloc[0]
+    claims_about_learners = split_claims.claims(study).query("claim == @LEARNER")
+    (row,) = claims_about_learners.query("against in ['a', 'b']").to_dict("records")
     d = study.fold_values(row["system"]) - study.fold_values(row["against"])
     assert d.size == 25
     error = np.sqrt((1 / 25 + 24 / 96) * d.var(ddof=1))
@@ -71,9 +75,11 @@ def test_repeated_folds_have_the_corrected_t_of_the_papers(study):
 
 
 def test_the_value_of_the_learner_is_that_of_the_folds(study):
-    """The value is the mean accuracy of the 25 folds, each with 96 rows of training and 24 of test;
-    its standard error is corrected for the training rows that folds share: 1 / 25 + 24 / 96 in
-    place of 1 / 25 (Nadeau and Bengio).
+    """`claims` has rows about the value of such a learner, i.e. of the method that is fitted anew
+    in each fold (LEARNER), here of the study's best system (`subject`). The value is the mean
+    accuracy of the 25 folds, each with 96 rows of training and 24 of test. Its standard error is
+    corrected for the training rows that folds share: 1 / 25 + 24 / 96 in place of 1 / 25 (Nadeau
+    and Bengio).
     """
     values = study.fold_values(study.subject)
     row = split_claims.claims(study).query("claim == @LEARNER").iloc[0]
@@ -166,9 +172,10 @@ def test_the_first_screen_names_both_claims(study):
 
 
 def test_only_intervals_that_take_shared_rows_for_independent_are_crossed_out(study):
-    """The page lists several intervals of the value, one of which takes folds for a sample, and one
-    the repeats of an id for different rows. The names of these two, and of no other, stand within
-    <s>, the HTML element for text that is crossed out.
+    """The study is of two systems in five times five folds, and its page lists several intervals of
+    the value. One of them takes folds for a sample, though folds share training rows, and one the
+    repeats of an id for different rows. The names of these two, and of no other, stand within <s>,
+    the HTML element for text that is crossed out.
     """
     page = validation_page.intervals(study).html
     crossed_out = [name for name in study.intervals["what"] if f"<s>{name}</s>" in page]
@@ -283,11 +290,15 @@ def study_of_fits():
 
 
 def test_nested_cross_validation_has_the_formula_of_the_paper(study_of_fits):
-    """Algorithm 1 of Bates, Hastie and Tibshirani (2024), computed from the n = 60 rows in k = 4
-    folds of `study_of_fits`. Values of rows are 1 if the label is predicted correctly and 0 if not.
-    The `outer` values of a fold are those of its rows, by the model that is fitted on the other
-    folds. Its `inner` values are those of the rows of the other folds, by models that are fitted
-    without this fold and the row's own.
+    """`study_of_fits` has fitted models to n = 60 rows in k = 4 folds; its interval by nested
+    cross-validation is that of algorithm 1 of Bates, Hastie and Tibshirani (2024). Values of rows
+    are 1 if the label is predicted correctly and 0 if not. The `outer` values of a fold are those
+    of its rows, by the model that is fitted on the other folds. Its `inner` values are those of the
+    rows of the other folds, by models that are fitted without this fold and the row's own.
+
+    The interval is about such a learner, i.e. any model that is fitted in this way (LEARNER), and
+    allows for the training rows that folds share, so that the page does not cross it out
+    (`honest`).
     """
     n = 60
     k = 4
@@ -321,10 +332,12 @@ def test_nested_folds_hold_the_rows_of_each_draw(study_of_fits):
 
 
 def test_inner_values_are_of_models_without_both_folds(study_of_fits):
-    """`study_of_fits` has fitted models to 60 rows in four folds. The inner values of a fold tell,
-    for each row of the other folds, whether a model that was fitted without this fold and the row's
-    own predicts its label. Those of the first fold begin with the rows of the second fold. Their
-    model is fitted here once more.
+    """`study_of_fits` has fitted models to 60 rows in four folds, drawn twice by the seed 0 with
+    equal shares of the labels, as `k_fold` draws them here. The inner values of a fold tell, for
+    each row of the other folds, whether a model that was fitted without this fold and the row's own
+    predicts its label: 1 if it does. Those of the first fold begin with the rows of the second
+    fold. Their model is fitted here once more, on the rows of neither fold, and must be right on
+    the same rows.
     """
     folds = splits.k_fold(60, seed=0, k=4, repeats=2, label=study_of_fits.examples.names).pairs
     first_fold, second_fold = folds[:2]
@@ -384,10 +397,11 @@ def test_a_fold_of_one_row_is_refused():
 
 
 def test_the_conservative_z_has_the_formula_of_the_paper(study_of_fits):
-    """Nadeau and Bengio's conservative z. The value is the mean accuracy over holdouts. For its
-    standard error the rows are split into halves M = 2 times. Holdouts are drawn in either half,
-    and `halves` has their mean accuracy in the first and in the second half, an element for each
-    split. The standard error is √(Σ (first − second)² / (2 M)).
+    """Nadeau and Bengio's conservative z. The value is the mean accuracy over holdouts of all rows.
+    For its standard error the rows are split into halves M = 2 times. Holdouts are drawn in either
+    half, and `halves` has their mean accuracy in the first and in the second half, an element for
+    each split. The standard error is √(Σ (first − second)² / (2 M)). The interval is about such a
+    learner, i.e. any model that is fitted in this way (LEARNER).
     """
     first_half, second_half = study_of_fits.other_splits.halves
     assert first_half.size == second_half.size == 2
@@ -400,9 +414,11 @@ def test_the_conservative_z_has_the_formula_of_the_paper(study_of_fits):
 
 
 def test_halves_share_no_row_and_test_as_many_rows_as_holdouts_do():
-    """60 rows are split into halves twice (`SMALL.repeats`). In each half `IN_HALF` holdouts are
-    drawn: first those of one half, then those of the other. A holdout of all 60 rows tests 30 % of
-    them, 18; so does a holdout of the 30 rows of a half.
+    """A job is a model to fit, with its rows to train on and to test. 60 rows are split into halves
+    twice (`SMALL.repeats`). In each half `IN_HALF` holdouts are drawn: first those of one half,
+    then those of the other. A holdout of all 60 rows tests 30 % of them, 18. So does each holdout
+    of a half, which trains on the other 12 of its 30 rows; the halves of a split have no row in
+    common.
     """
     examples = folds.table(*table_parts(made_features()))
     setting = splits.Setting(examples, k=4, gap=0.0, seed=0, limits=SMALL)

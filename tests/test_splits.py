@@ -75,10 +75,11 @@ def test_the_seed_fixes_the_folds_of_groups():
 @settings(max_examples=100, deadline=None)
 @given(tables(), st.integers(2, 4), st.integers(0, 3))
 def test_forward_folds_train_on_rows_older_than_their_test_by_more_than_the_gap(table, k, gap):
-    """A split forward in time cuts random rows (`table`) into k + 1 blocks; each block but the
-    first is tested by a model of the rows older than it by more than the gap. It is checked with
-    and without whole groups. A split may be refused by an InputError, which is then ignored: where
-    a gap, or groups that lie entirely in the past, leave a block nothing to train on or to test.
+    """A split forward in time cuts random rows (`table`) into k + 1 blocks. Each block but the
+    first is tested, by a model of the rows older than it by more than the gap; so no row is tested
+    twice, and the latest rows are tested. With whole groups, no group has rows both to train on and
+    to test. A split may be refused by an InputError, which is then ignored: where a gap, or groups
+    that lie entirely in the past, leave a block nothing to train on or to test.
     """
     time = table.time
     # too few for k + 1 blocks with gaps between them: most splits might be refused
@@ -94,7 +95,9 @@ def test_forward_folds_train_on_rows_older_than_their_test_by_more_than_the_gap(
 
 
 def assert_tests_follow_training(folds, time, gap):
-    """Each test is newer than its training rows, no row is tested twice, the newest is tested."""
+    """Check that in each split all rows that are trained on are older, by more than the gap, than
+    those that are tested; that no row is tested twice; and that the latest rows are tested.
+    """
     for train, test in folds.pairs:
         assert time[test].min() > time[train].max() + gap
     assert np.unique(folds.tested).size == folds.tested.size

@@ -104,9 +104,10 @@ def test_the_parts_of_an_interval_have_the_same_digits(report):
 
 
 def test_an_interval_of_a_slice_has_the_same_digits_in_the_figure_and_in_the_table():
-    """The tooltips of the figure say "forest, housing rent: 0.796 [0.722, 0.854]", one for each of
-    three systems in each of four age bands and three kinds of housing; the table has cells such as
-    "0.796 [0.722, 0.854]".
+    """`lines` has the texts on the page of the bundled classification sample, one line for each
+    tooltip or cell. Tooltips of the figure say "forest, housing rent: 0.796 [0.722, 0.854]", one
+    for each of three systems in each of four age bands and three kinds of housing; the table has
+    cells such as "0.796 [0.722, 0.854]".
     """
     page = lines("classification")
     intervals_of_figure = [
@@ -138,8 +139,9 @@ def test_a_change_has_the_digits_of_its_difference():
 
 
 def test_the_patterns_find_faults():
-    """A hyphen as a minus sign, a plural after 1, a singular after 5, unequal digits; code is not
-    read.
+    """Other tests look for faults of language in pages by these patterns. Here a page has one of
+    each: a hyphen as a minus sign, a plural after 1, a singular after 5, an interval with unequal
+    digits. Code is not read, so that its hyphen is no fault.
     """
     page = lines_of(
         "<p>-0.3</p><td>1 notes</td><li title='5 row'>0.71 [0.6, 0.80]</li><code>-1</code>"

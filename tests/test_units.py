@@ -90,6 +90,11 @@ def test_every_value_follows_from_the_file_alone(name, tmp_path):
 
 
 def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
+    """A validation study of the bundled credit predictions has a row per system and fold, with the
+    metrics of this fold (`by_fold`). A report also writes a file of units, with the values of each
+    row from which its metrics are computed. The metrics of a fold, computed again from the rows of
+    this fold in the file, must be those of the study.
+    """
     study = validation.read(CREDIT, metrics="roc_auc,brier,f1")
     units_of_file = write_and_read_units(study, tmp_path / "folds.units.parquet")
     for row in study.by_fold.to_dict("records"):
@@ -103,9 +108,10 @@ IN_SMALL_SHARDS = Limits(reading=Reading(lists=0, shard=20, row=10**6))
 
 
 def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
-    """Ranked lists are held in memory, or read in small shards of whole queries. The files of units
-    are the same except for the rows of items, which only lists in memory have. The metrics of the
-    report follow from each file alone.
+    """Ranked lists of the bundled data are held in memory, or read in small shards of whole queries
+    (IN_SMALL_SHARDS). A report also writes a file of units, with the values of each query from
+    which its metrics are computed. Both files are the same except for the rows of items, which only
+    lists in memory have. The metrics of the report follow from each file alone.
     """
     parameters = RankingParameters.from_raw(
         DIGITS_RETRIEVAL
@@ -128,8 +134,10 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
 
 
 def test_two_reports_are_paired_by_unit(tmp_path):
-    """The second report has the rows of the first in another order. Joined by system, metric and
-    unit, each row of one file finds its row of the other, with the same values.
+    """Two reports of the same 400 rows and two systems each write a file of units, which has for
+    each row its loss (`numerator`) for the Brier score, and its score and label (`actual`) for the
+    AUC. The second report has the rows in another order. Joined by system, metric and unit, each
+    row of one file finds its row of the other, with the same values.
     """
     frame = engine_samples.binary(400)  # with scores of two systems
     shuffled = frame.sample(frac=1, random_state=2)
@@ -203,10 +211,11 @@ def test_the_types_are_those_that_the_docs_list(tmp_path):
 
 
 def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
-    """A piece has 131,072 rows, here about 100. The file in pieces holds the same rows as the one
-    that is written at once.
+    """The file of units, i.e. of the values of each row from which a report's metrics are computed,
+    is made and written in pieces of 131,072 rows, here of about 100. The file in pieces holds the
+    same rows as the one that is written at once.
     """
-    study, _ = in_memory("several labels, plain")  # and the results of its report
+    study, _ = in_memory("several labels, plain")  # of the case with this name, and its results
     at_once = write_and_read_units(study, tmp_path / "at once").rows
     monkeypatch.setattr(units, "PIECE", 100)  # rows that are made at once
     monkeypatch.setattr(units.gathered, "__defaults__", (100,))  # rows that are written at once

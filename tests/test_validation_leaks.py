@@ -44,8 +44,9 @@ def test_copied_rows_fail():
     ("values_per_column", "copies"), [(2, 2), (4, 3), (None, 2)], ids=["2", "4", "continuous"]
 )
 def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column, copies):
-    """A table of 300 rows occurs two or three times. Its four columns have 2 or 4 values, or are
-    continuous (None). The coarse ones have equal rows before the table is copied.
+    """A table of 300 rows occurs two or three times, and a model is fitted to it in five folds. Its
+    four columns have 2 or 4 values, or are continuous (None). The coarse ones have equal rows
+    before the table is copied, and still the copies are a severe finding.
     """
     rng = np.random.default_rng(11)
     if values_per_column is None:
@@ -62,7 +63,10 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column
 
 
 def test_copies_that_their_group_keeps_together_are_no_leak():
-    """A row and its copy have one group, and so are in one fold."""
+    """Each of 300 rows has a copy, and a row and its copy have one group. A model is fitted to the
+    600 rows in five folds, which keep groups whole: so no copy of a row that is trained on is
+    tested, and there is no severe finding.
+    """
     rng = np.random.default_rng(14)
     frame = (
         pd.DataFrame(rng.integers(0, 3, (300, 3)))
@@ -75,8 +79,10 @@ def test_copies_that_their_group_keeps_together_are_no_leak():
 
 def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     """Four columns of 3 values have 3⁴ = 81 combinations: each of 600 rows has about 7 equals that
-    are no copies. 60 rows are copied besides. That the copies cannot be detected is said, and equal
-    rows with different labels are a note.
+    are no copies. 60 rows are copied besides, and a model is fitted to all in five folds. Copies
+    that are tested while their row is trained on would be a severe finding, but they cannot be told
+    from coincidence here: the study says so in place of it, and equal rows with different labels
+    are a note.
     """
     rng = np.random.default_rng(12)
     features = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str)
@@ -114,9 +120,11 @@ def test_a_group_in_several_folds_fails_and_one_within_a_fold_does_not():
 
 
 def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
+    """A table of predictions has no ids. Its rows count from 1: 1–40 validate, 41–80 train, 81–120
+    test. Each row has a group of its own, but two test rows, 86 and 91, have the group of a
+    training row. The finding of this leak names them by the numbers of their rows.
+    """
     group = [f"group {row}" for row in range(1, 121)]
-    # Rows count from 1: 1–40 validate, 41–80 train, 81–120 test. Two training rows have their
-    # group in common with a test row each.
     for training_row, test_row in ((46, 86), (51, 91)):
         group[test_row - 1] = group[training_row - 1]
     frame = pd.DataFrame(
@@ -141,8 +149,9 @@ def test_an_id_in_two_folds_fails():
 
 
 def test_training_on_the_future_fails_and_blocks_of_time_do_not():
-    """Each of 100 rows is a day. Folds of every fifth day train on days after those that they test.
-    Five folds of 20 successive days each train on the days before them. Scores do not matter here.
+    """Each of 100 rows is a day. Folds of every fifth day train on days after those that they test,
+    which is a severe finding. Five folds of 20 successive days each train on the days before them.
+    Scores do not matter here.
     """
     frame = pd.DataFrame(
         {
@@ -152,8 +161,8 @@ def test_training_on_the_future_fails_and_blocks_of_time_do_not():
     )
     frame["time"] = pd.date_range("2026-01-01", periods=100).strftime("%Y-%m-%d")
     interleaved = validation.read(frame.assign(fold=np.arange(100) % 5))
-    # All 99 days before the last are older than some training day of their fold.
-    assert severe(interleaved)["time travel"].count > 50
+    # Each day but the last is tested by a model that trains on the next day, of another fold.
+    assert severe(interleaved)["time travel"].count == 99
     blocks = validation.read(frame.assign(fold=np.arange(100) // 20))
     assert not severe(blocks)
     assert "blocks of time" in blocks.folds.rule
@@ -171,7 +180,8 @@ def test_a_score_that_is_the_label_fails():
 
 def test_scores_that_rise_with_the_fold_are_on_other_scales_and_do_not_pass():
     """Scores range over 0.3 within a fold, and are higher by 0.15 in each fold than in the one
-    before: half of the range. The order of rows of different folds then says little.
+    before: half of the range. To rank the rows of all folds together by such scores would compare
+    scales, and so the study has a finding about them and does not end with the word "pass".
     """
     rng = np.random.default_rng(2)
     label = np.arange(400) % 2
@@ -216,15 +226,17 @@ def test_a_fold_whose_scores_have_another_factor_is_on_another_scale():
 
 
 def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decides():
-    """The system good has the same scale in all five folds. The scores of poor are noise that is
-    higher by 0.5 in each fold than in the one before.
+    """The system good has the same scale in all five folds of 100 rows; it is the best one, about
+    which the study is (`subject`). The scores of poor are noise that is higher by 0.5 in each fold
+    than in the one before. With fewer than 1,000 rows the answer of the study is the mean over
+    folds and pools no rows, so that the scale of another system harms nothing: the finding is a
+    note in place of a warning.
     """
     good = scores_of_a_tree(shift_by_fold=0.0, rows=500)
     random = np.random.default_rng(3).random(500)
     poor = good.assign(score=random + 0.5 * good["fold"], model="poor")
     study = validation.read(pd.concat([good.assign(model="good"), poor]))
     assert study.subject == "good"
-    # Rows are not pooled below 1,000, so that the scale of the other system is no warning.
     assert study.answer["what"] == "mean of folds, Nadeau–Bengio"
     (of_scales,) = (finding for finding in study.audited if finding.name == "score scale")
     assert of_scales.message.startswith("poor: ")
@@ -302,8 +314,10 @@ def noise_and_selected_columns(
 
 def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     """The label does not depend on any of 1,000 columns. The 10 that separate the classes best on
-    all 100 rows were selected before the folds were made. With them the accuracy is above 0.65;
-    selected anew in each fold, on training rows alone, columns give that of guessing, 0.5.
+    all 100 rows were selected before the folds were made (`selected`). With them the accuracy of a
+    logistic regression is above 0.65; selected anew in each fold, on training rows alone, columns
+    give that of guessing, 0.5. The table of the page shows the first one crossed out beside the
+    second one with its interval.
     """
     noise_columns, selected = noise_and_selected_columns(seed=4, columns=1000, kept=10)
     study = five_fold_study(noise_columns, selected=selected)
@@ -324,16 +338,16 @@ def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
 
 
 def test_the_selection_inside_a_fold_sees_its_training_rows_alone():
+    """Of 60 columns of noise, 10 are selected on all rows. The study also selects 10 anew in each
+    fold, and must then have the accuracy of a pipeline of scikit-learn, which fits its scaling and
+    its selection on the training rows of a fold.
+    """
     from sklearn.feature_selection import SelectKBest
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    """Of 60 columns of noise, 10 are selected on all rows. The study also selects 10 anew in each
-    fold, and must then have the accuracy of a pipeline of scikit-learn, which fits its scaling and
-    its selection on the training rows of a fold.
-    """
     frame, selected = noise_and_selected_columns(seed=4, columns=60, kept=10)
     study = five_fold_study(frame, selected=selected)
     accuracy = study.selection.set_index("columns")["value"]
@@ -498,8 +512,10 @@ def text_of_the_page(study) -> str:
 )
 def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
     """A holdout has two folds, named train and test or with synonyms of these. All 120 training
-    rows are predicted right, some of the 80 test rows are not. The training gap is the accuracy on
-    training rows minus that on test rows; its interval is Newcombe's, from two Wilson intervals.
+    rows are predicted right, some of the 80 test rows are not: they are the test set, of which no
+    interval pools folds. The training gap is the accuracy on training rows minus that on test rows;
+    its interval is Newcombe's, from two Wilson intervals (`mover`). The page says of how many rows
+    each number is.
     """
     frame = holdout_rows(train, test)
     study = validation.read(frame)
@@ -522,16 +538,19 @@ def test_a_holdout_is_one_test_set_with_its_training_gap(train, test):
 
 
 def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
-    """The system majority always predicts the class that is most frequent in training, here 1. Two
-    thirds of the training rows have the label 1, but only a third of the test rows.
+    """The study adds a system majority to each table of predictions, which always predicts the
+    class that is most frequent in training, here 1. Two thirds of the training rows have the label
+    1, but only a third of the test rows, and so the accuracy of majority is the share of the label
+    1 among the test rows.
     """
     frame = holdout_rows()
     third = np.arange(200) % 3 == 0
     is_training = frame["fold"] == "train"
     frame["label"] = np.where(is_training, ~third, third).astype(int)
     study = validation.read(frame)
-    accuracy_of_1 = frame.loc[~is_training, "label"].mean()
-    assert study.estimate(study.primary, "majority").value == accuracy_of_1
+    share_of_1_in_test = frame.loc[~is_training, "label"].mean()
+    accuracy = study.primary  # the first metric, about which the study is
+    assert study.estimate(accuracy, "majority").value == share_of_1_in_test
 
 
 def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
@@ -557,8 +576,9 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
     ],
 )
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
-    """Folds named in-sample and out-of-sample, or seen and unseen, are those of a holdout as train
-    and test are: the study is the same.
+    """A table of 200 predictions has two folds. Named in-sample and out-of-sample, or seen and
+    unseen, they are those of a holdout as train and test are: the study finds a holdout, and the
+    same training gap, i.e. difference of the accuracy on training and test rows.
     """
     frame = holdout_rows()
     named = frame.assign(fold=frame["fold"].map({"train": train, "test": test}))
@@ -570,8 +590,9 @@ def test_a_holdout_by_other_names_is_one_test_set(train, test):
 
 @pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])
 def test_folds_drawn_several_times_under_another_name_are_refused_by_name(name):
-    """Folds were drawn five times; the column repeat numbers the draws. Under the name seed or draw
-    the column is not taken for it: the message says how to name it.
+    """Folds were drawn five times, so that each id has five rows; the column repeat numbers the
+    draws. Under the name seed or draw (`name`) the column is not taken for it: the error says how
+    to name it by the parameter columns, which then works.
     """
     frame = rows_of_repeated_folds()
     assert validation.read(frame).examples.repeats == 5
@@ -590,8 +611,9 @@ def test_a_constant_column_that_could_number_draws_does_not_hide_an_id_in_two_fo
 
 def test_a_holdout_of_dated_rows_and_of_groups():
     """The first 120 of 200 rows train and the last 80 are tested. Groups of four rows are the units
-    of the intervals. Training on older rows is no leak; with the times reversed, all 80 test rows
-    are older than training rows.
+    of the intervals: that of the accuracy on test rows, and that of the training gap, i.e. the
+    accuracy on training rows minus that on test rows. Training on older rows is no leak; with the
+    times reversed, all 80 test rows are older than training rows.
     """
     frame = holdout_rows().assign(time=np.arange(200), group=np.arange(200) // 4)
     study = validation.read(frame)
@@ -625,7 +647,10 @@ def test_a_holdout_beside_features_is_fitted_once():
 def test_repeated_folds_count_each_id_once(name):
     """Four folds of 200 ids are drawn five times, and each draw predicts all ids with nearly the
     same scores: the 1,000 rows are 200 independent units. The column of the draws may be called
-    repeat, repetition or rep.
+    repeat, repetition or rep. So the pooled interval is that of 200 ids; a second interval takes
+    the 1,000 rows for independent, is too narrow, and is marked as not honest. The study also
+    compares with always predicting the majority, over the 20 folds, and the page says how many ids,
+    folds and draws there are.
     """
     frame = rows_of_repeated_folds(repeats=5, k=4)
     study = validation.read(frame.rename(columns={"repeat": name}))
@@ -697,19 +722,24 @@ def test_repeats_that_cannot_be_meant_are_refused(change, message):
 
 
 def test_rows_that_come_twice_are_refused_without_a_column_of_repeats_too():
-    """A table of 200 rows occurs twice: row 201 is the second of the first id."""
+    """A table of 200 rows occurs twice: row 201 is the second of the first id. Without a column
+    that numbers the repeats, an id must occur once, and the error suggests to name the ids as
+    groups, if they are: then the 400 rows are read.
+    """
     frame = scored_rows().assign(fold=np.arange(200) % 4)
     twice = pd.concat([frame, frame])
     with pytest.raises(
         InputError, match=r"row 201: id '.*' must occur once per fold, got it again; .*'group=id'"
     ):
         validation.read(twice)
-    # If the ids are names of groups, as the message suggests, several rows may have the same.
     assert len(validation.read(twice, columns="group=id").examples) == 400
 
 
 def test_features_that_are_repeated_are_refused_by_name():
-    """Repeats are for predictions. A model fitted to a table of features needs each row once."""
+    """A table of 60 rows with three features, labels and folds occurs twice, numbered by a column
+    repeat. Repeats are for tables of predictions. A model that the study fits to a table of
+    features needs each row once, so that the column is refused.
+    """
     frame = noise(60).assign(id=np.arange(60), fold=np.arange(60) % 3)
     both = pd.concat([frame.assign(repeat=0), frame.assign(repeat=1)])
     with pytest.raises(
@@ -722,18 +752,25 @@ def test_features_that_are_repeated_are_refused_by_name():
 
 
 def test_an_id_in_two_folds_is_the_severe_finding_with_a_system_column_too():
-    """Of 200 ids the first 7 are in a second fold too, in the rows of both systems a and b."""
+    """Both systems a and b predict the same rows: 200 ids, of which the first 7 occur again in a
+    second fold. Such an id is trained on while it is tested, so that the study has the word "fail".
+    The finding counts the 14 rows of the 7 ids once, not for each system, and the study has 200 + 7
+    examples.
+    """
     frame = scored_rows().assign(fold=np.arange(200) % 4)
     in_the_next_fold = frame.iloc[:7].assign(fold=(np.arange(7) + 1) % 4)
     a = pd.concat([frame, in_the_next_fold]).assign(system="a")
     study = validation.read(pd.concat([a, a.assign(system="b", score=1 - a["score"])]))
     assert study.word == "fail"
-    # Both systems predict the same rows: 7 ids with two rows each, however many systems.
     assert severe(study)["id on both sides"].count == 14
     assert len(study.examples) == 200 + 7
 
 
 def test_systems_with_other_folds_are_refused():
+    """The systems a and b predict the same 200 rows in four folds, but one row, r0005, is in
+    another fold for b than for a. Both must be tested on the same rows of each fold, so that the
+    table is refused with the id and the fold.
+    """
     a = scored_rows().assign(fold=np.arange(200) % 4, system="a")
     b = a.assign(system="b")
     b.loc[5, "fold"] = 0  # of the id r0005, which is in fold 5 % 4 = 1 in a

@@ -25,8 +25,8 @@ def assert_equal_frames(a: pd.DataFrame, b: pd.DataFrame) -> None:
 
 def test_odd_names_and_labels_are_no_sql(session):
     """A column, the labels and both systems have names with quotes, backslashes, backticks and line
-    ends, which would end a name or a text in SQL. Spark must give the numbers of the same data
-    frame.
+    ends, which would end a name or a text in SQL. The study of a Spark table of 400 rows, too large
+    to be collected (SMALL), must have the numbers of the study of the same data frame.
     """
     rows = binary(400).rename(columns={"age": "`a\"ge'"})
     rows["label"] = rows["label"].map({0: "it's \\n", 1: '"yes"\n'})
@@ -42,8 +42,9 @@ def test_odd_names_and_labels_are_no_sql(session):
 
 def test_texts_are_told_apart_whatever_the_collation(session):
     """The columns of the Spark table have the collation UTF8_LCASE, by which "DE" and "de" are
-    equal. Of 400 rows some have the country "DE" and others "de", which must be two slices of the
-    report nevertheless. Expected is the report of the same rows as a data frame.
+    equal. The 400 rows have the countries "de", "fr" and "it", but "DE" where their id ends with 3.
+    "DE" and "de" must be two slices of the report nevertheless. Expected is the report of the same
+    rows as a data frame.
     """
     rows = long(binary(400))
     rows["country"] = np.where(rows["id"].str[-1] == "3", "DE", rows["country"])
@@ -79,9 +80,10 @@ def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
 
 
 def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(session):
-    """Two Spark tables of 200 rows. Up to 300 rows a table is collected from Spark; up to 300 rows
-    in all, rows stay in memory. The 400 rows are therefore collected and then reduced to counts, so
-    that the study has no `data`.
+    """Two Spark tables have 200 rows each of two systems' scores. A table of up to 300 rows is
+    collected from Spark; rows stay in memory if they are up to 300 in all. The 400 rows are
+    therefore collected and then reduced to counts, so that the study has no `data`. Expected is the
+    study of the same 400 rows as one data frame.
     """
     limits = Limits(reading=Reading(rows=300, collected=300))
     rows = binary(400).drop(columns="id")
