@@ -136,7 +136,7 @@ def estimates(study: Classified) -> Html:
             caption += f"; those of decisions {preposition} {study.decided_by}"
     references = []
     if constant.name:
-        references.append(page.reference(study, constant.name, study.constant, metrics))
+        references.append(page.reference_row(study, constant.name, study.constant, metrics))
     return page.estimates(study, caption, constant.note, metrics=metrics, references=references)
 
 
