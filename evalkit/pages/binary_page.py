@@ -564,7 +564,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         bands=bands["roc"],
         points=points["roc"],
         reference=DIAGONAL,
-        keys=_legend_texts(study, ROC_AUC, "AUC"),
+        legend_texts=_legend_texts(study, ROC_AUC, "AUC"),
         caption=f"ROC curves, {rest}",
     )
     pr = Panel(
@@ -578,7 +578,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         reference=((0, 1), (study.base_rate, study.base_rate)),
         steps=STEPS,
         circles=page.rows_of_figure(study, break_even),
-        keys=_legend_texts(study, AVERAGE_PRECISION, "AP"),
+        legend_texts=_legend_texts(study, AVERAGE_PRECISION, "AP"),
         caption=f"Precision-recall curves, {caption}",
     )
     values = []

@@ -541,7 +541,7 @@ def curves_of_each(
         "ROC",
         bands.get("roc"),
         reference=DIAGONAL,
-        keys=_keys(coloured_areas, "auc", "AUC"),
+        legend_texts=_legend_texts(coloured_areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
         faint=faint,
     )
@@ -552,7 +552,7 @@ def curves_of_each(
         "Precision and recall",
         bands.get("pr"),
         steps=STEPS,
-        keys=_keys(coloured_areas, "average_precision", "AP"),
+        legend_texts=_legend_texts(coloured_areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",
         faint=faint,
     )
@@ -570,7 +570,7 @@ def _coloured(study: Either) -> str:
     return f" In colour: {coloured}; grey: {grey}."
 
 
-def _keys(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
+def _legend_texts(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
     """What a legend says behind each class, ": AUC 0.93": the area below its curve.
 
     areas: by class. column: that of the area. short: the name of the area.
