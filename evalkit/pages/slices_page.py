@@ -72,15 +72,17 @@ def weak_slice_plot(study: Study) -> Figure:
 
 @pieces.where(_is_searched)
 def weak_slices(study: Study) -> Html:
-    """What was searched, the weak slices, a table for the leader and one for the headline pair, and
-    the effects that would have been found.
+    """How many slices were tested and which effects would have been found, in sentences; then the
+    weak slices in tables: those in which the leader is worse than on the other rows, and those in
+    which the headline pair's difference is another one.
     """
-    frame = study.weak_slices()
+    frame = study.weak_slices()  # a row for each slice and system, or pair
     searched = f"{_searched(study)} {_power(study)}".strip()
     if not len(frame):
         return paragraph(f"No weak slice was found. {searched}")
     metric = frame["metric"].iloc[0]
     level = percent(study.settings.level)
+    # slices were searched on this share of the rows; the others give the effects and intervals
     note = texts.sentence("slices.note", level=level, found=percent(FINDING_SHARE))
     parts = [paragraph(searched)]
     for system, slices in frame.groupby("system", sort=False):
@@ -133,15 +135,20 @@ def _power(study: Study) -> str:
 
 
 def _rows(slices: pd.DataFrame) -> Iterator[list[Cell]]:
-    """The cells of each weak slice, in the order of `COLUMNS`. slices: of `study.weak_slices`."""
+    """The cells of each weak slice, in the order of `COLUMNS`.
+
+    slices: of `study.weak_slices`: share (of the rows), n, value (the metric in the slice), rest
+    (on the other rows), difference with its limits, merged (how many slices of nearly the same rows
+    it stands for), adjusted (the p-value).
+    """
     places = decimals(pd.concat([slices["value"], slices["rest"]]))
     difference_places = decimals(slices["difference"], slices["low"], slices["high"])
     for row in slices.to_dict("records"):
-        merged: tuple[str, ...] = ()
+        lines_below: tuple[str, ...] = ()
         if row["merged"]:
-            merged = (f"stands for {counted(row['merged'], 'more slice')}",)
+            lines_below = (f"stands for {counted(row['merged'], 'more slice')}",)
         yield [
-            Cell(row["slice"], below=merged),
+            Cell(row["slice"], below=lines_below),
             Cell(share(row["share"]), numbers=(row["share"],)),
             Cell(f"{row['n']:,}", numbers=(row["n"],)),
             Cell(number(row["value"], places), numbers=(row["value"],)),
