@@ -483,7 +483,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     yield from _unused_decisions(study)
     if study.decision_column:
         return
-    if study.rule.fixed is None:  # a rule chose it among the scores of each system
+    if study.rule.fixed is None:  # a rule chose one for each system
         values = [f"{name} {number(threshold)}" for name, threshold in study.thresholds.items()]
         yield kinds.CHOSEN_THRESHOLD.note(
             len(study.account),

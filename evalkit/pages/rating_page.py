@@ -143,7 +143,7 @@ def results(study: Rating) -> Results:
     # errors: their quantiles; extremes: the rows with the largest errors
     fields |= as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
     fields["forecasts"] = _forecast_figures(study)
-    fields |= listed_rows(study)  # that the page lists
+    fields |= listed_rows(study)
     if study.stated.intervals:
         fields["intervals"] = as_json.records(coverage=study.coverages, transform=study.transform)
     return as_json.results(study, every_finding(study), fields)
@@ -196,12 +196,12 @@ def every_finding(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _few_units(study: Rating) -> Iterator[kinds.Finding]:
-    """A warning if there are few independent units (rows, or the units that were named), with a
-    further sentence if metrics that compare systems are medians, which need more units.
+    """A warning if there are few independent units (rows, or the units that were named); if systems
+    are compared by a median, with a sentence on how its tests err on few units in simulations.
     """
     units = study.unit_count
     if study.settings.unit:
-        units = diagnostics.most_units(study)  # the largest number behind any metric
+        units = diagnostics.most_units(study)  # the largest number of any estimate
     compares_medians = not set(study.medians).isdisjoint(study.directed)
     remark = f" {kinds.measured.MEDIAN}" if compares_medians else ""
     yield from shared_findings.few_units(study, units, remark)

@@ -138,8 +138,8 @@ def _rows(slices: pd.DataFrame) -> Iterator[list[Cell]]:
     """The cells of each weak slice, in the order of `COLUMNS`.
 
     slices: of `study.weak_slices`: share (of the rows), n, value (the metric in the slice), rest
-    (on the other rows), difference with its limits, merged (how many slices of nearly the same rows
-    it stands for), adjusted (the p-value).
+    (on the other rows), difference with its limits, merged (the number of other slices whose effect
+    it explains, which are left out), adjusted (the p-value).
     """
     places = decimals(pd.concat([slices["value"], slices["rest"]]))
     difference_places = decimals(slices["difference"], slices["low"], slices["high"])
