@@ -382,7 +382,9 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
     # by system with scores in bins, the largest change of each metric
     largest_changes = binary_diagnostics.binned(study)
     if largest_changes:
-        changes = [_changes(name, bounds) for name, bounds in largest_changes.items()]
+        changes = []
+        for name, bounds in largest_changes.items():
+            changes.append(_changes_in_words(name, bounds))
         yield kinds.BINNED_SCORES.note(
             len(largest_changes),
             "two",
@@ -407,11 +409,11 @@ def _distinct_scores(study: BinaryStudy, name: str) -> str:
     return f"{name} {n:,}"
 
 
-def _changes(name: str, bounds: Mapping[str, float]) -> str:
-    """By how much bins can change the metrics of a system, in a sentence with a space before it; ""
-    without bounds.
+def _changes_in_words(name: str, bounds: Mapping[str, float]) -> str:
+    """By how much counting scores in bins can change the metrics of a system at most, in a sentence
+    with a space before it; "" without metrics.
 
-    bounds: by metric, NaN for one that nothing bounds.
+    bounds: by metric the largest change; NaN if no bound is known.
     """
     if not bounds:
         return ""
@@ -911,9 +913,12 @@ def _measure_cells(rows: Rows) -> list[Cell]:
 
 @threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
-    """The histogram of the scores of each class, one square a system."""
+    """The histogram of the scores of each class, one panel for each of the first systems. Its text
+    for readers who do not see it has the largest distance of the two distributions (KS).
+    """
     names = study.order[:DRAWN]
     table = study.table(study.leader)  # all systems are of the same rows
+    # the same bins for all systems, also for those that are not drawn
     edges = score_curves.edges(study.counts_by_system, probabilities=study.probabilities)
     frame = score_curves.histogram({name: study.table(name) for name in names}, edges)
     caption = texts.sentence(
@@ -926,7 +931,7 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
         curve_plots.histograms,
         frame,
         caption=caption,
-        says=_distances(study),
+        says=_distances_in_words(study),
         xlabel="score",
         ylabel="share of the class",
         panels=len(names),
@@ -936,13 +941,13 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
 
 @threshold_page.both_classes
 def ks_plot(study: BinaryStudy) -> Figure | Html:
-    """The distribution function of the leader's scores of each class, with the largest distance
-    marked.
+    """A fold with the distribution function of the leader's scores in each class, and the largest
+    distance between the two (Kolmogorov-Smirnov) marked.
     """
     name = study.leader
     frame = score_curves.distribution(name, study.table(name))
     widest = score_curves.distances(study.counts_by_system)
-    caption = texts.sentence("binary.ks_plot", study, distances=_distances(study))
+    caption = texts.sentence("binary.ks_plot", study, distances=_distances_in_words(study))
     figure = figures.row(
         curve_plots.distributions,
         frame,
@@ -991,7 +996,7 @@ def _counts_in_words(name: str, matrix: list[list[float]]) -> str:
     )
 
 
-def _distances(study: BinaryStudy) -> str:
+def _distances_in_words(study: BinaryStudy) -> str:
     """The largest distance between the score distributions of the classes, of each system drawn."""
     rows = score_curves.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])

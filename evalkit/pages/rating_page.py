@@ -25,6 +25,7 @@ pieces.offered(__name__)
 
 
 MOST_UNCERTAIN = 0.05  # by how much the half-width of an interval may be off without a warning
+MOST_NAMED = 6  # coverages in the words that stand for a figure
 EXPECTED_SHARE = ((0.0, 1.0), (1.0, 1.0))  # the line y = 1, from x = 0 to x = 1
 
 
@@ -56,7 +57,9 @@ def estimates(study: Rating) -> Html:
 
 
 def error_plot(study: Rating) -> figures.Figure:
-    """The leader's error against its forecast."""
+    """The leader's error against its forecast: the rows as shaded cells, and over them the mean
+    error in each tenth of the forecasts with its interval.
+    """
     name = study.leader
     n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
@@ -457,10 +460,12 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
 
 @pieces.where(lambda study: study.by_horizon is not None)
 def horizon_plot(study: Rating) -> figures.Figure | Html:
-    """The metric that decides by horizon."""
+    """The primary metric of the first systems by horizon, the number of steps that a forecast looks
+    ahead, as a line for each with a band of confidence limits.
+    """
     systems = study.order[:DRAWN]
-    frame = study.by_horizon
-    assert frame is not None
+    frame = study.by_horizon  # system, x (the horizon), value, low, high
+    assert frame is not None  # otherwise the decorator leaves the figure out
     frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
     metric = study.primary.label
     panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
@@ -475,7 +480,9 @@ has_intervals = pieces.where(lambda study: bool(study.stated.intervals))
 
 @has_intervals
 def coverage_plot(study: Rating) -> figures.Figure | Html:
-    """The coverage of the intervals of each system, by their level."""
+    """The coverage of the central prediction intervals of the first systems, the share of actual
+    values in them, by their nominal level, with confidence limits.
+    """
     frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
     rows = counted(len(study.account), "row")
     caption = texts.sentence(
@@ -484,7 +491,7 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     coverages = []
     for row in frame.itertuples():
         coverages.append(f"{row.system} {row.value:.0%} of {percent(row.nominal)}")
-    says = f"{listed(coverages, 6)}."
+    says = f"{listed(coverages, MOST_NAMED)}."
     return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
 
 
@@ -561,7 +568,7 @@ CORNER_PARTS = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty":
 
 def actual_plot(study: Rating) -> figures.Figure:
     """The leader's forecasts and the actual values, in cells shaded by their rows."""
-    return _actual(study, [study.leader])
+    return _panels_of_actual(study, [study.leader])
 
 
 def other_actual_plot(study: Rating) -> figures.Figure | Html:
@@ -569,11 +576,14 @@ def other_actual_plot(study: Rating) -> figures.Figure | Html:
     names = study.order[1:DRAWN]
     if not names:
         return Html("")
-    return _actual(study, names).folded(f"Actual value against forecast: {listed(names)}")
+    figure = _panels_of_actual(study, names)
+    return figure.folded(f"Actual value against forecast: {listed(names)}")
 
 
-def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
-    """Forecasts and actual values of these systems, a panel each."""
+def _panels_of_actual(study: Rating, names: Sequence[str]) -> figures.Figure:
+    """Actual values against forecasts, a panel for each of these systems: a two-dimensional
+    histogram whose cells are shaded by their number of rows, or by the weight of these.
+    """
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
     caption = texts.sentence(

@@ -77,7 +77,7 @@ def weak_slices(study: Study) -> Html:
     which the headline pair's difference is another one.
     """
     frame = study.weak_slices()  # a row for each slice and system, or pair
-    searched = f"{_searched(study)} {_power(study)}".strip()
+    searched = f"{_search_in_words(study)} {_power_in_words(study)}".strip()
     if not len(frame):
         return paragraph(f"No weak slice was found. {searched}")
     metric = frame["metric"].iloc[0]
@@ -94,10 +94,12 @@ def weak_slices(study: Study) -> Html:
     return stack(parts)
 
 
-def _searched(study: Study) -> str:
-    """How many slices of which columns were tested, in a sentence."""
+def _search_in_words(study: Study) -> str:
+    """How many slices were tested, of which columns, by which metric and for which systems, in a
+    sentence; or that none has enough units.
+    """
     power = study.detectable_slices()
-    tests = int(power["candidates"].iloc[0])
+    tests = int(power["candidates"].iloc[0])  # the same in every row
     columns = listed(name for name in study.settings.slices if name in study.attributes)
     units = plural(study.unit_name, 2)
     if not tests:
@@ -111,16 +113,16 @@ def _searched(study: Study) -> str:
     )
 
 
-def _power(study: Study) -> str:
-    """The effects that would have been found with 80 % power, in a sentence for the leader and one
-    for the headline pair; "" if no slice was tested.
+def _power_in_words(study: Study) -> str:
+    """The smallest effects that would have been found with 80% power, by the size of the slice, in
+    a sentence for the leader and one for the headline pair; "" if no slice was tested.
     """
-    frame = study.detectable_slices()
+    frame = study.detectable_slices()  # a row for each system, or pair, and share of the rows
     if not frame["candidates"].any():
         return ""
     sentences = []
     for system, rows in frame.groupby("system", sort=False):
-        detectable = rows[rows["effect"].notna()]
+        detectable = rows[rows["effect"].notna()]  # NaN: no effect is large enough
         effects = []
         for row in detectable.itertuples():
             effects.append(f"{number(row.effect)} in a slice of {share(row.share)}")
