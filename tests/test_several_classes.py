@@ -317,7 +317,7 @@ def test_of_many_classes_the_worst_have_colours_and_the_others_are_faint():
     assert "the 4 of 10 classes with the lowest average precision" in figure.caption
     panels = figure.data[0]  # ROC and precision-recall curves
     for panel in panels:
-        assert list(panel.keys) == study.coloured
+        assert list(panel.legend_texts) == study.coloured
         assert list(panel.bands["system"].unique()) == study.coloured
         assert set(panel.lines["system"]) == set(study.names)
         assert {*study.coloured, *panel.faint} == set(study.names)

@@ -15,7 +15,6 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,8 +70,8 @@ def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
     inputs = None if options.each is None else input_files(options.each)
     all_requests = list(_requests(paths, inputs))
-    count_by_name = Counter(request.name for request in all_requests)
-    name, count = max(count_by_name.items(), key=itemgetter(1))
+    names = Counter(request.name for request in all_requests)
+    ((name, count),) = names.most_common(1)
     if count > 1:
         raise Refused(f"two reports would have the name {name!r}")
     # refused even if a pattern matches a single file, as it may match any number
@@ -136,8 +135,11 @@ def _name_with_folders(path: Path) -> str:
 
 
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
-    """Make the reports, in `workers` processes at once; print the outcome of each as it ends."""
-    jobs = dict[int, ReportJob]()
+    """Make the planned reports, several at once in at most `workers` processes, and print the
+    outcome of each as it ends. Return all outcomes in the order of the plan; a report that was
+    rejected when it was planned has its rejection as outcome.
+    """
+    jobs = dict[int, ReportJob]()  # by place in the plan, as the outcomes
     outcomes = dict[int, Outcome]()
     for i, report_planned in enumerate(planned):
         if report_planned.job is not None:
@@ -150,11 +152,13 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
             outcomes[i] = _make(job)
             _print_outcome(job.name, outcomes[i])
         return [outcomes[i] for i in range(len(planned))]
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn"), initializer=_start)
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)), get_context("spawn"), initializer=_prepare_process
+    )
     try:
-        tasks = {pool.submit(_make, job): i for i, job in jobs.items()}
-        for task in as_completed(tasks):
-            i = tasks[task]
+        place_of_task = {pool.submit(_make, job): i for i, job in jobs.items()}
+        for task in as_completed(place_of_task):
+            i = place_of_task[task]
             outcomes[i] = _outcome(task)
             _print_outcome(jobs[i].name, outcomes[i])
     except BaseException:  # interrupted: the reports that the processes are making are not written
@@ -165,20 +169,23 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
     return [outcomes[i] for i in range(len(planned))]
 
 
-def _start() -> None:
+def _prepare_process() -> None:
     """At the start of a process: leave interrupts to the command, which ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests.silence_loggers()
 
 
 def _make(job: ReportJob) -> Outcome:
-    """Make a report, and leave nothing of it to the next."""
-    with folders.scratch_folder() as desk:
+    """Make a report, and remove its temporary files and open figures, as one process makes several
+    reports. An error on the input is returned as an outcome, so that the others are made.
+    """
+    with folders.scratch_folder() as run_folder:
         try:
-            return requests.make(job, desk)
+            return requests.make(job, run_folder)
         except Refused as error:
             return Outcome(REFUSED, messages=(str(error),))
         finally:
+            # a report without figures has not imported it
             if "matplotlib.pyplot" in sys.modules:
                 sys.modules["matplotlib.pyplot"].close("all")
 
@@ -250,42 +257,48 @@ def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[Rec
 
 
 def _records(name: str, outcome: Outcome) -> list[Record]:
-    """The rows of a report, by column; one row for a report without comparisons and estimates."""
+    """The rows of one report in the table of all: a row for each comparison of its headline; the
+    first estimate if nothing is compared; and a row with its status alone if it has neither, as
+    one that failed.
+    """
     results = outcome.results or {}
     shared_columns = {
         "report": name,
         "status": STATUS_NAMES[outcome.status],
         "page": outcome.page and outcome.page.name,
     }
-    if "verdict" in results:
+    if "verdict" in results:  # of a validation report
         shared_columns["verdict"] = results["verdict"]["word"]
     if outcome.messages:
         shared_columns["message"] = " ".join(outcome.messages)
-    rows = []
-    for table_results in results_by_table(results):
+    all_results = results_by_table(results)  # an interleaving report has them of two tables
+    rows: list[dict[str, object]] = []
+    for table_results in all_results:
         for comparison in table_results.get("headline") or []:
-            rows.append(_chosen(comparison, COMPARISON_COLUMNS))
+            rows.append(_with_columns(comparison, COMPARISON_COLUMNS))
     if not rows:
-        for table_results in results_by_table(results):
-            first_estimates = (table_results.get("estimates") or [])[:1]
-            rows += [_chosen(estimate, ESTIMATE_COLUMNS) for estimate in first_estimates]
-    return [shared_columns | row for row in rows or [{}]]
+        for table_results in all_results:
+            for estimate in (table_results.get("estimates") or [])[:1]:
+                rows.append(_with_columns(estimate, ESTIMATE_COLUMNS))
+    if not rows:
+        rows.append({})
+    return [shared_columns | row for row in rows]
 
 
-def _chosen(row: Record, names: Sequence[str]) -> dict[str, object]:
+def _with_columns(row: Record, names: Sequence[str]) -> dict[str, object]:
     """The columns of these names, as far as the row has them."""
     return {name: row[name] for name in names if name in row}
 
 
 def write(rows: Sequence[Record], folder: Path) -> None:
-    """The table as each.csv and each.json."""
+    """Write the rows of all reports, see `records`, to each.csv and each.json in a folder."""
     import pandas as pd
 
     from evalkit.drawing.spreadsheets import spreadsheet
 
     frame = pd.DataFrame(rows)
     order = [*COMPARISON_COLUMNS, "system", "value", "message"]
-    frame = frame[[name for name in order if name in frame]]
+    frame = frame[[name for name in order if name in frame]]  # reports differ in their columns
     spreadsheet(frame).to_csv(folder / "each.csv", index=False)
     frame.to_json(
         folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
@@ -303,18 +316,20 @@ def _verdict_or_message(outcome: Outcome) -> str:
 
 
 def verdict(results: Record) -> str:
-    """The results of a report in one line: its verdict, its first comparisons, or its first
-    number.
+    """The results of a report in one line: its verdict, which only a validation report has; else
+    the first comparison of each table, if systems are compared; else its first estimate.
     """
-    trust = results.get("verdict")  # of a validation report
-    if trust:
-        return f"{trust['word']}: {trust['because']}"
+    validation = results.get("verdict")
+    if validation:
+        return f"{validation['word']}: {validation['because']}"
     comparisons = []
-    for table_results in results_by_table(results):
+    for table_results in results_by_table(results):  # one table, or two of an interleaving report
         headline = table_results.get("headline")
         if headline:
             comparisons.append(_comparison(headline[0]))
-    return "; ".join(comparisons) or _value(results)
+    if comparisons:
+        return "; ".join(comparisons)
+    return _first_estimate(results)
 
 
 def results_by_table(results: Record) -> list[Record]:
@@ -336,8 +351,8 @@ def _comparison(row: Record) -> str:
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
-def _value(results: Record) -> str:
-    """The first estimate of a report without a comparison."""
+def _first_estimate(results: Record) -> str:
+    """The first estimate of a report without a comparison; "" without estimates."""
     rows = results.get("estimates") or []
     if rows and rows[0]["value"] is not None:
         return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}"
@@ -345,15 +360,15 @@ def _value(results: Record) -> str:
 
 
 def main(options: Namespace) -> int:
-    """Make the reports of a command and print the table; return the exit status."""
+    """Make all reports of a command, print the table of their outcomes, and return the exit status.
+    With a report for each file of a pattern, the table is also written to files, with an index
+    page of the folder.
+    """
     planned = plan(options, requests.settings(options.file))
     try:
         outcomes = run(planned, options.workers)
     finally:
-        jobs = [report_planned.job for report_planned in planned if report_planned.job]
-        spill_folders = {job.parameters.get("spill") for job in jobs}
-        for spill in spill_folders or {None}:
-            kernels.clean(spill)
+        _clean_up(planned)
     if options.each is not None and any(outcome.page for outcome in outcomes):
         write(records(planned, outcomes), options.folder)
         from evalkit.commands import index
@@ -364,6 +379,20 @@ def main(options: Namespace) -> int:
             requests.say(str(error), REFUSED)
     terminal.show(f"\n{table(planned, outcomes)}", sys.stderr)
     return status(outcomes)
+
+
+def _clean_up(planned: Sequence[Planned]) -> None:
+    """Stop kernels that an interrupted run left behind, and remove temporary files: the usual ones,
+    and those of large inputs in each folder that a report names for them (spill).
+    """
+    spill_folders = set()
+    for report_planned in planned:
+        if report_planned.job is not None:
+            spill_folders.add(report_planned.job.parameters.get("spill"))
+    if not spill_folders:
+        spill_folders.add(None)  # the usual files are removed even if every report was rejected
+    for spill in spill_folders:
+        kernels.clean(spill)
 
 
 # Diffs of two reports, or of every report that two folders share ----------------------------------
@@ -383,22 +412,23 @@ def diff(options: Namespace) -> int:
 
 
 def diffs(options: Namespace) -> list[Planned]:
-    """All diffs that are asked for. Raises Refused for fewer than two reports, and for folders that
-    share none.
+    """All diffs that are asked for: one of two or more reports, the oldest first; or if the last
+    two paths are folders, one for each report that both have. Raises Refused for fewer than two
+    paths, and for folders that share no report.
     """
     reports = [Path(path) for path in options.reports]
     if len(reports) < 2:
         raise Refused("diff needs two reports, OLD and NEW, got one")
-    reports_by_name = {"diff": reports}
+    reports_by_name = {"diff": reports}  # by the name of the diff
     old, new = reports[-2:]
     if old.is_dir() and new.is_dir():
-        names = shared(old, new)
+        names = report_names_in_both(old, new)
         if options.name is not None and len(names) > 1:
             raise Refused(f"--name names one report, got {len(names)}")
         reports_by_name = {}
         for name in names:
-            units = [folder / f"{name}{report.UNITS}" for folder in reports]
-            reports_by_name[f"diff-{name}"] = units
+            unit_files = [folder / f"{name}{report.UNITS}" for folder in reports]
+            reports_by_name[f"diff-{name}"] = unit_files
     notebook = requests.find("diff", options.folder_of_notebooks)
     settings = requests.settings(options.file)
     all_diffs = []
@@ -421,9 +451,9 @@ def diff_parameters(reports: Sequence[Path]) -> dict[str, str]:
     return parameters
 
 
-def shared(old: Path, new: Path) -> list[str]:
-    """The reports of both folders; says which are only in one. Raises Refused where there are
-    none.
+def report_names_in_both(old: Path, new: Path) -> list[str]:
+    """The names of the reports that both folders have, sorted; a note on stderr names those that
+    only one has. Raises Refused if they have none in common.
     """
     old_names = _report_names(old)
     new_names = _report_names(new)
@@ -455,17 +485,23 @@ def _limits(row: Record) -> dict[str, float]:
 
 
 def account(results: Record) -> str:
-    """The change of each metric of each system and its terms, for a terminal."""
+    """The results of a diff as text for a terminal: the change of each metric of each system as a
+    sum of terms, then notes: the slice that changed most, and what could not be compared.
+
+    results: of the JSON of the diff. Only a line of text if both reports have the same values.
+    """
+    if results["same"]:
+        return "no difference: the same units with the same values"
     import pandas as pd
 
     from evalkit.findings.kinds import NO_COMMON_UNITS, NOT_COMPARED
     from evalkit.pages import diff_page
 
-    codes = {NO_COMMON_UNITS.code, NOT_COMPARED.code}
-    notes = [finding["message"] for finding in results["findings"] if finding["code"] in codes]
-    if results["same"]:
-        return "no difference: the same units with the same values"
     rows = [row | _limits(row) for row in results["account"]]
-    frame = pd.DataFrame(rows).fillna(float("nan"))
-    notes = diff_page.most_changed(frame["metric"][0], results["most_changed"]) + notes
+    frame = pd.DataFrame(rows).fillna(float("nan"))  # unknown numbers are None in JSON
+    primary = frame["metric"][0]  # the metric that decides stands first
+    notes = diff_page.most_changed(primary, results["most_changed"])
+    for finding in results["findings"]:
+        if finding["code"] in (NO_COMMON_UNITS.code, NOT_COMPARED.code):
+            notes.append(finding["message"])
     return "\n".join([diff_page.account_table(frame).text, *notes])

@@ -63,10 +63,10 @@ class Panel:
 
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating
     points and others. reference: the ends of a dotted line, as (x0, x1), (y0, y1). steps: how the
-    points of a line are joined, a `drawstyle` of matplotlib. keys: a text behind the name of each
-    system in a legend of the panel's own; empty for the legend below the last panel. caption: of a
-    figure of this panel alone. faint: the systems whose lines are thin and grey, and not in the
-    legend.
+    points of a line are joined, a `drawstyle` of matplotlib. legend_texts: a text behind the name
+    of each system in a legend of the panel's own; empty for the legend below the last panel.
+    caption: of a figure of this panel alone. faint: the systems whose lines are thin and grey, and
+    not in the legend.
     """
 
     lines: pd.DataFrame
@@ -78,7 +78,7 @@ class Panel:
     reference: tuple[tuple[float, float], tuple[float, float]] | None = None
     steps: str = "default"
     circles: pd.DataFrame | None = None
-    keys: Mapping[str, str] = field(default_factory=dict)
+    legend_texts: Mapping[str, str] = field(default_factory=dict)
     caption: str = ""
     faint: Collection[str] = ()
 
@@ -103,15 +103,16 @@ def look(i: int) -> Style:
 
 
 def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
-    """Draw each panel on its axes. A panel with `keys`, texts behind the names of its systems, has
-    a legend of its own; without them the last panel has the legend of all, if there are several
-    systems.
+    """Draw each panel on its axes, a system in the same colour on all of them. A panel with texts
+    for its legend has a legend of its own; the last panel has one of the names anyway, if there are
+    several systems.
     """
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
-    for panel, ax in zip(frames, axes.flat, strict=False):
-        lines = _panel(panel, ax, systems)
-        if panel.keys or (panel is frames[-1] and len(systems) > 1):
-            legend(ax, lines, panel.keys)
+    for panel, ax in zip(frames, axes.flat, strict=False):  # there may be more axes than panels
+        line_of_system = _panel(panel, ax, systems)
+        is_last = panel is frames[-1]
+        if panel.legend_texts or (is_last and len(systems) > 1):
+            legend(ax, line_of_system, panel.legend_texts)
     return axes
 
 
@@ -198,11 +199,12 @@ def matrix(
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", color=INK)
     middles = np.arange(len(classes)) + 0.5
     names = [shorten(name, CLASS_NAME) for name in classes]
+    # Names below the columns are upright if they do not fit side by side. Each is centred below its
+    # column, so that those at the two ends reach out by half of their lengths, together at most by
+    # the longest.
     lengths = [len(name) for name in names]
-    # in one line the names are centred below their columns: those at the ends reach out by half of
-    # their lengths
-    line = sum(lengths) + GAP * len(names) + max(lengths)
-    has_room = line <= characters(plots.panel_width(ax))
+    needed = sum(lengths) + GAP * len(names) + max(lengths)
+    has_room = needed <= characters(plots.panel_width(ax))
     rotation = 0 if has_room else 90
     ax.set_xticks(middles, names, rotation=rotation)
     ax.set_yticks(middles, names)
@@ -487,7 +489,8 @@ def error_cells(
     """Draw the rows of a system by forecast and error as shaded cells around 0, and over them the
     mean error in each tenth of the forecasts with its interval.
 
-    frame: cells as of `cells`. tenths: forecast, bias (the mean error), low, high. name: the title.
+    frame: cells of a two-dimensional histogram, with the columns of `cells`. tenths: forecast, bias
+    (the mean error), low, high. name: the title.
     """
     _shaded_cells(frame, frame["rows"].max(), ax)
     forecasts = tenths["forecast"]
@@ -516,8 +519,10 @@ def _shaded_cells(cells: pd.DataFrame, largest_count: float, ax: Axes) -> None:
 
 
 def _fill_cells(cells: pd.DataFrame, ax: Axes, opacity: float) -> None:
-    """Draw cells of one size as one path; those on top of each other are one rectangle, so that no
-    edge shows between them.
+    """Draw rectangular cells of one size in one shade: as a single path, which keeps files small.
+    Neighbours in a column are drawn as one rectangle, so that no edge shows between them.
+
+    cells: x and y (the lower left corner), width, height.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -527,18 +532,21 @@ def _fill_cells(cells: pd.DataFrame, ax: Axes, opacity: float) -> None:
     y = cells["y"].to_numpy()
     width = cells["width"].iloc[0]
     height = cells["height"].iloc[0]
-    # a rectangle begins in another column, and where a cell is missing: the step is then at least
-    # two heights, otherwise one
-    begins = np.append(True, (np.diff(x) != 0) | (np.diff(y) > 1.5 * height))
-    ends = np.append(begins[1:], True)
-    bottom = y[begins]
-    top = y[ends] + height
-    start = x[begins]
-    end = start + width
-    # arrays of shape (rectangles,): five corners of two numbers each
-    corners = [[start, bottom], [end, bottom], [end, top], [start, top], [start, bottom]]
-    vertices = np.stack(corners).transpose(2, 0, 1).reshape(-1, 2)  # rectangle by rectangle
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(start)
+    # A cell begins a rectangle if it is the first of its column, or if the cell below it is
+    # missing: the step from the one before is then two heights or more, otherwise one.
+    is_new_column = np.diff(x) != 0
+    is_after_gap = np.diff(y) > 1.5 * height
+    is_first = np.append(True, is_new_column | is_after_gap)  # of a rectangle
+    is_last = np.append(is_first[1:], True)
+    bottom = y[is_first]
+    top = y[is_last] + height
+    left = x[is_first]
+    right = left + width
+    # the corners of each rectangle, back to the first; each coordinate has shape (rectangles,)
+    corners = [(left, bottom), (right, bottom), (right, top), (left, top), (left, bottom)]
+    by_corner = np.array(corners)  # shape (5, 2, rectangles)
+    vertices = by_corner.transpose(2, 0, 1).reshape(-1, 2)  # rectangle by rectangle
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
     patch = PathPatch(Path(vertices, codes), facecolor=COLOURS[0], alpha=opacity, linewidth=0)
     ax.add_patch(patch)
 
@@ -582,14 +590,16 @@ def means(
     """Draw the mean actual value as an isotonic function of the forecast, one panel per system: a
     band around the diagonal, and the histogram of forecasts beneath.
 
-    curve: system, x, y. bands: system, x, low, high, or none. spread: the bins of forecasts,
-    system, low, high, rows. words: lines in the upper left corner.
+    curve: system, x, y. bands: system, x, low, high; None for no bands. spread: the bins of
+    forecasts, system, low, high (the edges), rows (their number). words: by system, the lines of
+    text in the upper left corner of its panel.
     """
     left = spread["low"].min()
     right = spread["high"].max()
-    bottom, top = _heights(curve, bands, spread)
-    # the histogram below has the share BENEATH of the height of both
-    room = (top - bottom) * BENEATH / (1 - BENEATH)
+    bottom, top = _height_range(curve, bands, spread)  # of the curves
+    # the histogram takes the share BENEATH of the height of a panel, the curves take the rest
+    panel_height = (top - bottom) / (1 - BENEATH)
+    room = BENEATH * panel_height
     for panel in _system_panels(curve, axes, "forecast", "mean actual"):
         ax = panel.ax
         ax.plot([left, right], [left, right], **REFERENCE)
@@ -602,20 +612,23 @@ def means(
     return axes
 
 
-def _heights(
+def _height_range(
     curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame
 ) -> tuple[float, float]:
-    """The lowest and the highest y that the panels of `means` must show: those of the diagonal over
-    all forecasts; those of lines and bands over the middle 90% of the forecasts only, because at
-    the ends few rows may make them jump. Parameters: as of `means`.
+    """The lowest and the highest y that the panels of `means` must show: of the diagonal over all
+    forecasts, and of lines and bands over the middle 90% of the forecasts only, because at the ends
+    few rows may make them jump.
+
+    curve: system, x, y. bands: system, x, low, high. spread: bins of forecasts, system, low, high,
+    rows.
     """
-    heights = [spread["low"].min(), spread["high"].max()]  # y = x on the diagonal
+    heights = [spread["low"].min(), spread["high"].max()]  # on the diagonal y is the forecast
     for name, bins in spread.groupby("system", sort=False):
         edges = _edges(bins)
-        # the share of rows below each edge, by which quantiles of the forecasts are interpolated
+        # the share of rows below each edge; interpolated, it gives quantiles of the forecasts
         share_below = np.append(0, np.cumsum(bins["rows"])) / max(bins["rows"].sum(), 1)
         first, last = np.interp(BULK, share_below, edges)
-        x = np.linspace(first, last, 50)
+        x = np.linspace(first, last, 50)  # from the 5% quantile to the 95% quantile
         line = curve[curve["system"] == name]
         heights += np.interp(x, line["x"], line["y"]).tolist()
         if bands is not None:
@@ -676,19 +689,22 @@ def draw_map(frame: pd.DataFrame, ax: Axes, *, xlabel: str, dated: bool = False)
 
 
 LETTERS_BELOW = 60  # of the labels below a figure
+BETWEEN_SYSTEMS = 0.12  # from one system to the next beside it, where folds are 1 apart
 
 
 def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabel: str) -> Axes:
-    """Draw the value of each `system` on the test rows of each `fold`, and as hollow points those
-    of one system on the training rows.
+    """Draw the value of a metric of each system on the test rows of each fold as a point, and for
+    one system as hollow points the values on the training rows, which show overfitting.
 
-    label: the column of the values, and the label of their axis. subject: the system whose column
-    `on_train` is drawn, if there is one.
+    frame: system, fold, a column of the values, on_train (may be missing). label: the name of that
+    column, and the label of its axis. subject: the system whose values on the training rows are
+    drawn.
     """
     folds = list(dict.fromkeys(frame["fold"]))
     points = {}
     for i, (name, values) in enumerate(frame.groupby("system", sort=False)):
-        x = [folds.index(fold) + 0.12 * i for fold in values["fold"]]  # systems side by side
+        # systems stand side by side at the number of the fold
+        x = [folds.index(fold) + BETWEEN_SYSTEMS * i for fold in values["fold"]]
         style = plots.style_of(i)
         dots = ax.plot(x, values[label], linestyle="none", **style)[0]
         test = zip(values["fold"], values[label], strict=True)
@@ -702,8 +718,9 @@ def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabe
                 f"{name}, training rows of fold {fold}: {number(value)}" for fold, value in training
             ]
             marks.series(dots, name, says)
+    # every fold has a label if all labels and a space behind each fit, otherwise every second, …
     longest = max(len(str(fold)) for fold in folds)
-    step = math.ceil(len(folds) * (longest + 1) / LETTERS_BELOW)  # labels side by side
+    step = math.ceil(len(folds) * (longest + 1) / LETTERS_BELOW)
     labelled = range(0, len(folds), step)
     ax.set_xticks(labelled, [str(folds[i]) for i in labelled])
     ax.set(xlabel=xlabel, ylabel=label)

@@ -32,7 +32,8 @@ class Png(NamedTuple):
 
 
 def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[Any, Any]) -> Png:
-    """The PNG of a figure of matplotlib, which was drawn before: its parts keep their places.
+    """The PNG of a figure of matplotlib whose layout was computed before: its parts keep their
+    places, at a higher resolution.
 
     panels: the left and the right end of each panel of a row, in inches; those that the screen has
     no room for move to a further row. Empty for a figure that stays as it is. style: rcParams.
@@ -52,13 +53,14 @@ def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[An
         canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())
     if panels:
-        pixels = _rows([_panel(pixels, start, end) for start, end in panels])
+        pixels = _in_rows([_panel(pixels, start, end) for start, end in panels])
     # without the fourth channel, of opacity, quantize tells more colours apart
     image = Image.fromarray(pixels).convert("RGB")
     reduced = image.quantize(MAX_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
     reduced.save(file, "png", compress_level=9)  # files are a seventh smaller than by default
     content = base64.b64encode(file.getvalue()).decode("ascii")
+    # a pixel of the screen has SCALE by SCALE of the picture
     return Png(content, image.width // SCALE, image.height // SCALE)
 
 
@@ -82,20 +84,23 @@ def _panel(pixels: Pixels, start: float, end: float) -> Pixels:
     return _widened(pixels[:, first:last], round(GAP * DPI))
 
 
-def _rows(panels: Sequence[Pixels]) -> Pixels:
-    """The pixels of panels side by side, in as many rows as they need, none wider than `WIDEST`.
+def _in_rows(panels: Sequence[Pixels]) -> Pixels:
+    """One picture of panels side by side, in as many rows as they need, none wider than `WIDEST`
+    inches. panels, and the picture: pixels of shape (height, width, 4), all of one height.
 
-    >>> [_rows([np.zeros((3, width, 4), np.uint8)] * 3).shape for width in (500, 900)]
+    >>> [_in_rows([np.zeros((3, width, 4), np.uint8)] * 3).shape for width in (500, 900)]
     [(3, 1500, 4), (6, 1800, 4)]
     """
     rows: list[list[Pixels]] = [[]]
     for panel in panels:
-        width = sum(pixels.shape[1] for pixels in (*rows[-1], panel))
-        if rows[-1] and width > WIDEST * DPI:
+        last_row = rows[-1]
+        width = sum(pixels.shape[1] for pixels in [*last_row, panel])
+        if last_row and width > WIDEST * DPI:  # the panel begins a row; a first one always fits
             rows.append([])
         rows[-1].append(panel)
     joined = [np.concatenate(row, axis=1) for row in rows]
     widest = max(row.shape[1] for row in joined)
+    # rows must have one width to stand above each other: the others get white columns
     return np.concatenate([_widened(row, widest - row.shape[1]) for row in joined])
 
 

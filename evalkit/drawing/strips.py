@@ -52,16 +52,20 @@ class Axis:
 
     @classmethod
     def around(cls, points: Sequence[Point], reference: float) -> "Axis":
-        """The axis that has all points with their limits, and the reference if that is not farther
-        from them than their span; see `FAR`.
+        """The axis from the lowest to the highest of all values and finite limits. It extends to
+        the reference, unless that is so far from them that it would squeeze them into less than
+        half of the axis: farther than `FAR` times their span.
         """
-        ends = [end for end in chain.from_iterable(points) if math.isfinite(end)] or [0.0]
+        ends = [end for end in chain.from_iterable(points) if math.isfinite(end)]
+        if not ends:  # nothing is known: any axis will do
+            ends = [0.0]
         low = min(ends)
         high = max(ends)
-        # of equal values a tenth of their size, of zeros 1
-        span = high - low or abs(high) / 10 or 1.0
-        is_near = low - FAR * span <= reference <= high + FAR * span
-        if not is_near:  # or NaN
+        span = high - low
+        if not span:  # all ends are equal: a tenth of their size, so that the axis has a width
+            span = abs(high) / 10 or 1.0
+        is_near = low - FAR * span <= reference <= high + FAR * span  # False for NaN, no reference
+        if not is_near:
             return cls(low, low + span)
         low = min(low, reference)
         high = max(high, reference)
@@ -135,51 +139,63 @@ def _line(x: str, style: str) -> str:
 def strip(
     caption: str, heads: Sequence[Head], strip_rows: Sequence[Result], reference: float = math.nan
 ) -> Html:
-    """The strip as a table: name, axis, and the cells of the rows; without the axis in
-    notebooks.
+    """The strip as a table with a row for each result: its name, its points on the common axis, and
+    its cells; below them the numbers of the axis. In notebooks it is a plain table without axis.
 
     heads: of the names, and of each column of cells. reference: the value of a dotted line through
     all rows, NaN for none.
     """
-    systems = [result for result in strip_rows if result.tone != REFERENCE]
-    points = [point for result in systems for _, point in result.points]
+    points = []  # of the systems: the row of the reference does not decide how far the axis goes
+    for result in strip_rows:
+        if result.tone != REFERENCE:
+            points += [point for _, point in result.points]
     axis = Axis.around(points, reference)
-    first, *further = map(as_cell, heads)
-    rows = [[result.name, *result.cells] for result in strip_rows]
-    plain = table(caption, heads, rows)
-    head = f'<th scope="col">{escape(first.text)}</th><td class="axis"></td>'
-    for column in further:
-        head += f'<th scope="col">{column.markup or escape(column.text)}</th>'
+    first_head, *further_heads = map(as_cell, heads)
+    plain = table(caption, heads, [[result.name, *result.cells] for result in strip_rows])
+    # the axis is the second column, which has no head
+    head = f'<th scope="col">{escape(first_head.text)}</th><td class="axis"></td>'
+    for cell in further_heads:
+        head += f'<th scope="col">{cell.markup or escape(cell.text)}</th>'
     body = "".join(_row(result, axis) for result in strip_rows)
-    empty_cells = "<td></td>" * len(further)
+    empty_cells = "<td></td>" * len(further_heads)
     foot = f'<tr><td></td><td class="axis">{axis.numbers}</td>{empty_cells}</tr>'
     inner = (
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody><tfoot>{foot}</tfoot>"
     )
     (contents,) = plain.tables
-    kind = "scroll strip long" if sum(contents.widths) > LETTERS else "scroll strip"
+    row_letters = sum(contents.widths)
+    # the style sheet leaves the axis more room in a strip of long rows
+    kind = "scroll strip long" if row_letters > LETTERS else "scroll strip"
     html = f'<div class="{kind}"><table>{inner}</table></div>'
     return Html(html, plain.text, plain.tables, (plain,))
 
 
 def _row(result: Result, axis: Axis) -> str:
-    """A row of the strip in HTML."""
+    """A row of the strip in HTML: its name, the axis with the lines that all rows have and the dots
+    of this one, and its cells. The class of the row, such as "better", gives it its colour.
+    """
+    marks = "".join(_marks(result, axis))
     drawing = (
         f'<svg aria-hidden="true" width="100%" height="{HEIGHT}" stroke="currentColor" '
-        f'fill="currentColor">{axis.lines}{"".join(_marks(result, axis))}</svg>'
+        f'fill="currentColor">{axis.lines}{marks}</svg>'
     )
     cells = "".join(f"<td>{as_cell(content).html}</td>" for content in result.cells)
-    tone = f' class="{result.tone.replace(" ", "-")}"' if result.tone else ""
+    html_class = ""
+    if result.tone:
+        name_of_class = result.tone.replace(" ", "-")  # of "cannot tell"
+        html_class = f' class="{name_of_class}"'
     name = f'<th scope="row">{result.name.html}</th>'
-    return f'<tr{tone}>{name}<td class="axis">{drawing}</td>{cells}</tr>'
+    return f'<tr{html_class}>{name}<td class="axis">{drawing}</td>{cells}</tr>'
 
 
 def _marks(result: Result, axis: Axis) -> Iterator[str]:
-    """A dot for each point of a row, as SVG, and the interval of a single one. In place of the dot
-    the row of the reference has words if that lies outside the axis.
+    """The marks of a row on the axis, as SVG: a dot for each point, and if there is a single one
+    its interval as a line. If the axis leaves the reference out, the row of the reference has a
+    word at the end beyond which it lies, in place of a dot.
     """
-    is_outside = result.tone == REFERENCE and not axis.has_reference
+    is_reference = result.tone == REFERENCE
+    is_outside = is_reference and not axis.has_reference
     for name, (value, low, high) in result.points:
         if len(result.points) == 1 and not math.isnan(low):
             yield (

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SWITCH = "NPY_DISABLE_CPU_FEATURES"
-# what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
-SORTS = ("X86_V4", "AVX512_SKX")
+SWITCH = "NPY_DISABLE_CPU_FEATURES"  # numpy's variable: processor features that it is not to use
+# the feature of the processor with which numpy sorts numbers of 32 and 64 bits by AVX-512
+SORT_SINCE_2_4 = "X86_V4"
+SORT_BEFORE_2_4 = "AVX512_SKX"
 ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
 CPUINFO = Path("/proc/cpuinfo")
 
@@ -36,33 +37,34 @@ def sorts_slowly(cpuinfo: str) -> bool:
 
 
 def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
-    """Return what to add to the environment of a Python process that sorts; empty unless it would
-    sort slowly.
+    """Return the environment variable that makes numpy sort without AVX-512, to be added to the
+    environment of a Python process; empty if the processor does not sort slowly with it, or if the
+    user has set the variable, even to "".
 
-    A value that the user has set, even an empty one, is kept. numpy, which is not imported here,
-    reads it at its import.
+    numpy, which is not imported here, reads the variable at its import.
     """
     if SWITCH in environment or not sorts_slowly(cpu_description(cpuinfo)):
         return {}
     from importlib.metadata import version
 
-    since_2_4, before_2_4 = SORTS
     major, minor = version("numpy").split(".")[:2]
     is_before_2_4 = (int(major), int(minor)) < (2, 4)
-    quicker_sort = before_2_4 if is_before_2_4 else since_2_4
-    return {SWITCH: quicker_sort}
+    slow_feature = SORT_BEFORE_2_4 if is_before_2_4 else SORT_SINCE_2_4
+    return {SWITCH: slow_feature}
 
 
 def dispatched() -> list[str]:
-    """Return the processor features with which this numpy sorts by AVX-512, as far as they are
-    enabled in this process; empty if it sorts in another way.
+    """Return the processor features by which numpy chooses its AVX-512 sort in this process: those
+    that it was built with and that are enabled. Empty if it sorts in another way.
     """
     numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
-    return [
-        name
-        for name in SORTS
-        if name in numpy.__cpu_dispatch__ and numpy.__cpu_features__.get(name)
-    ]
+    features = []
+    for name in (SORT_SINCE_2_4, SORT_BEFORE_2_4):
+        is_built_in = name in numpy.__cpu_dispatch__
+        is_enabled = numpy.__cpu_features__.get(name)  # False if SWITCH names it
+        if is_built_in and is_enabled:
+            features.append(name)
+    return features
 
 
 def sort_name() -> str:

@@ -112,13 +112,11 @@ class ReportExporter(TemplateExporter):
 
     @property
     def default_config(self) -> Config:
-        """The configuration of nbconvert: which form of an output is preferred, the richest one
-        that needs no script, the template, and the suffix of the file.
-
-        The notebook is validated once, not after each of nbconvert's preprocessors, of which most
-        do nothing.
+        """The configuration of nbconvert for a page: the template, the suffix of the file, and
+        which form of an output is used if it has several.
         """
-        order = [
+        # the richest form first; those that need a script are not used
+        preferred_forms = [
             "text/html",
             "text/markdown",
             "image/svg+xml",
@@ -127,15 +125,20 @@ class ReportExporter(TemplateExporter):
             "text/latex",
             "text/plain",
         ]
-        template = {
+        exporter = {
             "file_extension": ".html",
             "template_name": "evalkit",
+            # The notebook is validated once, not after each of nbconvert's preprocessors, of which
+            # most do nothing.
             "optimistic_validation": True,
         }
         config = Config(
-            {"NbConvertBase": {"display_data_priority": order}, "TemplateExporter": template}
+            {
+                "NbConvertBase": {"display_data_priority": preferred_forms},
+                "TemplateExporter": exporter,
+            }
         )
-        config.merge(super().default_config)
+        config.merge(super().default_config)  # for settings that are not named above
         return config
 
     def default_filters(self) -> Iterator[tuple[str, Callable[..., object]]]:
@@ -159,24 +162,27 @@ class ReportExporter(TemplateExporter):
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **options: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """The HTML of the page of a notebook, and nbconvert's resources; of a notebook that failed
-        the cells up to the one that failed.
+        """The HTML of the page of a notebook, and nbconvert's resources. The page has the cells
+        that are not tagged otherwise, in the order that the notebook asks for; of a run that failed
+        only those up to the cell that failed. The template shows the error, `failed`.
         """
-        notebook = copy.deepcopy(nb)
+        notebook = copy.deepcopy(nb)  # an argument is not changed
         failed = failure(notebook)
         if failed is not None:
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = arranged(on_page(notebook.cells))
-        _prefer_page(notebook)
+        _keep_page_form(notebook)
         # the gate stands on the first screen; its cell only ends the run
         without_gate = [cell for cell in notebook.cells if cell.get("id") != GATE_CELL]
-        notebook.cells = without_empty(without_gate)
+        notebook.cells = without_empty_sections(without_gate)
         resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 
 
-def _prefer_page(notebook: NotebookNode) -> None:
-    """Give outputs that have a form for the page of their own that form alone."""
+def _keep_page_form(notebook: NotebookNode) -> None:
+    """Drop the other forms of each output that has one for the page, such as those for notebooks;
+    the notebook is changed.
+    """
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if PAGE in output.get("data", {}):
@@ -277,27 +283,27 @@ def _with_id(uses: dict[str, int], heading: re.Match[str]) -> str:
 
 
 def placed(page: str) -> str:
-    """The page with marked pieces moved to their places; without such a place they stay where they
-    are.
+    """The page with marked pieces of HTML, `<!--at PLACE-->piece<!--/at-->`, moved to their places;
+    a piece whose place the page does not have stays where it is.
 
-    "verdict" is the end of the part before the first section, "strip" below the strip of results.
-    Another place is the first section whose heading has an id with this word; the piece is put
-    after the heading and its prose.
+    A place is "verdict", the end of the part before the first section; "strip", below the strip of
+    results; or a word of the id of a heading: the piece is put after its prose.
 
     >>> section = '<div class="prose"><h2 id="b-d">B</h2></div>'
     >>> placed(f"<p>a</p><!--at b--><p>c</p><!--/at-->{section}<p>e</p>")
     '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
     """
     for place, piece in MARKED.findall(page):
-        marked = f"<!--at {place}-->{piece}<!--/at-->"
-        without_piece = page.replace(marked, "", 1)
-        # a heading whose id has the word, up to the end of its prose
+        marked_piece = f"<!--at {place}-->{piece}<!--/at-->"
+        without_piece = page.replace(marked_piece, "", 1)
+        # the first heading whose id has the word between hyphens, up to the end of its prose
         heading = rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
         match = re.search(PLACES.get(place, heading), without_piece, re.DOTALL)
         if match is None:
-            page = page.replace(marked, piece, 1)
+            page = page.replace(marked_piece, piece, 1)  # only the marks are removed
         else:
-            page = without_piece[: match.end()] + piece + without_piece[match.end() :]
+            end = match.end()
+            page = without_piece[:end] + piece + without_piece[end:]
     return page
 
 
@@ -311,9 +317,12 @@ def sectioned(page: str) -> str:
 
 
 def styled(page: str) -> str:
-    """The page with each distinct style of its figures stored once."""
+    """The page with each distinct style sheet of its SVG figures stored once: figures of one kind
+    have the same, and a style sheet is valid for the whole page.
+    """
     styles = set()
     pieces = []
+    # the pattern has a group around a style sheet, so that `split` returns these too
     for piece in STYLE.split(page):
         if piece not in styles:
             pieces.append(piece)
@@ -368,7 +377,7 @@ def _plain(markup: str) -> str:
 EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 
-def without_empty(cells: list[NotebookNode]) -> list[NotebookNode]:
+def without_empty_sections(cells: list[NotebookNode]) -> list[NotebookNode]:
     """The cells without the sections whose outputs are all empty."""
     filled = [section for section in by_heading(cells) if not _is_empty(section)]
     return list(chain.from_iterable(filled))
@@ -402,12 +411,18 @@ class Term:
 
 
 def _terms() -> tuple[Term, ...]:
-    """The terms of glossary.toml, in its order."""
-    table = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
+    """The terms of glossary.toml, in its order: each with its meaning on one line, and the words
+    that are linked to it on a page, if these are not its name.
+    """
+    path = Path(__file__).with_name("glossary.toml")
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
     terms = []
     for name, term in table.items():
-        meaning = " ".join(term["meaning"].split()).format_map(vars(measured))
-        terms.append(Term(name, meaning, tuple(term.get("words", ()))))
+        one_line = " ".join(term["meaning"].split())
+        # in braces it may have what simulations measured, by the name of the sentence
+        meaning = one_line.format_map(vars(measured))
+        words = tuple(term.get("words", ()))
+        terms.append(Term(name, meaning, words))
     return tuple(terms)
 
 
@@ -445,27 +460,29 @@ END_CELLS = frozenset(["td", "th", "tr", "table"])
 
 
 def linked(page: str) -> str:
-    """The page with the first mention of each term in each section linked, and the glossary of
-    these terms below.
+    """The page with the first mention of each term of the glossary in each section linked to its
+    entry, and below it the entries of all terms that are linked.
 
     >>> linked("<p>p by Holm</p>").split("<details")[0]
     '<p><a class="term" href="#term-p">p by</a> <a class="term" href="#term-holm">Holm</a></p>'
     >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<details")[0]
     '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
-    pieces = TAGS.split(page)  # texts, and at every second place a tag
-    open_elements = list[str]()
-    in_section = set[Term]()
-    on_page = set[Term]()
+    pieces = TAGS.split(page)  # text, tag, text, tag, …, text
+    open_elements = list[str]()  # those in which nothing is linked, such as headings
+    terms_of_section = set[Term]()  # those that are linked already
+    terms_of_page = set[Term]()
     for i, piece in enumerate(pieces):
-        if i % 2:
-            _enter(piece, open_elements)
+        is_tag = i % 2 == 1
+        if is_tag:
+            _update_open_elements(piece, open_elements)
         elif not open_elements:
-            pieces[i] = WORDS.sub(partial(_link_first, in_section), piece)
-            on_page |= in_section
+            # `_link_first` adds the terms that it links to those of the section
+            pieces[i] = WORDS.sub(partial(_link_first, terms_of_section), piece)
+            terms_of_page |= terms_of_section
         if piece.startswith("<h2"):
-            in_section.clear()
-    return "".join(pieces) + _glossary([term for term in TERMS if term in on_page])
+            terms_of_section.clear()
+    return "".join(pieces) + _glossary([term for term in TERMS if term in terms_of_page])
 
 
 def _link_first(mentioned: set[Term], words: re.Match[str]) -> str:
@@ -479,23 +496,25 @@ def _link_first(mentioned: set[Term], words: re.Match[str]) -> str:
     return f'<a class="term" href="#{term.id}">{words[1]}</a>'
 
 
-def _enter(tag: str, open_elements: list[str]) -> None:
-    """Add the element that a tag opens to the open elements in which no links are wanted, or take
-    off the one that it closes.
+def _update_open_elements(tag: str, open_elements: list[str]) -> None:
+    """Update the names of the elements that are open after a tag, of those in which no links are
+    wanted: headings, code, cells of tables and others of `WITHOUT_LINKS`. The innermost is last; a
+    start tag adds its element, an end tag removes it.
     """
     match = TAG.match(tag)
-    if match is None:
+    if match is None:  # a comment
         return
     slash, name = match.groups()
-    # Cells of large tables have no end tags. First the cell that such a tag ends is taken off, then
-    # the tag itself counts: one that starts a cell adds it.
+    # Cells of large tables have no end tags: an open cell also ends where the next cell or row
+    # begins, and where the table ends.
     while name in END_CELLS and open_elements and open_elements[-1] in END_CELLS:
         open_elements.pop()
-    if slash:
-        # the end of another element, or of a cell that was taken off above, changes nothing
+    is_end_tag = slash == "/"
+    if is_end_tag:
+        # the end of any other element, or of a cell that was removed above, changes nothing
         if open_elements and open_elements[-1] == name:
             open_elements.pop()
-    elif name in WITHOUT_LINKS or 'scope="row"' in tag:
+    elif name in WITHOUT_LINKS or 'scope="row"' in tag:  # a cell that is the head of its row
         open_elements.append(name)
 
 

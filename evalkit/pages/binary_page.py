@@ -36,11 +36,11 @@ from evalkit.pages import (
 from evalkit.pages.shared_findings import (
     constant_better,
     counts,
-    idle,
+    idle_thresholds,
     nonzero,
     of_sample,
     power,
-    rounded,
+    rounded_threshold,
     rows_read,
     weights,
 )
@@ -51,7 +51,7 @@ from evalkit.studies.binary_diagnostics import Miscalibration
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import alpha
 
-NO_LIMITS = (
+WITHOUT_INTERVAL = (
     "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid "
     "interval. "
     "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is "
@@ -70,7 +70,7 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
 
 
-COUNTS_OF_MATRIX = "The counts of the matrix in a table"
+FOLDED_COUNTS = "The counts of the matrix in a table"  # the heading of a fold
 
 
 probabilities = pieces.where(lambda study: study.probabilities)
@@ -86,26 +86,37 @@ def title(study: BinaryStudy) -> Html:
 
 @threshold_page.both_classes
 def top(study: BinaryStudy) -> Html:
-    """Lift, and below it recall, among the highest scores, folded."""
-
-    def lift(rows: Rows) -> list[Cell]:
-        """The lift with its limits, and which share of the positives so many rows find."""
-        cells = []
-        for cell, row in zip(limits("value")(rows), rows, strict=True):
-            cells.append(replace(cell, below=(f"finds {row['recall']:.0%}",)))
-        return cells
-
-    note = texts.sentence("binary.top_note")
-    caption = "Lift among the highest scores"
-    table = by_system(caption, study.gains, "depth", lift, note, "top {:.0%}".format)
+    """A fold with a table of the lift of each system among its highest scores, and below each lift
+    the recall: a row for each system, a column for each share of the rows.
+    """
+    table = by_system(
+        "Lift among the highest scores",
+        study.gains,
+        along="depth",  # the share of the rows
+        column=_lift_cells,
+        note=texts.sentence("binary.top_note"),
+        head="top {:.0%}".format,
+    )
     return folded("Lift and recall of the highest 1% to 50%", table)
 
 
-def confusion(study: BinaryStudy) -> Html:
-    """The four counts of every system, folded; below them, where the model's own decisions are
-    read, the metrics of these beside those of the threshold.
+def _lift_cells(rows: Rows) -> list[Cell]:
+    """For each system the lift with its interval, and below it the recall: the share of the
+    positives that the rows with the highest scores find. rows: of `study.gains`, one per system.
     """
-    counts = {name.upper(): count(name, _weight) for name in ("tp", "fp", "fn", "tn")}
+    lift_cells = limits("value")(rows)
+    cells = []
+    for lift_cell, row in zip(lift_cells, rows, strict=True):
+        cells.append(replace(lift_cell, below=(f"finds {row['recall']:.0%}",)))
+    return cells
+
+
+def confusion(study: BinaryStudy) -> Html:
+    """A fold with the four counts of the confusion matrix of every system. If the input has a
+    column of the models' own decisions, the counts are of these, and a second table compares the
+    metrics of these decisions with those at the threshold.
+    """
+    counts = {name.upper(): count(name, _row_count) for name in ("tp", "fp", "fn", "tn")}
     negative = study.negative or "the rest"
     note = (
         f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
@@ -114,21 +125,25 @@ def confusion(study: BinaryStudy) -> Html:
         caption = f"Decisions at the threshold ({study.rule.text})"
         columns = {"system": text("system"), "threshold": value("threshold")}
         by_threshold = of_rows(caption, study.decisions, columns | counts, note)
-        return folded(COUNTS_OF_MATRIX, by_threshold)
+        return folded(FOLDED_COUNTS, by_threshold)
     caption = f"Decisions of the model ({study.decision_column})"
     by_model = of_rows(caption, study.decisions, {"system": text("system")} | counts, note)
-    counts_of_model = folded(COUNTS_OF_MATRIX, by_model)
-    both_columns = {
+    counts_of_model = folded(FOLDED_COUNTS, by_model)
+    compared_columns = {  # by the head of each; `both_decisions` has a row per system and metric
         "system": text("system"),
         "metric": text("metric"),
         f"decisions in {study.decision_column}": value("own"),
         f"score ≥ {study.rule.text}": value("at_threshold"),
     }
-    comparison_caption = "The model's own decisions beside those of the threshold"
-    return stack([counts_of_model, of_rows(comparison_caption, study.both_decisions, both_columns)])
+    comparison = of_rows(
+        "The model's own decisions beside those of the threshold",
+        study.both_decisions,
+        compared_columns,
+    )
+    return stack([counts_of_model, comparison])
 
 
-def _weight(weight: float, places: int = 2) -> str:
+def _row_count(weight: float, places: int = 2) -> str:
     """A number of rows, or their weight, which may have decimals."""
     if float(weight).is_integer():
         places = 0
@@ -150,21 +165,24 @@ def definitions(study: BinaryStudy) -> Html:
 
 
 def results(study: BinaryStudy) -> Results:
-    """Every number of the page, unrounded."""
+    """Every number of the page, unrounded, for the JSON. Curves need both classes, and calibration
+    needs scores that are probabilities; otherwise their fields are missing.
+    """
     rows = as_json.population(study.account)
     rows["population"]["positives"] = study.positives
     fields: dict[str, object] = {
         "kind": "binary",
-        **rows,
+        **rows,  # the columns of the table and the number of its rows
         "positive": study.positive,
         "threshold_rule": study.rule.text,
-        "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
+        # of the floats that the scores of each system are stored in, such as SINGLE
+        "precision": {name: precision.name for name, precision in study.precision.items()},
         **as_json.records(decisions=study.decisions),
-        "thresholds": [],
-        **explorer.recorded(study),
+        "thresholds": [],  # with both classes `_curves_as_json` has them
+        **explorer.listed_rows(study),
     }
     if study.binned:
-        fields["binning"] = [_binning(name, table) for name, table in study.binned.items()]
+        fields["binning"] = [_area_bounds(name, table) for name, table in study.binned.items()]
     if study.both_classes:
         fields |= _curves_as_json(study)
     if study.probabilities:
@@ -176,13 +194,15 @@ def results(study: BinaryStudy) -> Results:
 
 
 def _curves_as_json(study: BinaryStudy) -> dict[str, object]:
-    """The fields of a table with both classes: the curves, where they cross, the metrics at another
-    base rate and among the highest scores, the thresholds of each rule, the scores by class.
+    """The fields of the JSON that need both classes: the curves, where they cross, the metrics at
+    another base rate and among the highest scores, the threshold that each rule would choose, and
+    the scores of each class. Frames become lists of rows, or lists by column if they are long.
     """
     counts = study.counts_by_system
-    edges = score_curves.edges(counts, probabilities=study.probabilities)
+    edges = score_curves.edges(counts, probabilities=study.probabilities)  # of the bins of scores
+    curves = {kind: study.curve_points(kind).to_dict("list") for kind in ("roc", "pr")}
     return {
-        "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
+        "curves": curves,
         **as_json.records(
             crossings=study.crossings,
             base_rates=study.elsewhere,
@@ -196,8 +216,11 @@ def _curves_as_json(study: BinaryStudy) -> dict[str, object]:
     }
 
 
-def _binning(system: str, table: Binned) -> dict[str, object]:
-    """By how much counting in bins can move the areas of a system."""
+def _area_bounds(system: str, table: Binned) -> dict[str, object]:
+    """What is known of the areas under the curves of a system whose scores were counted in bins,
+    so that scores of one bin are taken as tied: by how much its ROC AUC may be off at most, and
+    between which limits its average precision lies.
+    """
     lowest, highest = table.average_precision_range
     return {
         "system": system,
@@ -225,6 +248,7 @@ def every_finding(study: BinaryStudy) -> Iterator[Finding]:
     yield from _classes(study)
     yield from weights(study)
     yield from _scores(study)
+    # an AUC below that of a constant, 0.5, is reported by `_scores`
     yield from constant_better(study, reported=(ROC_AUC.name,))
     yield from _probabilities(study)
     yield from _ties(study)
@@ -240,7 +264,9 @@ def share(value: float) -> str:
 
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
-    """The two classes, and whether AUC over all rows is another than within units."""
+    """The share of the positive class, a warning if a class dominates or has few or no rows, and a
+    note if AUC over all rows differs from AUC within units.
+    """
     severity = WARNING if study.majority > diagnostics.DOMINANT else NOTE
     yield kinds.CLASS_SHARES.rated(
         severity,
@@ -250,38 +276,46 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
         named=shared_findings.class_named(study.positive, study.account.columns["label"]),
         majority=study.majority,
     )
-    if not study.smaller:
+    smaller_class = study.smaller_class  # its number of rows
+    if not smaller_class:
         yield kinds.ONE_CLASS.warning()
-    elif binary_diagnostics.rarely_positive(study):
+    elif binary_diagnostics.rarely_positive(study):  # too rarely for average precision's interval
         rows = counted(study.positives, "row")
         rate = share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
-    elif study.smaller < binary_diagnostics.FEW_OF_CLASS:
-        yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
+    elif smaller_class < binary_diagnostics.FEW_OF_CLASS:
+        rows = counted(smaller_class, "row")
+        yield kinds.SMALL_CLASS.warning(smaller_class, "two", rows=rows)
     yield from _auc_within_units(study)
 
 
 def _auc_within_units(study: BinaryStudy) -> Iterator[Finding]:
-    """That the leader's AUC over all rows is another than the one within units, if so."""
+    """A note if the leader's AUC over all rows differs significantly from its AUC within units
+    (GAUC), which compares only scores of the same unit: the first may then come from differences
+    between units. Nothing without units.
+    """
     comparison = binary_diagnostics.within_units(study)
-    if comparison is not None and comparison.p_value < alpha(study):
-        difference = comparison.difference
-        yield kinds.WITHIN_UNITS.note(
-            difference.n,
-            leader=study.leader,
-            unit=study.unit_name,
-            pooled=number(binary_diagnostics.areas(study)[study.leader].auc),
-            inside=number(binary_diagnostics.area_within_units(study)),
-            difference=estimate(difference.value, difference.low, difference.high),
-        )
+    if comparison is None or comparison.p_value >= alpha(study):
+        return
+    difference = comparison.difference
+    auc_over_all = binary_diagnostics.areas(study)[study.leader].auc
+    yield kinds.WITHIN_UNITS.note(
+        difference.n,
+        leader=study.leader,
+        unit=study.unit_name,
+        pooled=number(auc_over_all),
+        inside=number(binary_diagnostics.area_within_units(study)),
+        difference=estimate(difference.value, difference.low, difference.high),
+    )
 
 
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
-    """Curves without bands, decisions given as scores, and scores that rank the classes in
-    reverse.
+    """A note if curves have no confidence bands; warnings for systems whose scores are only 0 and
+    1, as decisions are, and for systems that rank the classes in reverse, with an AUC below 0.5.
     """
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
+    # a list, as with several classes a system has a table for each
     tables_by_system = {name: [table] for name, table in study.counts_by_system.items()}
     yield from shared_findings.decisions_as_scores(tables_by_system)
     reversed_scores = []
@@ -293,14 +327,14 @@ def _scores(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
-    """Scores that are no probabilities, probabilities of 0 and 1, and rows that dominate the log
-    loss as a score hardly allowed for their label.
+    """A warning if scores outside 0..1 are no probabilities; otherwise findings on probabilities of
+    0 and 1, and a warning for systems whose log loss comes for a large part from rows to whose
+    label they gave a probability near 0.
     """
-    outside = study.outside
     if not study.probabilities:
-        yield kinds.NO_PROBABILITIES.warning(
-            max(outside.values()), "two", counts=counts(nonzero(outside))
-        )
+        rows_outside = nonzero(study.outside)  # by system, the rows with a score outside 0..1
+        most_rows = max(rows_outside.values())
+        yield kinds.NO_PROBABILITIES.warning(most_rows, "two", counts=counts(rows_outside))
         return
     yield from _certain_rows(study)
     shares_of_loss = binary_diagnostics.unforeseen(study)
@@ -312,43 +346,55 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
-    """How many probabilities are 0 or 1, and how many of these are wrong."""
-    clipped = binary_diagnostics.clipped(study)
-    if not clipped:
+    """How many probabilities of each system are exactly 0 or 1, which log loss clips, and a warning
+    if some of these are wrong. A sentence says whether intervals of log loss allow for more wrong
+    ones than in these rows. Nothing if no probability is clipped or log loss is not asked for.
+    """
+    certain_rows = binary_diagnostics.clipped(study)  # by system
+    if not certain_rows:
         return
-    wrong = nonzero({name: study.wrong[name] for name in clipped})
+    wrong_rows = nonzero({name: study.wrong[name] for name in certain_rows})
     severity = NOTE
     wrong_text = ", none of them wrong"
-    if wrong:
+    if wrong_rows:
         severity = WARNING
-        wrong_text = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}"
+        # log loss clips at the precision of a double, 2.2e-16, whose logarithm is −36
+        wrong_text = f". Of these, wrong ones cost 36 nats each: {counts(wrong_rows)}"
     allowed = measured.CERTAIN_LEFT_OUT
-    if study.plain and study.data:
+    if study.plain and study.data:  # independent, unweighted rows in memory
         allowed = measured.CERTAIN_INCLUDED
     yield kinds.CERTAIN.rated(
-        severity, max(clipped.values()), counts=counts(clipped), more=wrong_text, allowed=allowed
+        severity,
+        max(certain_rows.values()),
+        counts=counts(certain_rows),
+        more=wrong_text,
+        allowed=allowed,
     )
 
 
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
-    """How many distinct scores each system has, by how much bins can move the metrics, and how many
-    rows have the label and the scores of another row.
+    """How many distinct scores each system has; by how much metrics may change at most because
+    scores were counted in bins; and how many rows have the label and the scores of another row:
+    duplicates, or ties if every system has few distinct scores.
     """
     amounts = listed(_distinct_scores(study, name) for name in study.order)
     yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
-    bounds_by_system = binary_diagnostics.binned(study)
-    if bounds_by_system:
-        changes = [_changes(name, bounds) for name, bounds in bounds_by_system.items()]
+    # by system with scores in bins, the largest change of each metric
+    largest_changes = binary_diagnostics.binned(study)
+    if largest_changes:
+        changes = []
+        for name, bounds in largest_changes.items():
+            changes.append(_changes_in_words(name, bounds))
         yield kinds.BINNED_SCORES.note(
-            len(bounds_by_system),
+            len(largest_changes),
             "two",
             most=binary_diagnostics.MAX_DISTINCT,
             moved="".join(changes),
         )
     repeated = binary_diagnostics.repeated(study)
-    if repeated.rows:
+    if repeated.rows:  # 0 also if they are too few to mention
         why = "they may be duplicates"
-        if repeated.distinct:
+        if repeated.distinct:  # so few that ties are likely, else 0
             most_scores = f"more than {repeated.distinct:,} distinct scores"
             why = f"ties are likely, for no system has {most_scores}"
         severity = WARNING if repeated.may_be_duplicates else NOTE
@@ -363,11 +409,11 @@ def _distinct_scores(study: BinaryStudy, name: str) -> str:
     return f"{name} {n:,}"
 
 
-def _changes(name: str, bounds: Mapping[str, float]) -> str:
-    """By how much bins can change the metrics of a system, in a sentence with a space before it; ""
-    without bounds.
+def _changes_in_words(name: str, bounds: Mapping[str, float]) -> str:
+    """By how much counting scores in bins can change the metrics of a system at most, in a sentence
+    with a space before it; "" without metrics.
 
-    bounds: by metric, NaN for one that nothing bounds.
+    bounds: by metric the largest change; NaN if no bound is known.
     """
     if not bounds:
         return ""
@@ -379,22 +425,25 @@ def _changes(name: str, bounds: Mapping[str, float]) -> str:
 
 
 def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
-    """That the metrics are of the model's own decisions, if so, and how many rows the threshold
-    decides otherwise.
+    """If a column of the models' own decisions is used for the metrics of decisions: how many rows
+    of each system the threshold would decide otherwise, a warning if any, and the leader's metrics
+    by its own decisions, with those at the threshold in brackets.
     """
     if not study.decision_column:
         return
-    differing = nonzero(study.differing)
-    severity = WARNING if differing else NOTE
-    of_leader = study.both_decisions.query("system == @study.leader").itertuples()
-    values = [f"{row.metric} {number(row.own)} ({number(row.at_threshold)})" for row in of_leader]
+    differing_rows = nonzero(study.differing)  # by system
+    severity = WARNING if differing_rows else NOTE
+    metrics_of_leader = study.both_decisions[study.both_decisions["system"] == study.leader]
+    values = []
+    for row in metrics_of_leader.itertuples():
+        values.append(f"{row.metric} {number(row.own)} ({number(row.at_threshold)})")
     yield kinds.OWN_DECISIONS.rated(
         severity,
-        max(differing.values(), default=0),
+        max(differing_rows.values(), default=0),
         "used",
         column=study.decision_column,
         rule=study.rule.text,
-        rows=counts(differing) or "none",
+        rows=counts(differing_rows) or "none",
         of=f"{len(study.account):,}",
         leader=study.leader,
         values=listed(values),
@@ -411,42 +460,50 @@ def _reversed_decisions(study: BinaryStudy) -> Iterator[Finding]:
 
 
 def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
-    """The columns that are named as decisions and were not used, and why."""
+    """A warning for the columns whose names say that they are decisions, but which were not used,
+    with the reason; metrics of decisions are then those at the threshold.
+    """
     if not study.unused_decisions:
         return
     n = len(study.unused_decisions)
     facts = {"columns": listed(study.unused_decisions), "rule": study.rule.text}
-    if study.blocks is not None:
+    if study.blocks is not None:  # blocks are always decided by a threshold
         yield kinds.OWN_DECISIONS.warning(n, "blocks", **facts)
-    elif study.p.threshold is not None:
+    elif study.p.threshold is not None:  # the user set one
         yield kinds.OWN_DECISIONS.warning(n, "threshold", **facts)
-    else:
+    else:  # a system has no column that holds one of the two labels in every row
         yield kinds.OWN_DECISIONS.warning(n, "unread", **facts)
 
 
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
-    """What decides: a column of decisions, or a threshold, fixed or chosen on these rows, and where
-    it cannot decide.
+    """What decides each row: a column of decisions, or a threshold, fixed by the user or chosen on
+    these rows by a rule. Of a threshold also whether rounding changes it, for which systems it
+    decides all rows alike, and for which ones no threshold satisfies the rule.
     """
     yield from _own_decisions(study)
     yield from _reversed_decisions(study)
     yield from _unused_decisions(study)
     if study.decision_column:
         return
-    if study.rule.fixed is None:
-        values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
+    if study.rule.fixed is None:  # a rule chose one for each system
+        values = [f"{name} {number(threshold)}" for name, threshold in study.thresholds.items()]
         yield kinds.CHOSEN_THRESHOLD.note(
             len(study.account),
             rule=study.rule.text,
-            values=values,
-            allowed=measured.CHOICE_INCLUDED,
+            values=listed(values),
+            allowed=measured.CHOICE_INCLUDED,  # that intervals allow for the choice
         )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
-        yield from rounded(study.rule.fixed, study.precision)
-        decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
-        for finding in idle(study.thresholds, binary_diagnostics.score_ends(study)):
-            yield finding.for_metrics(decided, study.primary.label)
+        yield from rounded_threshold(study.rule.fixed, study.precision)
+        metrics_of_decisions = []
+        for chosen in study.settings.metrics:
+            if chosen.uses_decisions:
+                metrics_of_decisions.append(chosen.label)
+        lowest_and_highest = binary_diagnostics.score_ends(study)
+        for finding in idle_thresholds(study.thresholds, lowest_and_highest):
+            yield finding.for_metrics(metrics_of_decisions, study.primary.label)
+    # NaN: no threshold satisfies the rule
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:
         yield kinds.UNREACHABLE_THRESHOLD.warning(
@@ -464,15 +521,18 @@ def _one_class(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.ONE_CLASS_SLICES.warning(len(slices), slices=listed(slices))
 
 
-LINES = 6  # pairs of curves that have a line each
-CROSSINGS = 3  # crossings of two curves that a reader may want one by one
-ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everywhere
+MOST_PAIRS = 6  # pairs of curves that have a line each
+MOST_CROSSINGS = 3  # crossings of two curves that a reader may want one by one
+NEARLY_ALL = 0.995  # share of an axis over which a curve lies above almost everywhere
 
 
 @threshold_page.both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
-    """ROC and precision-recall curves with pointwise bands and the operating points."""
-    table = study.table(study.leader)  # all systems are of the same rows
+    """ROC and precision-recall curves side by side, of as many systems as a figure has room for:
+    with pointwise confidence bands, if there are any, the point of each system's threshold, and on
+    the second the point where precision equals recall (break-even).
+    """
+    table = study.table(study.leader)  # its counts of classes are those of every system
     positives = counted(table.positives, "positive")
     negatives = counted(table.negatives, "negative")
     lines = {}
@@ -494,9 +554,10 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         study,
         n=f"{positives}, {negatives}",
         pointwise=pointwise,
-        few=page.omission(study),
+        few=page.omission(study),  # that systems are left out, if so
     )
     caption = f"{rest} {texts.sentence('binary.break_even')}"
+    break_even = binary_diagnostics.break_even(study).dropna()
     roc = Panel(
         lines["roc"],
         f"false positive rate ({negatives})",
@@ -505,7 +566,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         bands=bands["roc"],
         points=points["roc"],
         reference=DIAGONAL,
-        keys=_areas(study, ROC_AUC, "AUC"),
+        legend_texts=_legend_texts(study, ROC_AUC, "AUC"),
         caption=f"ROC curves, {rest}",
     )
     pr = Panel(
@@ -515,10 +576,11 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         "Precision and recall",
         bands=bands["pr"],
         points=points["pr"],
+        # without skill precision is the base rate, whatever the recall
         reference=((0, 1), (study.base_rate, study.base_rate)),
         steps=STEPS,
-        circles=page.rows_of_figure(study, binary_diagnostics.break_even(study).dropna()),
-        keys=_areas(study, AVERAGE_PRECISION, "AP"),
+        circles=page.rows_of_figure(study, break_even),
+        legend_texts=_legend_texts(study, AVERAGE_PRECISION, "AP"),
         caption=f"Precision-recall curves, {caption}",
     )
     values = []
@@ -535,7 +597,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     )
 
 
-def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
+def _legend_texts(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
     """What the legend says behind each system, ": AUC 0.79 [0.75, 0.82]"; empty if the area is not
     among the metrics. short: the name of the area.
     """
@@ -546,7 +608,10 @@ def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
 
 @threshold_page.both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
-    """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
+    """The leader's ROC and precision-recall curve in the data and at another base rate. ROC is the
+    same at both, because recall and the false positive rate are each of one class; precision
+    depends on the mix of the classes.
+    """
     roc = Panel(
         _at_both_rates(study, "roc"),
         "false positive rate",
@@ -561,10 +626,11 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
         f"Precision and recall of {study.leader}",
         steps=STEPS,
     )
-    # the first metric of the leader, in the data and then at the other base rate
-    before, after = study.elsewhere.query("system == @study.leader")["value"].iloc[:2]
+    is_leader = study.elsewhere["system"] == study.leader
+    is_average_precision = study.elsewhere["metric"] == AVERAGE_PRECISION.name
+    in_data, at_other_rate = study.elsewhere["value"][is_leader & is_average_precision]
     caption = texts.sentence(
-        "binary.base_rate_plot", study, before=number(before), after=number(after)
+        "binary.base_rate_plot", study, before=number(in_data), after=number(at_other_rate)
     )
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
@@ -588,13 +654,24 @@ def _at_both_rates(study: BinaryStudy, kind: str) -> pd.DataFrame:
 
 @threshold_page.both_classes
 def top_plot(study: BinaryStudy) -> Figure | Html:
-    """Share of the positives found against the share of rows looked at."""
-    x = f"share of rows, highest scores first (n = {_weight(study.table(study.leader).total, 1)})"
-    y = "share of positives found (recall)"
-    panel = Panel(page.rows_of_figure(study, study.curve("gain")), x, y, reference=DIAGONAL)
+    """The gain curves of as many systems as a figure has room for: the share of the positives among
+    the rows with the highest scores, by the share of these rows. The caption says it for 10%.
+    """
+    total = study.table(study.leader).total  # of rows or weights, the same for every system
+    n = _row_count(total, 1)
+    panel = Panel(
+        page.rows_of_figure(study, study.curve("gain")),
+        f"share of rows, highest scores first (n = {n})",
+        "share of positives found (recall)",
+        reference=DIAGONAL,
+    )
     top = study.gains[study.gains["depth"] == 0.1]
-    shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
-    caption = texts.sentence("binary.top_plot", shares=shares, few=page.omission(study))
+    shares = [f"{row.system} {row.recall:.0%}" for row in top.itertuples()]
+    caption = texts.sentence(
+        "binary.top_plot",
+        shares=listed(shares, page.CURVES),
+        few=page.omission(study),  # that systems are left out, if so
+    )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
@@ -609,33 +686,40 @@ def curves(study: BinaryStudy) -> Html:
 
 
 def _crossings(study: BinaryStudy, kind: str, name: str, axis: str) -> list[str]:
-    """A line for each of the first pairs of curves of a kind, and one for those that cross often.
+    """Where the curves of pairs of systems cross, in lines of text: one for each of the first pairs
+    that cross a few times, one for all pairs that cross often.
 
-    name, axis: of these curves and of what lies on their horizontal axis, in words.
+    kind: roc or pr. name, axis: of these curves, and of their horizontal axis, in words.
     """
     cross_rarely: list[Record] = []
     cross_often: list[Record] = []
     for row in study.crossings[study.crossings["curve"] == kind].to_dict("records"):
-        if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT:
+        # above: the share of the axis over which the first curve is the higher one
+        if len(row["crossings"]) > MOST_CROSSINGS and row["above"] <= NEARLY_ALL:
             cross_often.append(row)
         else:
             cross_rarely.append(row)
-    lines = [_crossing(name, axis, row) for row in cross_rarely[:LINES]]
-    if further := cross_rarely[LINES:]:
-        lines.append(f"{len(further):,} more pairs of {name} curves are in the JSON.")
+    lines = [_crossing_in_words(name, axis, row) for row in cross_rarely[:MOST_PAIRS]]
+    n_further = len(cross_rarely[MOST_PAIRS:])
+    if n_further:
+        lines.append(f"{n_further:,} more pairs of {name} curves are in the JSON.")
     if cross_often:
         lines.append(_often(name, axis, cross_often))
     return lines
 
 
-def _crossing(name: str, axis: str, row: Record) -> str:
-    """Where two curves cross, in words. name, axis: as in `_crossings`."""
+def _crossing_in_words(name: str, axis: str, row: Record) -> str:
+    """Where the curves of two systems cross, in words. name, axis: as in `_crossings`.
+
+    row: of `study.crossings`: first (the system with the larger area), second, crossings (the x
+    where the curves cross), above (the share of the axis over which the first curve is higher).
+    """
     crossings = row["crossings"]
     first = row["first"]
     second = row["second"]
     if not crossings:
         return f"{first}'s {name} curve contains {second}'s."
-    if row["above"] > ALL_BUT:
+    if row["above"] > NEARLY_ALL:  # where they cross matters little
         crossed = f"they cross {counted(len(crossings), 'time')} at the ends"
         return f"{first}'s {name} curve lies above {second}'s almost everywhere; {crossed}."
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in crossings)}"
@@ -684,20 +768,29 @@ MEASURES = {  # of calibration: the names that people say, by those in the frame
     "ece_10_debiased": "ECE, debiased",
 }
 DRAWN = 4  # systems with a square of their own
-CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}
+CORNER_MEASURES = {  # in the corner of a reliability diagram: short names of parts of calibration
+    "miscalibration": "MCB",
+    "discrimination": "DSC",
+    "uncertainty": "UNC",
+    "slope": "slope",
+}
 
 
 @probabilities
 def calibration_plot(study: BinaryStudy) -> Figure | Html:
-    """The reliability diagram of each system, with what the calibration table says of it."""
+    """The reliability diagrams of the first systems, each with its measures of calibration, such as
+    the slope, in a corner.
+    """
     words: dict[str, list[str]] = {name: [] for name in study.order[:DRAWN]}
+    # `study.calibration` has a row for each system and measure; its column `part` names the measure
     for measure, rows in study.calibration.groupby("part", sort=False):
-        if measure not in CORNER:
+        if measure not in CORNER_MEASURES:
             continue
+        short_name = CORNER_MEASURES[str(measure)]
         # with as many decimals as in the calibration table, which has all systems
         places = decimals(rows["value"], rows["low"], rows["high"])
         for row in rows[rows["system"].isin(list(words))].itertuples():
-            words[row.system].append(f"{CORNER[measure]} {number(row.value, places)}")
+            words[row.system].append(f"{short_name} {number(row.value, places)}")
     how = texts.sentence("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words)
 
@@ -705,12 +798,13 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
 def reliability(
     study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]]
 ) -> Figure:
-    """The isotonic curves of systems, one square each.
+    """Reliability diagrams without bins side by side, one for each system of `words`: the share of
+    positives as an isotonic function of the probability.
 
-    what: the share on the vertical axis. how: sentences of the caption on how to read it. words: of
-    each system that is drawn, the lines in its corner.
+    what: the share on the vertical axis. how: sentences of the caption on how to read it. words: by
+    system, the lines of text in the corner of its diagram.
     """
-    curves = study.isotonic.only(list(words))
+    curves = study.isotonic.of_systems(list(words))
     band = "No bands, as rows are clustered or weighted."
     if curves.bands is not None:
         share_in_band = f"{study.settings.level:.0%} of such curves"
@@ -723,15 +817,23 @@ def reliability(
 
 @probabilities
 def calibration(study: BinaryStudy) -> Html:
-    """Which probabilities are wrong in which way; the Brier score taken apart, ECE, and the mean
-    error of each system; folded the slope and the intercept.
+    """The systems that are miscalibrated, in sentences; a table with the parts of the Brier score,
+    ECE and the mean error of each system; and a fold with the slope and the intercept of logistic
+    recalibration.
     """
-    note = texts.sentence("binary.calibration_note") + NO_LIMITS
+    note = texts.sentence("binary.calibration_note") + WITHOUT_INTERVAL
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
-    is_fitted = study.calibration["part"].isin(FITTED)
-    measures = study.calibration[~is_fitted]
-    table = by_system("Calibration", measures, "part", _measure_cells, note, _measure_head)
+    # a row for each system and measure, which the column `part` names
+    is_fitted = study.calibration["part"].isin(FITTED)  # slope and intercept
+    table = by_system(
+        "Calibration",
+        study.calibration[~is_fitted],
+        along="part",
+        column=_measure_cells,
+        note=note,
+        head=_measure_head,
+    )
     recalibration = _logistic(study, study.calibration[is_fitted])
     return stack([_miscalibrated(study), table, recalibration])
 
@@ -749,8 +851,8 @@ MISCALIBRATED = {
 
 
 def _miscalibrated(study: BinaryStudy) -> Html:
-    """A sentence for each way in which probabilities are wrong, and one for the systems of which
-    none is shown; empty where slope and intercept have no intervals.
+    """A sentence for each form of miscalibration, with the systems that have it, and one for the
+    systems that have none, by the intervals of slope and intercept; empty without these intervals.
     """
     verdicts = binary_diagnostics.calibration_verdicts(study)
     sentences = []
@@ -766,16 +868,22 @@ def _miscalibrated(study: BinaryStudy) -> Html:
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
-    """Slope and intercept of each system's logistic recalibration, folded."""
+    """A fold with the slope and the intercept of each system's logistic recalibration, the
+    regression of the label on the logit of its probability, with intervals.
+
+    rows: of `study.calibration`, those of the slope and the intercept.
+    """
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
     note = texts.sentence("binary._logistic_note")
-    certain = [name for name in study.order if study.wrong.get(name)]
-    if certain:
+    # wrong: by system, the rows with a probability of 0 or 1 and the other label; its logit is
+    # infinite unless it is clipped
+    certain_and_wrong = [name for name in study.order if study.wrong.get(name)]
+    if certain_and_wrong:
         note += (
-            f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such "
-            f"are clipped."
+            f" Of {listed(certain_and_wrong)} some rows are certain and wrong: the slope depends "
+            f"on how such are clipped."
         )
-    table = by_system(caption, rows, "part", limits("value"), note)
+    table = by_system(caption, rows, along="part", column=limits("value"), note=note)
     return folded("Logistic recalibration: slope and intercept", table)
 
 
@@ -785,24 +893,32 @@ def _measure_head(measure: str) -> Cell:
 
 
 def _measure_cells(rows: Rows) -> list[Cell]:
-    """The values of a measure with their limits, and below those without a valid interval what
-    perfect calibration would show. rows: of `study.calibration`, one per system.
+    """The cells of one measure of calibration, one per system: its value with its interval. ECE and
+    miscalibration, which have no valid interval, have below them their mean and p-value if the
+    probabilities were right.
+
+    rows: of `study.calibration`, one per system; low, high, expected and p are NaN if unknown.
     """
     values = [row["value"] for row in rows]
     lows = [row["low"] for row in rows]
     highs = [row["high"] for row in rows]
     places = decimals(values, lows, highs)
+    cells_with_interval = limits("value")(rows)
     cells = []
-    for cell, row in zip(limits("value")(rows), rows, strict=True):
-        cells.append(replace(cell, below=if_perfect(row["expected"], row["p"], places)))
+    for cell, row in zip(cells_with_interval, rows, strict=True):
+        under_calibration = if_perfect(row["expected"], row["p"], places)
+        cells.append(replace(cell, below=under_calibration))
     return cells
 
 
 @threshold_page.both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
-    """The histogram of the scores of each class, one square a system."""
+    """The histogram of the scores of each class, one panel for each of the first systems. Its text
+    for readers who do not see it has the largest distance of the two distributions (KS).
+    """
     names = study.order[:DRAWN]
     table = study.table(study.leader)  # all systems are of the same rows
+    # the same bins for all systems, also for those that are not drawn
     edges = score_curves.edges(study.counts_by_system, probabilities=study.probabilities)
     frame = score_curves.histogram({name: study.table(name) for name in names}, edges)
     caption = texts.sentence(
@@ -815,7 +931,7 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
         curve_plots.histograms,
         frame,
         caption=caption,
-        says=_distances(study),
+        says=_distances_in_words(study),
         xlabel="score",
         ylabel="share of the class",
         panels=len(names),
@@ -825,13 +941,13 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
 
 @threshold_page.both_classes
 def ks_plot(study: BinaryStudy) -> Figure | Html:
-    """The distribution function of the leader's scores of each class, with the largest distance
-    marked.
+    """A fold with the distribution function of the leader's scores in each class, and the largest
+    distance between the two (Kolmogorov-Smirnov) marked.
     """
     name = study.leader
     frame = score_curves.distribution(name, study.table(name))
     widest = score_curves.distances(study.counts_by_system)
-    caption = texts.sentence("binary.ks_plot", study, distances=_distances(study))
+    caption = texts.sentence("binary.ks_plot", study, distances=_distances_in_words(study))
     figure = figures.row(
         curve_plots.distributions,
         frame,
@@ -880,7 +996,7 @@ def _counts_in_words(name: str, matrix: list[list[float]]) -> str:
     )
 
 
-def _distances(study: BinaryStudy) -> str:
+def _distances_in_words(study: BinaryStudy) -> str:
     """The largest distance between the score distributions of the classes, of each system drawn."""
     rows = score_curves.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])

@@ -19,7 +19,7 @@ from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import counted, decimals, listed, number, plural, signed_percent
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
-from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
+from evalkit.pages.binary_page import DRAWN, WITHOUT_INTERVAL, if_perfect, reliability
 from evalkit.pages.shared_findings import (
     binned,
     constant_better,
@@ -117,7 +117,7 @@ def calibration(study: ClassesStudy) -> Html:
     )
     columns["top-label ECE, 10 equal bins"] = _ece
     caption = "Calibration of the probability of the predicted class (confidence)"
-    return of_rows(caption, study.calibration, columns, NO_LIMITS)
+    return of_rows(caption, study.calibration, columns, WITHOUT_INTERVAL)
 
 
 def _ece(rows: Rows) -> list[Cell]:
@@ -235,7 +235,7 @@ def results(study: ClassesStudy) -> Results:
             name: study.measured.confusion(name).table.tolist() for name in study.systems
         },
         **as_json.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
-        **explorer.recorded(study),
+        **explorer.listed_rows(study),
         **recorded(study),
     }
     if study.scored:
@@ -541,7 +541,7 @@ def curves_of_each(
         "ROC",
         bands.get("roc"),
         reference=DIAGONAL,
-        keys=_keys(coloured_areas, "auc", "AUC"),
+        legend_texts=_legend_texts(coloured_areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
         faint=faint,
     )
@@ -552,7 +552,7 @@ def curves_of_each(
         "Precision and recall",
         bands.get("pr"),
         steps=STEPS,
-        keys=_keys(coloured_areas, "average_precision", "AP"),
+        legend_texts=_legend_texts(coloured_areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",
         faint=faint,
     )
@@ -570,7 +570,7 @@ def _coloured(study: Either) -> str:
     return f" In colour: {coloured}; grey: {grey}."
 
 
-def _keys(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
+def _legend_texts(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
     """What a legend says behind each class, ": AUC 0.93": the area below its curve.
 
     areas: by class. column: that of the area. short: the name of the area.

@@ -136,7 +136,7 @@ def estimates(study: Classified) -> Html:
             caption += f"; those of decisions {preposition} {study.decided_by}"
     references = []
     if constant.name:
-        references.append(page.reference(study, constant.name, study.constant, metrics))
+        references.append(page.reference_row(study, constant.name, study.constant, metrics))
     return page.estimates(study, caption, constant.note, metrics=metrics, references=references)
 
 
@@ -173,7 +173,7 @@ def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
         return curves
     panels = curves.data[0]  # what the figure was drawn from: first the panels
     panel = panels[number]
-    says = "; ".join(f"{name}{area}" for name, area in panel.keys.items())
+    says = "; ".join(f"{name}{area}" for name, area in panel.legend_texts.items())
     return figures.picture(
         curve_plots.panels, [panel], caption=panel.caption, says=says, panels=(1, 1), **ALONE
     )

@@ -9,7 +9,15 @@ from evalkit.arrays import Record
 from evalkit.catalogue import lookup
 from evalkit.drawing import figures, paragraphs, plots, tables
 from evalkit.drawing.cells import Cell, number_cell, with_interval
-from evalkit.drawing.columns import Column, by_row, limits, named
+from evalkit.drawing.columns import (
+    Column,
+    by_row,
+    p_column,
+    prefixed_limits,
+    text,
+    value,
+    words as left_aligned,
+)
 from evalkit.drawing.paragraphs import heading, paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -85,8 +93,9 @@ def _further(study: Diff) -> list[str]:
 
 
 def _opening(study: Diff) -> first_screen.Opening:
-    """The sentences before the answer: that no unit is in both reports, if so, and which side has
-    the largest significant loss, unless the answer says that itself.
+    """The sentences before the answer: a warning if no unit is in both reports; and which system of
+    the new report has the largest significant loss against the old one, unless the answer, which is
+    about the primary metric, says it.
     """
     sentences = []
     if study.has_no_common_unit:
@@ -94,18 +103,18 @@ def _opening(study: Diff) -> first_screen.Opening:
         sentences.append(
             f"The reports have no {units} in common, so that other {units} may be the cause."
         )
-    row = study.largest_loss
-    if row is None:
+    loss = study.largest_loss  # a row of `study.comparisons`; None if nothing is worse
+    if loss is None:
         return first_screen.Opening(sentences)
-    decides = row["metric"] == study.primary.label
-    if decides and len(study.headline) == 1:  # the answer says it
+    is_primary = loss["metric"] == study.primary.label
+    if is_primary and len(study.headline) == 1:  # the answer is about this one comparison
         return first_screen.Opening(sentences)
-    first = study.spoken(row["first"])  # the new side, which lost
-    second = study.spoken(row["second"])
-    metric = first_screen.spoken(study, row["metric"])
-    sentences.append(f"{first} is worse than {second} by {metric}.")
-    # the answer, which is about the primary metric, need not repeat the loss of this system
-    system = row["first"] if decides else ""
+    new_side = study.spoken(loss["first"])  # as a sentence names it
+    old_side = study.spoken(loss["second"])
+    metric = first_screen.spoken(study, loss["metric"])
+    sentences.append(f"{new_side} is worse than {old_side} by {metric}.")
+    # of several comparisons by the primary metric, the answer need not repeat this one
+    system = loss["first"] if is_primary else ""
     return first_screen.Opening(sentences, system)
 
 
@@ -132,13 +141,14 @@ def every_finding(study: Diff) -> Iterator[kinds.Finding]:
 
 
 def _causes(study: Diff) -> Iterator[kinds.Finding]:
-    """What the files prove of the cause of the change: which inputs, parameters, definitions, units
-    or versions differ; and whether rows have other actual values in the new report.
+    """What may have caused the change, by what the two reports were made from: which inputs,
+    parameters, definitions, units or versions differ; and a warning if rows have other actual
+    values in the new report.
     """
-    differing = study.changes[~study.changes["same"]]
-    causes = {}  # by the kind of what differs, such as "input", in words
-    for kind, changes in differing.groupby("kind", sort=False):
-        causes[kind] = listed(map(_cause, changes.to_dict("records")))
+    differing = study.changes[~study.changes["same"]]  # a row for each fact
+    causes = {}  # by the kind of fact, such as "input", the names of those that differ
+    for kind, facts in differing.groupby("kind", sort=False):
+        causes[kind] = listed(map(_cause, facts.to_dict("records")))
     if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
         yield kinds.CAUSE_UNKNOWN.note()  # the reports do not name their input files
     elif not causes:
@@ -147,15 +157,15 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
         yield kinds.ONLY_VERSIONS.note(len(differing), "versions", names=causes["version"])
     else:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
-        equal = []
+        equal_kinds = []
         for kind in study.changes["kind"].unique():
             if kind not in causes and kind != "unit":  # an equal unit goes without saying
-                equal.append(f"{kind}s")
+                equal_kinds.append(f"{kind}s")
         # the old and the new values are then not of the same quantity
         changes_meaning = "definition" in causes or "unit" in causes
         severity = kinds.WARNING if changes_meaning else kinds.NOTE
         yield kinds.CAUSES.rated(
-            severity, len(differing), causes=words, same=listed(equal) or "nothing"
+            severity, len(differing), causes=words, same=listed(equal_kinds) or "nothing"
         )
     if study.relabelled:
         yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
@@ -193,20 +203,24 @@ def _units(study: Diff) -> Iterator[kinds.Finding]:
 
 
 def _alone(study: Diff) -> Iterator[kinds.Finding]:
-    """The systems and metrics that are not compared; if both reports have such systems, also the
-    parameter that would compare the first of each.
+    """A warning for the metrics and systems that only one of the reports has, which are therefore
+    not compared. If each has such a system, the two may be one that was renamed: the warning then
+    says which parameter would compare them.
     """
     if not study.not_compared:
         return
-    new = study.unpaired_new
-    old = study.unpaired_old
-    report = dict.fromkeys(new, " (new report)") | dict.fromkeys(old, " (old report)")
-    names = listed(f"{name}{report.get(name, '')}" for name in study.not_compared)
-    pair = ""
-    if new and old:  # the second may be the first under its earlier name
-        pairs = {**study.p.pairs, new[0]: old[0]}
-        pair = f" If {new[0]} was {old[0]}, set pairs='{written(pairs)}'."
-    yield kinds.NOT_COMPARED.warning(len(study.not_compared), names=names, pair=pair)
+    new_systems = study.unpaired_new
+    old_systems = study.unpaired_old
+    remarks = dict.fromkeys(new_systems, " (new report)")  # behind the names of systems
+    remarks |= dict.fromkeys(old_systems, " (old report)")
+    names = [f"{name}{remarks.get(name, '')}" for name in study.not_compared]
+    advice = ""
+    if new_systems and old_systems:
+        new = new_systems[0]
+        old = old_systems[0]
+        pairs = {**study.p.pairs, new: old}  # the parameter as it is, and this pair
+        advice = f" If {new} was {old}, set pairs='{written(pairs)}'."
+    yield kinds.NOT_COMPARED.warning(len(study.not_compared), names=listed(names), pair=advice)
 
 
 def causes(study: Diff) -> Html:
@@ -214,8 +228,13 @@ def causes(study: Diff) -> Html:
     differ: parameters, definitions, the unit, versions.
     """
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
-    columns = named("kind | what w")
-    columns |= {"old": _facts("old"), "new": _facts("new"), "": by_row(_comparison)}
+    columns = {
+        "kind": text("kind"),
+        "what": left_aligned("what"),
+        "old": _facts("old"),
+        "new": _facts("new"),
+        "": by_row(_comparison),  # "the same" or "differs"
+    }
     n_equal = study.n_equal_facts
     note = f"The other {n_equal} facts (parameters, definitions, unit, versions) are the same."
     return folded(
@@ -275,15 +294,17 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
 
 
 def _places(rows: pd.DataFrame) -> int:
-    """The decimals of the numbers of a metric, from its intervals. rows: those of the metric in
-    `Diff.account`.
+    """The decimals that the numbers of a metric deserve by the width of its intervals.
+
+    rows: of the metric in `Diff.account`: the change and its terms (changed on common units, left,
+    came) for each system; low and high are the limits of changed.
     """
     # without common units only the change as a whole has an interval
     value = rows["changed"].fillna(rows["change"])
     low = rows["low"].fillna(rows["change_low"])
     high = rows["high"].fillna(rows["change_high"])
     places = decimals(value, low, high)
-    # no common unit changed: then only the other two terms say how many decimals they need
+    # if no common unit changed, intervals have no width: the other two terms need decimals too
     if (rows["low"] == rows["high"]).all():
         places = max(places, decimals(pd.concat([rows["left"], rows["came"]])))
     return places
@@ -306,49 +327,60 @@ def _sizes(row: Record) -> Cell:
 
 @pieces.where(lambda study: len(study.segments))
 def segments(study: Diff) -> Html:
-    """The primary metric in each slice of both reports. Of a mean or ratio, whose slices add up,
-    also what each slice adds to the change: by its share of the units (mix), and by its own value
-    (within).
+    """A table of the primary metric of each system in each slice, in both reports. If the metric is
+    a mean or ratio, slices add up: then it has what each slice adds to the change of the metric
+    over all units, by its share of the units (mix) and by its own value (within).
     """
-    frame = study.segments
-    columns: dict[str, Column] = {"slice": by_row(lambda row: f"{row['segment']} {row['slice']}")}
-    columns |= named("system w | old # | new #")
-    columns["difference on common units"] = limits(
-        "difference", "difference_low", "difference_high", signed
-    )
-    columns |= named("p p | adjusted p=adjusted p")
+    frame = study.segments  # a row for each slice and system
+    columns: dict[str, Column] = {
+        "slice": by_row(lambda row: f"{row['segment']} {row['slice']}"),
+        "system": left_aligned("system"),
+        "old": value("old"),
+        "new": value("new"),
+        "difference on common units": prefixed_limits("difference", signed),
+        "p": p_column("p"),
+        "adjusted p": p_column("adjusted"),
+    }
     note = texts.sentence("diff.segments_not_additive", study)
-    is_additive = frame["mix"].notna().any()
+    is_additive = frame["mix"].notna().any()  # NaN for other metrics
     if is_additive:
-        columns |= named("mix ± | within ±")
+        columns |= {"mix": value("mix", signed), "within": value("within", signed)}
         note = texts.sentence("diff.segments_note")
-    columns[SIZES] = by_row(_sizes)
+    columns[SIZES] = by_row(_sizes)  # the numbers of units
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)
 
 
 def moved(study: Diff) -> Html:
-    """The common units on which the primary metric changed most; of ranked lists also the items
-    that entered and left their first ranks.
+    """A list of the common units that changed the primary metric most, with their values in both
+    reports; of ranked lists also the items that entered and left their first ranks.
     """
-    frame = study.moved
+    frame = study.moved  # a row for each unit and system
     if frame.empty and study.has_no_common_unit:
         return paragraph(f"No {study.unit_name} is in both reports.")
     if frame.empty:
         return paragraph(
             f"No common {study.unit_name} has another {study.primary.label} in the new report."
         )
-    if study.averaged:
-        columns = named("system w | old # | new # | difference ±")
+    columns: dict[str, Column] = {"system": left_aligned("system")}
+    if study.averaged:  # the metric is a mean of values of units
+        columns |= {
+            "old": value("old"),
+            "new": value("new"),
+            "difference": value("difference", signed),
+        }
         note = texts.sentence("diff.moved_mean", study)
-    else:  # not a mean of values of units, so that the difference is a unit's effect on the metric
-        first_values = next(iter(study.deciding.values()))  # of any system: all have the same kind
-        noun = "value" if first_values.has_terms else "score"
-        effect = f"effect on {study.primary.label}"
-        columns = named(f"system w | old {noun}=old # | new {noun}=new # | {effect}=difference ±")
+    else:  # the difference is the effect of the unit on the metric
+        any_system = next(iter(study.deciding.values()))  # units of all have the same kind of value
+        noun = "value" if any_system.has_terms else "score"
+        columns |= {
+            f"old {noun}": value("old"),
+            f"new {noun}": value("new"),
+            f"effect on {study.primary.label}": value("difference", signed),
+        }
         note = texts.sentence("diff.moved_other", study)
     for name in ("entered", "left"):
-        if name in frame:
-            columns |= named(f"items that {name}={name} w")
+        if name in frame:  # of ranked lists
+            columns[f"items that {name}"] = left_aligned(name)
     records = frame.to_dict("records")
     listing = explorer.Explored(
         f"The {counted(len(frame), study.unit_name)} that moved most",
@@ -390,21 +422,21 @@ findings, origin = page.findings, page.origin
 
 
 def results(study: Diff) -> Results:
-    """Every number of the page, unrounded."""
+    """Every number of the page, unrounded, for the JSON: frames are lists of their rows."""
     fields: dict[str, object] = {
         "answer": _answer(study),
-        "most_changed": study.most_changed,
-        "compared": study.new.about["report"],
+        "most_changed": study.most_changed,  # the slice with the largest significant change
+        "compared": study.new.about["report"],  # the kind of both reports, such as "ranking"
         "same": study.are_equal,
-        "not_compared": study.not_compared,
-        "dates": [date_of(study.old), date_of(study.new)],
+        "not_compared": study.not_compared,  # metrics and systems that one report lacks
+        "dates": [date_of(study.old), date_of(study.new)],  # of their data
     }
     fields |= as_json.records(
-        account=study.account,
+        account=study.account,  # each change as the sum of its terms
         by_segment=study.segments,
-        moved=study.moved,
-        series=study.series,
-        changes=study.changes,
+        moved=study.moved,  # the units that changed most
+        series=study.series,  # the primary metric in each of several reports
+        changes=study.changes,  # what the reports were made from
     )
     return as_json.results(study, every_finding(study), fields)
 

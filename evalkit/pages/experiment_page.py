@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator
 
 from evalkit.drawing import figures, plots, shown
-from evalkit.drawing.columns import count, named
+from evalkit.drawing.columns import count, limits, p_column, text, value, words
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, listed, number, p_value, plural
+from evalkit.numbers import counted, listed, number, p_value, plural, signed
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
@@ -75,14 +75,21 @@ def effects(study: Experiment) -> figures.Figure | Html:
 
 @pieces.where_it_exists
 def adjustments(study: Experiment) -> Html:
-    """The difference of the headline's two arms in one mean, `study.plain`, with and without CUPED,
-    strata and a cap; empty if no metric is a mean.
+    """A table of the difference of the headline's two arms in one mean, `study.plain`: unadjusted,
+    and by each way to make its interval shorter (CUPED, strata, a cap). Empty if no metric is a
+    mean.
     """
     if not len(study.adjustments) or study.plain is None:
         return Html("")
-    # users: with this share of the users the adjustment gives an interval as wide as that of all
-    # users without it
-    columns = "measured=way | estimand w | difference ±[] | p p | users %"
+    columns = {
+        "measured": text("way"),
+        "estimand": words("estimand"),
+        "difference": limits("difference", show=signed),
+        "p": p_column("p"),
+        # with this share of the users the way gives an interval as wide as that of all users
+        # unadjusted
+        "users": text("users", "{:.0%}".format),
+    }
     pair = " − ".join(study.opponents)
     n = max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
@@ -92,14 +99,18 @@ def adjustments(study: Experiment) -> Html:
 
 @pieces.where_it_exists
 def users_for(study: Experiment) -> Html:
-    """The users per arm that would show a lift with 80% power, a row for each lift; without and
-    with CUPED. Empty if no metric is a mean, or the mean of the second arm is 0 or unknown.
+    """A table of the users per arm that would show a lift of a mean, `study.plain`, with 80% power:
+    a row for each lift, without and with CUPED. Empty if no metric is a mean, or the mean of the
+    second arm is 0 or unknown, so that no lift is defined.
     """
     if not len(study.users_for) or study.plain is None:
         return Html("")
-    columns = named("lift % | difference ±")
-    columns["users per arm"] = count("raw", _three_digits)
-    if study.p.before:
+    columns = {
+        "lift": text("lift", "{:.0%}".format),
+        "difference": value("difference", signed),
+        "users per arm": count("raw", _three_digits),
+    }
+    if study.p.before:  # the covariate of CUPED, from before the experiment
         columns[f"with CUPED on {study.p.before}"] = count("cuped", _three_digits)
     what = f"{study.plain.label} over {study.opponents[1]}"
     caption = (
@@ -147,17 +158,18 @@ def answers(study: Experiment) -> dict[str, object]:
 
 def findings_of_users(study: Experiment) -> Iterator[Finding]:
     """Every finding of an A/B table, those on the input first, those on the sample last."""
-    if study.sample:
+    if study.sample:  # without input, the bundled sample is read
         yield kinds.BUNDLED.warning()
     yield _arms(study)
     if "metrics" not in study.p.given:  # then the columns of numbers suggest them
         yield _columns_as_metrics(study)
-    yield from undirected(study)
+    yield from undirected(study)  # metrics of which nothing says whether more is better
     yield from design(study)
-    yield from one_row_per_unit(study, study.users, plural(study.unit_name, 2))
+    users = plural(study.unit_name, 2)
+    yield from one_row_per_unit(study, study.users, users)  # in memory, if there are many users
     yield from _distribution(study)
-    yield from picked(study)
-    yield from contrary(study)
+    yield from picked(study)  # an arm that leads because it is the best of several
+    yield from contrary(study)  # metrics that disagree
     yield from slices(study)
 
 
@@ -188,7 +200,7 @@ def _columns_as_metrics(study: Experiment) -> Finding:
 
 def design(study: Experiment) -> Iterator[Finding]:
     """The findings on the design of the experiment: users seen in several arms, arms without their
-    planned shares of users, arms that differed before the experiment, interim analyses.
+    planned shares of users, arms that differed before the experiment, interim analyses (looks).
     """
     if study.crossed:
         severity = WARNING if study.many_crossed else NOTE
@@ -197,19 +209,20 @@ def design(study: Experiment) -> Iterator[Finding]:
     yield _sample_ratio(study)
     if study.p.before:
         yield _balance(study)
-    cost = study.looks  # of interim analyses; None without any
-    if cost:
+    looks = study.looks  # None without interim analyses
+    if looks:
         # a warning if a result is significant only as long as the interim analyses do not count
         severity = WARNING if experiment.only_without_looks(study) else NOTE
         yield kinds.LOOKS.rated(
             severity,
-            int(cost["looks"]),
+            int(looks["looks"]),  # their number
             "users",
-            looks=cost["looks"],
+            looks=looks["looks"],
             alpha=diagnostics.alpha(study),
-            rate=cost["false_positive_rate"],
-            obrien_fleming=number(cost["obrien_fleming"], 4),
-            pocock=number(cost["pocock"], 4),
+            rate=looks["false_positive_rate"],  # of a test at `alpha` after each look
+            # the p below which the last analysis is significant, by either bound
+            obrien_fleming=number(looks["obrien_fleming"], 4),
+            pocock=number(looks["pocock"], 4),
         )
 
 
@@ -243,12 +256,14 @@ def _distribution(study: Experiment) -> Iterator[Finding]:
     """
     if study.plain is None:  # `plain` is the mean that these findings are about
         return
-    if study.concentration:
+    concentration = study.concentration  # the share of the total, by the top share of users
+    if concentration:
         shares = []
-        for top, share in study.concentration.items():
+        for top, share in concentration.items():
             shares.append(f"{share:.0%} by the top {top:.0%}")
         simulated = ""  # how far tests err on so few heavy users
-        if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY:
+        smallest_top = experiment.TOPS[0]
+        if concentration[smallest_top] > experiment.TOP_HEAVY:
             simulated = f" {measured.ZIPF}"
         yield kinds.HEAVY_USERS.note(
             None,
@@ -270,13 +285,15 @@ def _distribution(study: Experiment) -> Iterator[Finding]:
 
 @pieces.where_it_exists
 def heavy_users(study: Experiment) -> figures.Figure | Html:
-    """The difference of the headline's two arms in a mean, as it is and with values above falling
-    quantiles set to the quantile: how far heavy users decide it. Empty if no metric is a mean.
+    """The difference of the headline's two arms in one mean, `study.plain`, with its interval:
+    uncapped, and with values above a quantile set to it, for lower and lower quantiles. If it
+    changes much, heavy users decide it. Empty if no metric is a mean.
     """
-    if not len(study.caps) or study.plain is None:
+    differences = study.caps  # a row for each cap: name, value, low, high, n
+    if not len(differences) or study.plain is None:
         return Html("")
-    n = max(study.caps["n"])
-    first, second = study.opponents
+    n = max(differences["n"])
+    first, second = study.opponents  # the arms
     caption = texts.sentence(
         "experiment.heavy_users",
         first=first,
@@ -287,10 +304,10 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
     label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
     return figures.picture(
         plots.intervals,
-        study.caps,
+        differences,
         caption=caption,
-        says=page.listed(study.caps),
+        says=page.listed(differences),
         label=label,
         zero=True,
-        height=figures.tall(len(study.caps)),
+        height=figures.tall(len(differences)),
     )

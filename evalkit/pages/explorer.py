@@ -230,7 +230,7 @@ def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
     return replace(explored, columns={**explored.columns, **misses})
 
 
-def recorded(study: RowStudy) -> dict[str, object]:
+def listed_rows(study: RowStudy) -> dict[str, object]:
     """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
     if study.data is None:
         return {}

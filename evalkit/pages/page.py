@@ -197,7 +197,7 @@ def evidence(study: Study) -> str:
     return f"table-{numbers.anchor(study.differences_are)}"
 
 
-def reference(
+def reference_row(
     study: Study, name: str, value_of: Callable[[MetricAtK], float], metrics: Sequence[MetricAtK]
 ) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric.

@@ -9,10 +9,11 @@ from evalkit.drawing.columns import Column, text, value
 from evalkit.drawing.pieces import Html
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
+from evalkit.metrics.time_order import TimeOrder
 from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
-from evalkit.pages.explorer import explorer, recorded
+from evalkit.pages.explorer import explorer, listed_rows
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL
 from evalkit.reading.inputs.time_columns import Unordered
@@ -23,7 +24,8 @@ from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rati
 pieces.offered(__name__)
 
 
-SURE = 0.05  # by how much a half-width may be off
+MOST_UNCERTAIN = 0.05  # by how much the half-width of an interval may be off without a warning
+MOST_NAMED = 6  # coverages in the words that stand for a figure
 EXPECTED_SHARE = ((0.0, 1.0), (1.0, 1.0))  # the line y = 1, from x = 0 to x = 1
 
 
@@ -33,26 +35,31 @@ def title(study: Rating) -> Html:
 
 
 def estimates(study: Rating) -> Html:
-    """Every metric, and below what forecasting the mean would give."""
+    """The table of every metric of each system with its interval; below the systems, in rows for
+    comparison, the metrics of forecasting a constant for every row, its best in hindsight (the mean
+    or the median of the actual values), and those of the reference forecast, if one is used.
+    """
     caption = (
         f"Errors with {study.settings.level:.0%} intervals, "
         f"{page.sample(study, len(study.account))}"
     )
     metrics = study.settings.metrics
-    rows = [
-        page.reference(study, "(mean of actual)", study.constant, metrics),
-        page.reference(study, "(median of actual)", study.constant_median, metrics),
+    reference_rows = [
+        page.reference_row(study, "(mean of actual)", study.constant, metrics),
+        page.reference_row(study, "(median of actual)", study.constant_median, metrics),
     ]
     note = texts.sentence("rating.estimates_note")
-    if study.rows_without_reference is not None:
+    if study.rows_without_reference is not None:  # None: no reference is named or used
         name = f"({study.p.reference})"
-        rows.append(page.reference(study, name, study.reference_value, metrics))
+        reference_rows.append(page.reference_row(study, name, study.reference_value, metrics))
         note += " " + texts.sentence("rating.reference_note", name=name)
-    return page.estimates(study, caption, note, references=rows)
+    return page.estimates(study, caption, note, references=reference_rows)
 
 
 def error_plot(study: Rating) -> figures.Figure:
-    """The leader's error against its forecast."""
+    """The leader's error against its forecast: the rows as shaded cells, and over them the mean
+    error in each tenth of the forecasts with its interval.
+    """
     name = study.leader
     n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
@@ -72,15 +79,21 @@ def error_plot(study: Rating) -> figures.Figure:
 
 
 def bias_plot(study: Rating) -> figures.Figure:
-    """Mean forecast − mean actual by tenths of the forecast."""
-    frame = study.tenths.rename(columns={"bias": "value"})
-    across = figures.grid(len(study.order), across=4)[1]
-    frame = frame[frame["system"].isin(study.order[:across])]
+    """The mean forecast − the mean actual value in each tenth of the rows by their forecast, with
+    intervals: a panel for each of the first systems, as many as one row of panels holds.
+    """
+    _, columns = figures.grid(len(study.order), across=4)  # the rows and columns of all panels
+    biases = study.tenths.rename(columns={"bias": "value"})
+    biases = biases[biases["system"].isin(study.order[:columns])]
     caption = texts.sentence(
         "rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row")
     )
     return figures.row(
-        curve_plots.tenths, frame, caption=caption, panels=across, ylabel="bias (forecast − actual)"
+        curve_plots.tenths,
+        biases,
+        caption=caption,
+        panels=columns,
+        ylabel="bias (forecast − actual)",
     )
 
 
@@ -126,34 +139,38 @@ findings, origin = page.findings, page.origin
 
 
 def results(study: Rating) -> Results:
-    """Every number of the page, unrounded."""
-    fields: dict[str, object] = {**as_json.population(study.account)}
+    """Every number of the page, unrounded, for the JSON. `intervals` is missing if no forecast
+    states a prediction interval.
+    """
+    fields: dict[str, object] = {**as_json.population(study.account)}  # columns, number of rows
+    # errors: their quantiles; extremes: the rows with the largest errors
     fields |= as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
-    fields |= {"forecasts": _forecasts(study)} | recorded(study)
+    fields["forecasts"] = _forecast_figures(study)
+    fields |= listed_rows(study)
     if study.stated.intervals:
         fields["intervals"] = as_json.records(coverage=study.coverages, transform=study.transform)
     return as_json.results(study, every_finding(study), fields)
 
 
-def _forecasts(study: Rating) -> dict[str, object]:
-    """What the pictures of forecasts draw: how many rows are drawn, and how many rows of the table
-    each stands for; two-dimensional histograms of the forecast and the actual value (actual, all
-    systems), and of the leader's forecast and its error (leader); the histogram of errors; the
-    curves of the mean actual value by forecast (isotonic), and with them the decomposition of the
-    squared error (parts), a row for each system.
+def _forecast_figures(study: Rating) -> dict[str, object]:
+    """The numbers behind the figures of forecasts, for the JSON: how many rows are in the sample
+    that is drawn; histograms of forecasts, actual values and errors; isotonic curves of the mean
+    actual value by forecast, and the decomposition of the squared error that they give.
     """
     isotonic = reliability.drawn_means(study.means)
     return {
+        # stands_for: how many rows of the table each row of the sample represents on average
         "drawn": {"rows": study.rows_drawn, "stands_for": study.rows_each_stands_for},
-        "actual": _cells(study.cells(study.order)),
-        "leader": _cells(study.error_cells),
+        # two-dimensional: forecast and actual value of each system, forecast and error of the best
+        "actual": _histogram_fields(study.cells(study.order)),
+        "leader": _histogram_fields(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),
         "isotonic": isotonic.recorded(),
         "parts": study.parts.to_dict("records"),
     }
 
 
-def _cells(frame: pd.DataFrame) -> dict[str, object]:
+def _histogram_fields(frame: pd.DataFrame) -> dict[str, object]:
     """The cells of a picture for the JSON: the width and the height, which all share, and the other
     columns as lists.
     """
@@ -177,17 +194,26 @@ def every_finding(study: Rating) -> Iterator[kinds.Finding]:
     yield from _errors(study)
     yield from _sampled(study)
     yield from shared_findings.weights(study)
-    units = study.unit_count
-    if study.settings.unit:
-        units = diagnostics.most_units(study)
-    compares_medians = not set(study.medians).isdisjoint(study.directed)
-    on_medians = f" {kinds.measured.MEDIAN}" if compares_medians else ""
-    yield from shared_findings.few_units(study, units, on_medians)
+    yield from _few_units(study)
     yield from shared_findings.of_sample(study)
 
 
+def _few_units(study: Rating) -> Iterator[kinds.Finding]:
+    """A warning if there are few independent units (rows, or the units that were named); if systems
+    are compared by a median, with a sentence on how its tests err on few units in simulations.
+    """
+    units = study.unit_count
+    if study.settings.unit:
+        units = diagnostics.most_units(study)  # the largest number of any estimate
+    compares_medians = not set(study.medians).isdisjoint(study.directed)
+    remark = f" {kinds.measured.MEDIAN}" if compares_medians else ""
+    yield from shared_findings.few_units(study, units, remark)
+
+
 def _target(study: Rating) -> Iterator[kinds.Finding]:
-    """How the actual values are spread, whether they vary, and which forecasts do not."""
+    """A note on the distribution of the actual values, a warning if all are equal, a note if rows
+    are clustered in units, and a warning for systems that forecast the same value for every row.
+    """
     actual = study.actual
     yield kinds.TARGET_VALUES.note(
         len(study.account),
@@ -209,31 +235,32 @@ def _target(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _constant_is_better(study: Rating) -> Iterator[kinds.Finding]:
-    """That a constant forecast is better than all systems by the metric that decides, then than
-    systems by other metrics, as far as it is.
+    """A warning if a constant forecast (the mean or the median of the actual values) beats all
+    systems by the metric that decides, and one for other metrics by which it beats some system.
     """
-    reported = set[str]()
-    if study.constant_wins is not None:
-        name, best = study.constant_wins
+    reported = set[str]()  # metrics that the first warning is about: the second leaves them out
+    winner = study.constant_wins  # None if no constant beats all systems
+    if winner is not None:
         label = study.primary.label
-        yield kinds.CONSTANT_WINS.warning(name=name, metric=label, best=number(best))
+        best = number(winner.value)
+        yield kinds.CONSTANT_WINS.warning(name=winner.name, metric=label, best=best)
         reported = {label}
     yield from shared_findings.constant_better(study, reported)
 
 
 def _errors(study: Rating) -> Iterator[kinds.Finding]:
-    """Where a forecast of the median falls short, few rows dominate, or errors were counted in
-    bins.
+    """Findings on the distribution of errors: medians of whole numbers, whose intervals are too
+    short; metrics that are made up by few rows or units; errors that were counted in bins, which
+    makes quantiles inexact.
     """
     medians = [chosen.label for chosen in study.medians if chosen in study.directed]
     if medians and study.errors[study.leader].integers:
         finding = kinds.FALLS_SHORT.warning(metrics=listed(medians))
         yield finding.for_metrics(medians, study.primary.label)
-    if study.heavy > HEAVY:
-        yield kinds.FEW_ROWS_DOMINATE.warning(
-            None, "squared", share=study.heavy, leader=study.leader
-        )
-    if study.scored_by_few:
+    largest = study.share_of_largest_errors  # of 1% of the rows in the leader's squared error
+    if largest > HEAVY:
+        yield kinds.FEW_ROWS_DOMINATE.warning(None, "squared", share=largest, leader=study.leader)
+    if study.scored_by_few:  # such as the loss of an extreme quantile, which few rows exceed
         metrics = [chosen.label for chosen in study.scored_by_few]
         finding = kinds.FEW_ROWS_DOMINATE.note(
             len(metrics),
@@ -243,6 +270,7 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             metrics=listed(metrics),
         )
         yield finding.for_metrics(metrics, study.primary.label)
+    # units of unequal weight tell as much about the mean squared error as this many equal ones
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
             study.equal_units,
@@ -258,22 +286,25 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _sampled(study: Rating) -> Iterator[kinds.Finding]:
-    """What a table that is not held lacks, and what comes from a sample of its rows."""
+    """Findings on a table that is not in memory as a whole: that reliability diagrams have no
+    bands, and which numbers come from a sample of its rows, with their precision; a warning if
+    half-widths of intervals from the sample may be off by too much.
+    """
     if not study.banded:
         most_rows = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most_rows, unit=study.unit_name)
-    if study.data or study.table_summary.sample.stands_for == 1:
+    if study.data or study.table_summary.sample.stands_for == 1:  # the sample has every row
         return
-    half_widths = []
+    half_widths = []  # of intervals that need rows, not sums: they come from the sample
     if study.settings.unit:
         half_widths.append("half-widths by decile")
     if study.medians:
         half_widths.append("half-widths of medians")
     precision = ""
+    uncertainty = study.uncertainty_of_widths  # relative, such as 0.02
     if half_widths:
-        uncertainty = max(study.uncertainty_of_widths, 0.001)
-        precision = f"; these half-widths are known to {uncertainty:.1%}"
-    severity = kinds.WARNING if study.uncertainty_of_widths > SURE else kinds.NOTE
+        precision = f"; these half-widths are known to {max(uncertainty, 0.001):.1%}"
+    severity = kinds.WARNING if uncertainty > MOST_UNCERTAIN else kinds.NOTE
     yield kinds.DRAWN.rated(
         severity,
         study.rows_drawn,
@@ -307,51 +338,62 @@ def _coverages(frame: pd.DataFrame) -> list[str]:
 
 
 def _distributions(study: Rating) -> Iterator[kinds.Finding]:
-    """How the intervals of the systems fail, and which columns of quantiles were not read."""
+    """Findings on the distributions that forecasts state by quantiles, bounds or draws: intervals
+    with the wrong coverage, quantiles that cross, bounds whose level was assumed, and columns that
+    look like such a distribution but were not read as one.
+    """
     if study.stated.intervals:
         yield from _wrong_coverages(study)
-    if study.crossings:
-        rows = []
-        for name, (n_rows, worst_row) in study.crossings.items():
-            rows.append(f"{n_rows:,} of {name}, most in row {worst_row}")
+    rows = []  # with a lower quantile above a higher one
+    for name, crossed in study.crossings.items():
+        rows.append(f"{crossed.rows:,} of {name}, most in row {crossed.worst}")
+    if rows:
         yield kinds.CROSSING_QUANTILES.warning(len(rows), rows=listed(rows))
-    if study.assumed_columns:
-        columns = listed(map(repr, study.assumed_columns))
-        yield kinds.ASSUMED_LEVEL.note(len(study.assumed_columns), columns=columns)
-    if study.numbered_systems:
+    bounds = study.assumed_columns  # whose names state no level
+    if bounds:
+        yield kinds.ASSUMED_LEVEL.note(len(bounds), columns=listed(map(repr, bounds)))
+    numbered = study.numbered_systems  # such as A_1, A_2, …: may be draws of one system A
+    if numbered:
         yield kinds.UNREAD_DISTRIBUTION.note(
-            len(study.numbered_systems),
-            "numbered",
-            first=repr(study.numbered_systems[0]),
-            last=repr(study.numbered_systems[-1]),
+            len(numbered), "numbered", first=repr(numbered[0]), last=repr(numbered[-1])
         )
+    # by system, if each states its distribution in another way, so that none was read
     unlike = study.unlike_distributions
+    unread = study.unread_columns
     if unlike:
         stated = [f"{name}: {distribution}" for name, distribution in unlike.items()]
         ways = listed(stated, joint="; ")
         yield kinds.UNREAD_DISTRIBUTION.warning(len(unlike), "unlike", ways=ways)
-    elif study.unread_columns:
-        columns = listed(map(repr, study.unread_columns))
-        yield kinds.UNREAD_DISTRIBUTION.note(len(study.unread_columns), "unclear", columns=columns)
+    elif unread:
+        columns = listed(map(repr, unread))
+        yield kinds.UNREAD_DISTRIBUTION.note(len(unread), "unclear", columns=columns)
 
 
 def _in_time(study: Rating) -> Iterator[kinds.Finding]:
-    """How intervals and tests take rows with a time, and where they may be wrong; nothing where
-    the parameter `unit` says what varies.
+    """How intervals and tests treat rows that have a time: as rows in no order, as series that are
+    the units, or as one time series, see `_time_series`. Nothing without times, or if the user
+    names the independent units.
     """
     timing = study.timing
     if timing is None or study.p.unit:
         return
     order = timing.order
-    column = timing.columns.time
-    if isinstance(order, Unordered):
+    if isinstance(order, Unordered):  # form: why rows could not be put in order
         severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
         yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
-        return
-    if study.settings.unit:
-        series = counted(order.series_count, "series")
-        yield kinds.TIME_ORDER.note(order.series_count, "series", column=column, series=series)
-        return
+    elif study.settings.unit:  # there are enough series to be the units
+        n = order.series_count
+        series = counted(n, "series")
+        yield kinds.TIME_ORDER.note(n, "series", column=timing.columns.time, series=series)
+    else:
+        yield from _time_series(study, timing.columns.time, order)
+
+
+def _time_series(study: Rating, column: str, order: TimeOrder) -> Iterator[kinds.Finding]:
+    """Findings on intervals and tests that take rows as one time series, in which errors of
+    forecasts several steps ahead depend on those of earlier times: how many steps back they allow
+    for (lags), and where they may be wrong. column: of the times.
+    """
     added = ""
     if order.series_count > 1:
         added = f"; the rows of {order.series_count} series are added up by time"
@@ -360,16 +402,18 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     if order.lags:
         steps = counted(order.lags, "step")
         yield kinds.TIME_ORDER.note(order.times, "used", **facts, steps=steps)
-    else:
+    else:  # forecasts one step ahead
         yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
     horizon = order.longest_horizon
     if order.has_few_times and order.times > horizon:
         yield kinds.TIME_ORDER.warning(order.times, "few", times=times, steps=horizon)
-    elif order.has_few_times:
+    elif order.has_few_times:  # too few for any interval
         yield kinds.TIME_ORDER.warning(order.times, "too_few", count=order.times, steps=horizon)
     yield from _autocorrelated(study)
-    if study.tapered:
-        yield kinds.TIME_ORDER.note(len(study.tapered), "tapered", metrics=listed(study.tapered))
+    # metrics whose variance was not positive until autocovariances got smaller weights
+    tapered = study.tapered
+    if tapered:
+        yield kinds.TIME_ORDER.note(len(tapered), "tapered", metrics=listed(tapered))
 
 
 def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:
@@ -386,44 +430,47 @@ def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:
 
 
 def _reference(study: Rating) -> Iterator[kinds.Finding]:
-    """What skill and scaled errors are measured against."""
-    if study.p.reference is None:
+    """Findings on the reference forecast that the user names (naive, seasonal, or the mean of the
+    actual values): the rows that have none and so count in no skill, times that lie on no even
+    grid, and scaled errors whose scale is computed from these rows, not from training rows.
+    """
+    reference = study.p.reference
+    if reference is None:
         return
-    without = study.rows_without_reference
-    if without is not None:
-        rows = f"{counted(without, 'row')} of {len(study.account):,}"
-        severity = kinds.NOTE if without < len(study.account) else kinds.WARNING
-        yield kinds.REFERENCE.rated(
-            severity, without, "forecast", reference=study.p.reference, rows=rows
-        )
+    n_without = study.rows_without_reference  # None if no metric uses the forecast
+    if n_without is not None:
+        n = len(study.account)
+        rows = f"{counted(n_without, 'row')} of {n:,}"
+        severity = kinds.NOTE if n_without < n else kinds.WARNING
+        yield kinds.REFERENCE.rated(severity, n_without, "forecast", reference=reference, rows=rows)
     timing = study.timing
-    is_naive = study.p.reference != MEAN_OF_ACTUAL
+    is_naive = reference != MEAN_OF_ACTUAL
     if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
         yield kinds.REFERENCE.warning(None, "uneven", column=timing.columns.time)
-    rescaled = set(study.computed_scales)
-    scaled = []
+    computed_scales = set(study.computed_scales)  # columns that the table lacks
+    scaled_metrics = []
     for chosen in study.settings.metrics:
-        if not rescaled.isdisjoint(chosen.metric.columns):
-            scaled.append(chosen.label)
-    if scaled:
-        metrics = listed(scaled)
-        finding = kinds.REFERENCE.warning(
-            None, "scale", metrics=metrics, reference=study.p.reference
-        )
-        yield finding.for_metrics(scaled, study.primary.label)
+        if not computed_scales.isdisjoint(chosen.metric.columns):
+            scaled_metrics.append(chosen.label)
+    if scaled_metrics:
+        metrics = listed(scaled_metrics)
+        finding = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=reference)
+        yield finding.for_metrics(scaled_metrics, study.primary.label)
 
 
 @pieces.where(lambda study: study.by_horizon is not None)
 def horizon_plot(study: Rating) -> figures.Figure | Html:
-    """The metric that decides by horizon."""
+    """The primary metric of the first systems by horizon, the number of steps that a forecast looks
+    ahead, as a line for each with a band of confidence limits.
+    """
     systems = study.order[:DRAWN]
-    frame = study.by_horizon
-    assert frame is not None
+    frame = study.by_horizon  # system, x (the horizon), value, low, high
+    assert frame is not None  # otherwise the decorator leaves the figure out
     frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
     metric = study.primary.label
     panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
     caption = texts.sentence(
-        "rating.horizon_plot", metric=metric, level=study.settings.level, first=_first(study)
+        "rating.horizon_plot", metric=metric, level=study.settings.level, first=_omission(study)
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=2.8)
 
@@ -433,27 +480,33 @@ has_intervals = pieces.where(lambda study: bool(study.stated.intervals))
 
 @has_intervals
 def coverage_plot(study: Rating) -> figures.Figure | Html:
-    """The coverage of the intervals of each system, by their level."""
+    """The coverage of the central prediction intervals of the first systems, the share of actual
+    values in them, by their nominal level, with confidence limits.
+    """
     frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
     rows = counted(len(study.account), "row")
     caption = texts.sentence(
-        "rating.coverage_plot", level=study.settings.level, rows=rows, first=_first(study)
+        "rating.coverage_plot", level=study.settings.level, rows=rows, first=_omission(study)
     )
     coverages = []
     for row in frame.itertuples():
         coverages.append(f"{row.system} {row.value:.0%} of {percent(row.nominal)}")
-    says = f"{listed(coverages, 6)}."
+    says = f"{listed(coverages, MOST_NAMED)}."
     return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
 
 
 @has_intervals
 def transform_plot(study: Rating) -> figures.Figure | Html:
-    """How the actual values lie between neighbouring quantiles of each system."""
+    """The histogram of the probability integral transform of each of the first systems, as steps:
+    how often actual values lie between two neighbouring quantiles, divided by the share that the
+    quantiles promise, which gives 1 for calibrated quantiles.
+    """
     systems = study.order[:DRAWN]
-    frame = study.transform.rename(columns={"high": "x", "density": "y"})
+    # each step ends at x, the upper quantile of its bin
+    steps = study.transform.rename(columns={"high": "x", "density": "y"})
     panels = []
     for name in systems:
-        densities = frame[frame["system"] == name]
+        densities = steps[steps["system"] == name]
         lines = pd.concat([densities[:1].assign(x=0.0), densities])  # the first step begins at 0
         panels.append(
             curve_plots.Panel(
@@ -466,28 +519,34 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
             )
         )
     caption = texts.sentence(
-        "rating.transform_plot", rows=counted(len(study.account), "row"), first=_first(study)
+        "rating.transform_plot", rows=counted(len(study.account), "row"), first=_omission(study)
     )
     return figures.row(curve_plots.panels, panels, caption=caption, panels=len(systems), height=2.6)
 
 
 @has_intervals
 def fan_plot(study: Rating) -> figures.Figure | Html:
-    """The intervals of some rows of the leader, with their actual values."""
-    intervals, points = study.examples
+    """The central prediction intervals, forecasts and actual values of the leader on a few rows:
+    the last ones of a series, if rows are in time order, otherwise rows across the table.
+    """
+    examples = study.examples  # a few rows of the leader
+    intervals = examples.intervals  # a line for each row and level, the widest level first
+    points = examples.points
     levels = [percent(level) for level in intervals["nominal"].unique()]
     what = f"central intervals of {listed(levels)}"
     if len(levels) > 1:
         what = f"{what} (the darker, the narrower)"
-    rows = counted(len(study.account), "row")
     facts = {"name": study.leader, "intervals": what}
     if study.timing is None or study.timing.ordered is None:
+        rows = counted(len(study.account), "row")
         caption = texts.sentence("rating.fan_plot", drawn=len(points), rows=rows, **facts)
         xlabel = "row"
     else:
         times = counted(len(points), "time")
+        # "" if the table has a single series
         series = f" of {study.example_series}" if study.example_series else ""
-        steps = counted(int(study.timing.ordered.horizons[0]), "step")
+        shortest_horizon = int(study.timing.ordered.horizons[0])
+        steps = counted(shortest_horizon, "step")
         caption = texts.sentence(
             "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
         )
@@ -503,12 +562,13 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
     )
 
 
-CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
+# parts of the squared error in the corner of a reliability diagram, by their short names
+CORNER_PARTS = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
 
 
 def actual_plot(study: Rating) -> figures.Figure:
     """The leader's forecasts and the actual values, in cells shaded by their rows."""
-    return _actual(study, [study.leader])
+    return _panels_of_actual(study, [study.leader])
 
 
 def other_actual_plot(study: Rating) -> figures.Figure | Html:
@@ -516,11 +576,14 @@ def other_actual_plot(study: Rating) -> figures.Figure | Html:
     names = study.order[1:DRAWN]
     if not names:
         return Html("")
-    return _actual(study, names).folded(f"Actual value against forecast: {listed(names)}")
+    figure = _panels_of_actual(study, names)
+    return figure.folded(f"Actual value against forecast: {listed(names)}")
 
 
-def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
-    """Forecasts and actual values of these systems, a panel each."""
+def _panels_of_actual(study: Rating, names: Sequence[str]) -> figures.Figure:
+    """Actual values against forecasts, a panel for each of these systems: a two-dimensional
+    histogram whose cells are shaded by their number of rows, or by the weight of these.
+    """
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
     caption = texts.sentence(
@@ -543,19 +606,21 @@ def _actual(study: Rating, names: Sequence[str]) -> figures.Figure:
 
 
 def error_histogram_plot(study: Rating) -> figures.Figure:
-    """How the errors of each system are spread."""
+    """The histogram of the errors of each of the first systems, with their mean. Means have as many
+    decimals as the widths of the bins, which say how exactly a figure can be read.
+    """
     names = study.order[:DRAWN]
     means = {name: study.estimate(BIAS, name).value for name in names}
-    frame = study.histogram(names)
-    places = decimals(bin_widths(frame))
+    histogram = study.histogram(names)  # system, low, high (the edges of a bin), share
+    places = decimals(bin_widths(histogram))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
     caption = texts.sentence(
-        "rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study)
+        "rating.error_histogram_plot", rows=rows, bins=BINS, first=_omission(study)
     )
     return figures.row(
         curve_plots.errors,
-        frame,
+        histogram,
         means,
         caption=caption,
         xlabel="error (forecast − actual)",
@@ -567,17 +632,18 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
 
 
 def reliability_plot(study: Rating) -> figures.Figure:
-    """The mean of the actual values along the forecast of each system, with the band of forecasts
-    that are right.
+    """The mean of the actual values as an isotonic function of the forecast, for each of the first
+    systems: in its corner the parts of its squared error, and if rows allow it a band in which
+    such curves lie if the forecasts are right.
     """
     names = study.order[:DRAWN]
     curves = reliability.drawn_means({name: study.means[name] for name in names})
-    rows = study.parts.set_index("system").loc[names]
+    parts = study.parts.set_index("system").loc[names]  # of the squared error, a row per system
     words: dict[str, list[str]] = {name: [] for name in names}
-    for column, short in CORNER.items():
-        places = decimals(rows[column])
+    for part, short_name in CORNER_PARTS.items():
+        places = decimals(parts[part])
         for name in names:
-            words[name].append(f"{short} {number(rows.loc[name, column], places)}")
+            words[name].append(f"{short_name} {number(parts.loc[name, part], places)}")
     band = ""
     if curves.bands is not None:
         band = (
@@ -587,22 +653,28 @@ def reliability_plot(study: Rating) -> figures.Figure:
         if study.settings.unit:
             band += f"Errors of one {study.unit_name} vary together. "
     caption = texts.sentence(
-        "rating.reliability_plot", rows=len(study.account), band=band, first=_first(study)
+        "rating.reliability_plot", rows=len(study.account), band=band, first=_omission(study)
     )
     return page.diagrams(curve_plots.means, curves, words, caption, panels=len(names), height=3.4)
 
 
 def decomposition(study: Rating) -> Html:
-    """The squared error of every system taken apart."""
-    columns = (
-        "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination "
-        "(DSC)=discrimination # | uncertainty (UNC)=uncertainty # | R²=skill #"
-    )
+    """The mean squared error of every system as miscalibration − discrimination + uncertainty, and
+    R²: a table with a row for each system.
+    """
+    columns = {
+        "system": text("system"),
+        "MSE": value("mse"),
+        "miscalibration (MCB)": value("miscalibration"),
+        "discrimination (DSC)": value("discrimination"),
+        "uncertainty (UNC)": value("uncertainty"),
+        "R²": value("skill"),
+    }
     note = texts.sentence("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 
-def _first(study: Rating) -> str:
+def _omission(study: Rating) -> str:
     """The sentence that only the first systems are drawn; "" if all are."""
     if len(study.order) <= DRAWN:
         return ""

@@ -72,15 +72,17 @@ def weak_slice_plot(study: Study) -> Figure:
 
 @pieces.where(_is_searched)
 def weak_slices(study: Study) -> Html:
-    """What was searched, the weak slices, a table for the leader and one for the headline pair, and
-    the effects that would have been found.
+    """How many slices were tested and which effects would have been found, in sentences; then the
+    weak slices in tables: those in which the leader is worse than on the other rows, and those in
+    which the headline pair's difference is another one.
     """
-    frame = study.weak_slices()
-    searched = f"{_searched(study)} {_power(study)}".strip()
+    frame = study.weak_slices()  # a row for each slice and system, or pair
+    searched = f"{_search_in_words(study)} {_power_in_words(study)}".strip()
     if not len(frame):
         return paragraph(f"No weak slice was found. {searched}")
     metric = frame["metric"].iloc[0]
     level = percent(study.settings.level)
+    # slices were searched on this share of the rows; the others give the effects and intervals
     note = texts.sentence("slices.note", level=level, found=percent(FINDING_SHARE))
     parts = [paragraph(searched)]
     for system, slices in frame.groupby("system", sort=False):
@@ -92,10 +94,12 @@ def weak_slices(study: Study) -> Html:
     return stack(parts)
 
 
-def _searched(study: Study) -> str:
-    """How many slices of which columns were tested, in a sentence."""
+def _search_in_words(study: Study) -> str:
+    """How many slices were tested, of which columns, by which metric and for which systems, in a
+    sentence; or that none has enough units.
+    """
     power = study.detectable_slices()
-    tests = int(power["candidates"].iloc[0])
+    tests = int(power["candidates"].iloc[0])  # the same in every row
     columns = listed(name for name in study.settings.slices if name in study.attributes)
     units = plural(study.unit_name, 2)
     if not tests:
@@ -109,16 +113,16 @@ def _searched(study: Study) -> str:
     )
 
 
-def _power(study: Study) -> str:
-    """The effects that would have been found with 80 % power, in a sentence for the leader and one
-    for the headline pair; "" if no slice was tested.
+def _power_in_words(study: Study) -> str:
+    """The smallest effects that would have been found with 80% power, by the size of the slice, in
+    a sentence for the leader and one for the headline pair; "" if no slice was tested.
     """
-    frame = study.detectable_slices()
+    frame = study.detectable_slices()  # a row for each system, or pair, and share of the rows
     if not frame["candidates"].any():
         return ""
     sentences = []
     for system, rows in frame.groupby("system", sort=False):
-        detectable = rows[rows["effect"].notna()]
+        detectable = rows[rows["effect"].notna()]  # NaN: no effect is large enough
         effects = []
         for row in detectable.itertuples():
             effects.append(f"{number(row.effect)} in a slice of {share(row.share)}")
@@ -133,15 +137,20 @@ def _power(study: Study) -> str:
 
 
 def _rows(slices: pd.DataFrame) -> Iterator[list[Cell]]:
-    """The cells of each weak slice, in the order of `COLUMNS`. slices: of `study.weak_slices`."""
+    """The cells of each weak slice, in the order of `COLUMNS`.
+
+    slices: of `study.weak_slices`: share (of the rows), n, value (the metric in the slice), rest
+    (on the other rows), difference with its limits, merged (the number of other slices whose effect
+    it explains, which are left out), adjusted (the p-value).
+    """
     places = decimals(pd.concat([slices["value"], slices["rest"]]))
     difference_places = decimals(slices["difference"], slices["low"], slices["high"])
     for row in slices.to_dict("records"):
-        merged: tuple[str, ...] = ()
+        lines_below: tuple[str, ...] = ()
         if row["merged"]:
-            merged = (f"stands for {counted(row['merged'], 'more slice')}",)
+            lines_below = (f"stands for {counted(row['merged'], 'more slice')}",)
         yield [
-            Cell(row["slice"], below=merged),
+            Cell(row["slice"], below=lines_below),
             Cell(share(row["share"]), numbers=(row["share"],)),
             Cell(f"{row['n']:,}", numbers=(row["n"],)),
             Cell(number(row["value"], places), numbers=(row["value"],)),

@@ -29,9 +29,9 @@ from evalkit.pages.shared_findings import (
     class_named,
     columns_read,
     decisions_as_scores,
-    idle,
+    idle_thresholds,
     picked,
-    rounded,
+    rounded_threshold,
     rows_used,
     rows_without_value,
     skewed,
@@ -502,8 +502,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     stored = study.examples.precision  # by system
     score_ends = ends(study.examples.score)  # the lowest and the highest score of each system
     thresholds = {name: rules.rounded(study.threshold, stored[name]) for name in score_ends}
-    yield from rounded(study.threshold, stored)
-    yield from idle(thresholds, score_ends)
+    yield from rounded_threshold(study.threshold, stored)
+    yield from idle_thresholds(thresholds, score_ends)
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
     outside_0_1 = []
     for name, (lowest, highest) in score_ends.items():

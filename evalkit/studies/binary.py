@@ -299,7 +299,7 @@ class BinaryStudy(row_study.RowStudy):
         return float(counts.majority(self.table(self.systems[0])))
 
     @property
-    def smaller(self) -> int:
+    def smaller_class(self) -> int:
         """The number of rows of the smaller class."""
         return min(self.positives, len(self.account) - self.positives)
 
@@ -547,7 +547,7 @@ class BinaryStudy(row_study.RowStudy):
         """The points of one kind of curve for each system: x, y, threshold."""
         return score_curves.curve(self.counts_by_system, kind)
 
-    def recorded(self, kind: str) -> pd.DataFrame:
+    def curve_points(self, kind: str) -> pd.DataFrame:
         """Points of a kind of curve for each system; all are exact, and neighbours differ by at
         most 1/40.
         """

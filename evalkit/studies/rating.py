@@ -748,7 +748,7 @@ class Rating(row_study.RowStudy):
         return max(errors.quantile_error(SHARES) for errors in distributions_of_errors)
 
     @cached_property
-    def heavy(self) -> float:
+    def share_of_largest_errors(self) -> float:
         """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is
         driven by a few rows.
         """

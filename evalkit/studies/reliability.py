@@ -45,7 +45,7 @@ class Reliability:
     bands: pd.DataFrame | None
     spread: pd.DataFrame
 
-    def only(self, systems: Sequence[str]) -> "Reliability":
+    def of_systems(self, systems: Sequence[str]) -> "Reliability":
         """The same frames with the rows of some systems alone."""
         curve = self.curve[self.curve["system"].isin(systems)]
         spread = self.spread[self.spread["system"].isin(systems)]
