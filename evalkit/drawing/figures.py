@@ -396,7 +396,7 @@ THINNEST = 0.3  # share of a panel's place that its axes must have
 BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def letters() -> float:
+def font_size() -> float:
     """The font size in points."""
     import matplotlib as mpl
 
@@ -407,13 +407,13 @@ def small() -> float:
     """The font size in points of what matters less: five sixths of the others, but not below the
     least that is read, unless the others are.
     """
-    return max(letters() / 1.2, min(letters(), FONT_SIZES[-1]))
+    return max(font_size() / 1.2, min(font_size(), FONT_SIZES[-1]))
 
 
 def characters(inches: float) -> int:
     """How many characters of mean width fit into a line of so many inches, at least 1."""
     points = inches * POINTS_PER_INCH
-    return max(1, int(points / (CHARACTER * letters())))
+    return max(1, int(points / (CHARACTER * font_size())))
 
 
 def wrapped(name: str, width: int) -> str:
@@ -503,14 +503,15 @@ def _subplots(figure: MatplotlibFigure, panels: tuple[int, int]) -> AxesArray:
 
 
 def _set_title(axes: AxesArray, title: str) -> None:
-    """Set the title of single axes, above the words on them, or of the figure of several panels; ""
-    sets none.
+    """Set the title of single axes, or of the figure of several panels; "" sets none. Words that a
+    figure writes above its axes stay between the axes and the title.
     """
     if title and axes.size == 1:
         (ax,) = axes.flat
         has_words_above = bool(ax.texts)
-        pad = TITLE_PAD * letters() if has_words_above else None
-        ax.set_title(title, pad=pad)
+        # in points; None: matplotlib's usual distance
+        distance = TITLE_PAD * font_size() if has_words_above else None
+        ax.set_title(title, pad=distance)
     elif title:
         axes.flat[0].figure.suptitle(title)
 
@@ -532,8 +533,8 @@ def _font_sizes(panel_width: float) -> list[float]:
     """The font sizes to try for panels of this width in inches, in points, largest first; that of
     rcParams alone if the reader has set it.
     """
-    if letters() != STYLE["font.size"]:
-        return [letters()]
+    if font_size() != STYLE["font.size"]:
+        return [font_size()]
     largest = max(POINTS * panel_width, FONT_SIZES[-1])
     return [points for points in FONT_SIZES if points <= largest]
 
@@ -592,19 +593,14 @@ def _move_legend_below(axes: AxesArray) -> None:
     old = legends[0]
     figure = old.figure
     names = [text.get_text() for text in old.get_texts()]
-    entry = max(map(len, names)) + KEY
-    room = characters(figure.get_figwidth()) // entry
     handles = old.legend_handles
     old.remove()
-    title = figure.get_supxlabel()
+    characters_of_entry = max(map(len, names)) + KEY
+    columns_that_fit = characters(figure.get_figwidth()) // characters_of_entry
+    columns = min(max(columns_that_fit, 1), len(names))
+    x_label = figure.get_supxlabel()
     figure.supxlabel("")
-    figure.legend(
-        handles,
-        names,
-        title=title,
-        loc="outside lower center",
-        ncols=min(max(room, 1), len(names)),
-    )
+    figure.legend(handles, names, title=x_label, loc="outside lower center", ncols=columns)
 
 
 def _move_legends_inside(axes: AxesArray) -> None:
@@ -1053,13 +1049,15 @@ def _commands(path: str) -> Iterator[Command]:
 
 
 def _step(name: str, points: list[Point]) -> str:
-    """A command with points relative to where the last one ended: h for a level line, v for an
-    upright one, else its lower-case letter.
+    """The text of a command of a path whose points, in tenths, are relative to where the last one
+    ended: h for a level line, v for an upright one, else its lower-case letter.
     """
     x, y = points[-1]
-    if name == "L" and not y:
+    is_level = y == 0
+    is_upright = x == 0
+    if name == "L" and is_level:
         return f"h{_number(x)}"
-    if name == "L" and not x:
+    if name == "L" and is_upright:
         return f"v{_number(y)}"
     # a minus sign separates numbers as a space does
     return name.lower() + " ".join(map(_listed, points)).replace(" -", "-")
