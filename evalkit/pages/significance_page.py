@@ -767,30 +767,36 @@ def _yes_no_or_open(*, is_shown: bool, is_refuted: bool) -> Cell:
 
 @also(Shares, pieces.nothing)
 def needed(study: Significance) -> Html:
-    """How many units would show which difference."""
+    """A table of how many units a paired t-test of the headline pair needs for 80% and for 90%
+    power, a row for each true difference, such as the margin or the observed one. Empty if no pair
+    is compared, or no t-test fits it.
+    """
     if study.headline.empty:
         return Html("")
-    frame = paired.needed(study)
-    if frame.empty:
+    units_by_difference = paired.needed(study)
+    if units_by_difference.empty:
         return Html("")
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80%": count("n_80", _count),
-        f"{units} for 90%": count("n_90", _count),
+        f"{units} for 80%": count("n_80", show=_rounded_up),
+        f"{units} for 90%": count("n_90", show=_rounded_up),
     }
     caption = texts.sentence("significance.needed", study, alpha=beyond(study.family_level))
-    return of_rows(caption, frame, columns, texts.sentence("significance.needed_note"))
+    note = texts.sentence("significance.needed_note")
+    return of_rows(caption, units_by_difference, columns, note)
 
 
-def _count(n: float) -> str:
+def _rounded_up(n: float) -> str:
     """A number of units that are needed, rounded up."""
     return f"{numbers.whole_units(n):,}"
 
 
 def teaching(study: Either) -> Html:
-    """Why the answers above are made as they are: lessons, folded, computed live."""
+    """Lessons on the statistics behind the answers above, each folded under a line that sums it up;
+    their numbers are computed or simulated, those of the third on the input of the report.
+    """
     duality_text = texts.sentence("significance._duality_text", sided=first_screen.sided(study))
     on_duality = stack([duality(study), paragraph(duality_text)])
     lessons_by_summary = {

@@ -9,6 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.cells import Cell, Head, escape, number_cell, with_interval
+from evalkit.drawing.columns import Column, text, value
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.plots import IntervalRow
@@ -126,11 +127,18 @@ def thresholds(study: BinaryStudy) -> Html:
 
 
 def _choices(choices: pd.DataFrame, caption: str, note: str) -> Html:
-    """A row per way to choose the threshold. choices: of `study.choices`, with their `name`."""
-    columns = (
-        "chosen by=name | threshold # | predicted positive=predicted # | precision # | recall # | "
-        "f1 # | mean cost=cost #"
-    )
+    """A table with a row for each way to choose the threshold: the threshold, and the metrics at
+    it. choices: rows of `study.choices`, with a column `name` for the head of each row.
+    """
+    columns: dict[str, Column] = {
+        "chosen by": text("name"),
+        "threshold": value("threshold"),
+        "predicted positive": value("predicted"),
+        "precision": value("precision"),
+        "recall": value("recall"),
+        "f1": value("f1"),
+        "mean cost": value("cost"),
+    }
     return of_rows(caption, choices, columns, note)
 
 
@@ -334,9 +342,9 @@ def _json_numbers(column: Floats) -> list[float]:
     digits.
     """
     numbers: list[float] = []
-    for value in column.tolist():
-        if float(value).is_integer():
-            numbers.append(int(value))
+    for count in column.tolist():
+        if float(count).is_integer():
+            numbers.append(int(count))
         else:
-            numbers.append(float(f"{value:.9g}"))
+            numbers.append(float(f"{count:.9g}"))
     return numbers
