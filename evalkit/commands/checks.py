@@ -193,19 +193,19 @@ def inspect(options: Namespace) -> int:
     with requests.one_line():  # an error is printed in one line
         readings = _readings(options, names)
         contents = _contents(options.files)
-    can_be_read = False
+    is_read = False
     for reading in readings:
         if reading.inspection:  # None if the report refuses the files
-            can_be_read = True
+            is_read = True
             description = inspection.described(reading.inspection, options.files)
             terminal.show_line(f"{reading.command}  # {reading.report}: {description}")
-    if options.why or not can_be_read:
+    if options.why or not is_read:
         for line in contents:
             terminal.show_line(line)
         for reading in readings:
             if not reading.inspection:
                 terminal.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
-    return requests.DONE if can_be_read else requests.REFUSED
+    return requests.DONE if is_read else requests.REFUSED
 
 
 def _readings(options: Namespace, names: list[str]) -> list["ReportReading"]:
