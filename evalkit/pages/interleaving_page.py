@@ -226,9 +226,9 @@ def findings_of_log(study: Interleaving) -> Iterator[Finding]:
 
 
 def _sessions(study: Interleaving) -> Iterator[Finding]:
-    """What was read; how many users credit no arm; how much of all credit the most active tenth of
-    users gave, a warning if the winner by credit is not the winner by users; and what sessions as
-    units would say, or that without a user column they are the units.
+    """What was read; how many users credit no arm; the share of all credit that the tenth of users
+    with the most credit gave, a warning if the arm that leads by credit trails by users; and the p
+    of a test with sessions as units, or that without a user column they are the units.
     """
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")

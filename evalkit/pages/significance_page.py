@@ -454,8 +454,8 @@ NONE_RED = {
 @pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def null_distribution(study: Significance) -> figures.Figure | Html:
     """A histogram of the mean difference of the headline pair under the null hypothesis that the
-    sign of each unit's difference is random, with the observed difference. Draws at least as far
-    from 0 as observed, whose share is p, are red.
+    sign of each unit's difference is random, with the observed difference. Draws at least as
+    extreme as observed are red; p is their share (a mid-p counts equally extreme ones half).
     """
     row = study.headline.iloc[0]
     observed = row["difference"]
@@ -925,10 +925,10 @@ def draws(study: Significance) -> Html:
 
 @also(Shares, pieces.nothing)
 def claims(study: Significance) -> Html:
-    """A table with a row for each claim that the input allows: that the result holds for these
-    questions, for such questions, clusters or tasks. The claim decides what another sample would
-    have anew, and so the standard errors, limits and p-values. Below it, of several systems, the
-    same for the mean of each. Empty if there is one claim alone.
+    """A table with a row for each claim that the input allows: that results hold for these
+    questions, such questions, such clusters or such tasks. A claim says what another sample would
+    have anew, and so decides the errors, limits and p of the leader's mean and of the headline's
+    difference. Below it, if there are several systems, the mean of each. Empty for a single claim.
     """
     possible_claims = significance.claims(study)
     if possible_claims.empty:
@@ -940,7 +940,7 @@ def claims(study: Significance) -> Html:
         return Cell(_with_noun(study, row["claim"]) + mark)
 
     def pairs_that_differ(row: Record) -> Cell:
-        """How many of all pairs of systems differ by a z-test."""
+        """How many of all pairs of systems differ (`apart`) by a z-test, of how many."""
         return Cell(f"{row['apart']:,} of {row['pairs']:,}")
 
     columns: dict[str, Column] = {"claim": by_row(claim)} | _columns_of_claimed_mean(study)
