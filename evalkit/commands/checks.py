@@ -21,10 +21,11 @@ from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.numbers import counted
 
 if TYPE_CHECKING:
+    from evalkit.reading.tables.parts import InputPart
     from evalkit.studies.inspection import ReportReading
 
 DISTRIBUTION = "evalkit-reports"
-SPACE = 10**9  # bytes that a large table may spill
+SPILLED_BYTES = 10**9  # that a large table may write to the temporary folder
 # what an optional extra of the distribution is for
 EXTRAS = {
     "docs": "the site of the documentation",
@@ -121,13 +122,19 @@ def _kernel() -> Iterator[CheckLine]:
 
 
 def _folders() -> Iterator[CheckLine]:
-    """Whether reports can be written here, and tables spilled."""
-    folder = folders.nearest(Path("reports"))
-    spill = Path(tempfile.gettempdir())
-    yield CheckLine(_status(os.access(folder, os.W_OK)), "folder of reports", str(folder.resolve()))
-    free = shutil.disk_usage(spill).free
-    has_room = os.access(spill, os.W_OK) and free > SPACE
-    yield CheckLine(_status(has_room), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free")
+    """Whether reports can be written to the folder "reports", or where it would be made; whether
+    the temporary folder has room for tables that do not fit into memory; and where the bundled
+    notebooks are.
+    """
+    folder = folders.nearest(Path("reports"))  # the nearest parent that exists
+    can_write = os.access(folder, os.W_OK)
+    yield CheckLine(_status(can_write), "folder of reports", str(folder.resolve()))
+    temporary_folder = Path(tempfile.gettempdir())
+    free_bytes = shutil.disk_usage(temporary_folder).free
+    has_room = os.access(temporary_folder, os.W_OK) and free_bytes > SPILLED_BYTES
+    yield CheckLine(
+        _status(has_room), "temporary folder", f"{temporary_folder}, {free_bytes / 1e9:.1f} GB free"
+    )
     notebooks = bundled_notebooks()
     if notebooks.is_dir():
         yield CheckLine(OK, "bundled notebooks", str(notebooks))
@@ -170,8 +177,9 @@ CHECKS: tuple[Callable[[], Iterator[CheckLine]], ...] = (
 
 
 def inspect(options: Namespace) -> int:
-    """Print the command of the closest report, and of each other one that reads the files; return 2
-    if none does.
+    """Try every report, or the one that was named, on the files, and print the command of each that
+    can read them, the one whose columns fit best first. If none can, or the user asks why, also
+    print what the files hold and why the other reports refuse them. Return 2 if none can.
     """
     from evalkit.parameters.reports import REPORTS
     from evalkit.studies import inspection
@@ -182,12 +190,12 @@ def inspect(options: Namespace) -> int:
         if name not in REPORTS:
             raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {name!r}")
         names = [name]
-    with requests.one_line():
+    with requests.one_line():  # an error is printed in one line
         readings = _readings(options, names)
         contents = _contents(options.files)
     is_read = False
     for reading in readings:
-        if reading.inspection:
+        if reading.inspection:  # None if the report refuses the files
             is_read = True
             description = inspection.described(reading.inspection, options.files)
             terminal.show_line(f"{reading.command}  # {reading.report}: {description}")
@@ -210,33 +218,39 @@ def _readings(options: Namespace, names: list[str]) -> list["ReportReading"]:
 
 
 def _contents(files: list[str]) -> list[str]:
-    """The sources of the input, a line each: rows and columns, with the types that a source states;
-    last, if so, that the values were not read.
+    """What the files hold, a line for each table in them: its number of rows, and its columns with
+    their types if the file states types. For large files a last line says that the values were not
+    read.
     """
     from evalkit.reading.tables import sources
-    from evalkit.reading.tables.parts import HEAD
     from evalkit.studies import inspection
 
     lines = []
-    all_sources = sources.parts(list(files))
-    for source in all_sources:
-        rows_of_head = len(next(iter(source.head.values()), ()))
-        head_is_all = 0 < rows_of_head < HEAD
-        if source.known_rows is not None:
-            size = counted(source.rows, "row")
-        elif head_is_all:
-            size = counted(rows_of_head, "row")
-        else:
-            size = f"about {counted(source.rows, 'row')}"
+    tables = sources.parts(list(files))
+    for table in tables:
         columns = []
-        for name in source.columns:
-            kind = source.stored_types.get(name, "").removeprefix("large_")
-            described = f"{name} ({kind})" if kind else name
+        for name in table.columns:
+            # Arrow's name of the type, "" if none is stated; "large_" is how Arrow stores texts
+            type_name = table.stored_types.get(name, "").removeprefix("large_")
+            described = f"{name} ({type_name})" if type_name else name
             columns.append(described)
-        lines.append(f"{source.name}: {size}; columns {', '.join(columns)}")
-    if not inspection.small(all_sources):
+        lines.append(f"{table.name}: {_size(table)}; columns {', '.join(columns)}")
+    if not inspection.small(tables):
         lines.append(
             f"values: not read, as there are more than {inspection.SMALL:,} rows; the report "
             f"checks them"
         )
     return lines
+
+
+def _size(table: "InputPart") -> str:
+    """The number of rows of a table in words; "about" if it is estimated from the file's size."""
+    from evalkit.reading.tables.parts import HEAD
+
+    if table.known_rows is not None:
+        return counted(table.known_rows, "row")
+    cells_of_a_column = next(iter(table.head.values()), ())
+    rows_of_head = len(cells_of_a_column)
+    if 0 < rows_of_head < HEAD:  # the head, of at most HEAD rows, is then the whole table
+        return counted(rows_of_head, "row")
+    return f"about {counted(table.rows, 'row')}"

@@ -7,7 +7,7 @@ import shlex
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from evalkit import report
@@ -37,8 +37,8 @@ def main(options: Namespace) -> int:
         if stated_policy is None:
             command = shlex.join(["evalkit", "check", str(options.report), A_FINDING])
             raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
-        studies, findings = of_report(options.report)
-        judged = policy.judge(stated_policy, studies, lambda: findings)
+        contents = of_report(options.report)
+        judged = policy.judge(stated_policy, contents.studies, lambda: contents.findings)
     terminal.show(markdown(judged, options.report))
     for warning in judged.warnings:
         requests.say(f"warning: {warning}", requests.DONE)
@@ -52,28 +52,44 @@ def main(options: Namespace) -> int:
 
 
 def _plan(options: Namespace) -> int:
-    """Print what the rules will catch, by the spread of a report or by the plan of the policy."""
+    """Print the smallest regression that each rule of a policy will catch: with the spread that a
+    report has, if one is named, else with the spread that the policy's own plan states. Return the
+    exit status.
+    """
     with requests.one_line():
         policy_planned = gate("--plan", options.plan)
-        assert policy_planned is not None
+        assert policy_planned is not None  # `main` calls this only if --plan names one
         if options.report is None:
-            rows = planned_rules.planned(policy_planned)
+            statements = planned_rules.planned(policy_planned)
         else:
-            studies, findings = of_report(options.report)
+            contents = of_report(options.report)
             plan = policy_planned.plan
-            units = plan.units if plan else None
-            judged = policy.judge(policy_planned, studies, lambda: findings, units)
-            rows = judged.statements
-            rows["that"] = [policy_planned.rules[number].that for number in rows["rule"]]
-    terminal.show(first_screen.planned(policy_planned, rows).to_markdown())
+            # None: as many units as the report has
+            planned_units = plan.units if plan else None
+            judged = policy.judge(
+                policy_planned, contents.studies, lambda: contents.findings, planned_units
+            )
+            statements = judged.statements
+            rule_texts = [policy_planned.rules[number].that for number in statements["rule"]]
+            statements["that"] = rule_texts
+    terminal.show(first_screen.planned(policy_planned, statements).to_markdown())
     return requests.DONE
 
 
-def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
-    """The studies of a report, one for each of its tables, and its findings. path: of any of its
-    files.
+class ReportContents(NamedTuple):
+    """What rules are judged on: the studies of a report, one for each of its tables, and its
+    findings, by field.
+    """
 
-    Raises InputError where the JSON or the units are missing, or are not of one run.
+    studies: list[study.Study]
+    findings: list[dict[str, Any]]
+
+
+def of_report(path: Path) -> ReportContents:
+    """The studies and the findings of a report, read from its JSON and its file of units. path: of
+    any of its files, or of a folder with one report.
+
+    Raises InputError if one of the two files is missing, or if they are of different inputs.
     """
     if path.is_dir():
         files = sorted(path.glob("*.json"))
@@ -90,43 +106,45 @@ def of_report(path: Path) -> tuple[list[study.Study], list[dict[str, Any]]]:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
-    if results["report"] == "diff":
-        return [_study_of_diff(file, results)], findings
+    if results["report"] == "diff":  # it has no units of its own
+        return ReportContents([_study_of_diff(file, results)], findings)
     units_file = unit_files.read([diff.located(file)]).files[0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(
             f"{units_file.path}: must be the units of {file.name}, got those of other inputs"
         )
-    return [
-        unit_files.Recomputed.from_results(units_file, results, table)
-        for table in units_file.about["unit"]
-    ], findings
+    studies: list[study.Study] = []
+    for table in units_file.about["unit"]:  # the noun of a unit, by the name of the table
+        studies.append(unit_files.Recomputed.from_results(units_file, results, table))
+    return ReportContents(studies, findings)
 
 
 def _study_of_diff(file: Path, results: Record) -> diff.Diff:
-    """The study of a diff, made again from the two reports that it compared. file: its JSON.
-    results: the contents of that.
+    """The study of a diff, made again from the files of units of the two reports that it compared.
+    file: the JSON of the diff. results: its contents.
     """
     parameters = dict(results["parameters"])
+    # rules are judged by the caller, and the earlier reports do not change the comparison
     parameters.pop("gate", None)
     parameters.pop("earlier", None)
-    inputs = results["inputs"]
-    for name, source in (("old", inputs[-2]), ("new", inputs[-1])):
+    *_earlier, old_source, new_source = results["inputs"]
+    for name, source in (("old", old_source), ("new", new_source)):
         if name in parameters:
             parameters[name] = _compared_units(file, parameters[name], source)
     return diff.study_of(reports.DiffParameters.from_raw(parameters))
 
 
 def _compared_units(file: Path, stated_path: str, source: Record) -> Path:
-    """The file of units that a diff compared, found by its SHA-256 in the record `source`. Its
-    stated path starts at the working directory, or at a folder above the JSON, which is `file`.
-    Raises InputError if there is none.
+    """The file of units that a diff compared. Its stated path may start at the working directory or
+    at any folder above the JSON of the diff, `file`. The SHA-256 in the record `source` tells the
+    file from another one of this name. Raises InputError if there is none.
     """
     for folder in (Path(), *file.resolve().parents):
-        with suppress(InputError):
-            units = diff.located(folder / Path(stated_path).expanduser())
-            if Source(stated_path, 0, units, stamp(units)).sha256 == source["sha256"]:
-                return units
+        with suppress(InputError):  # no file of units there
+            units_path = diff.located(folder / Path(stated_path).expanduser())
+            found = Source(stated_path, rows=0, path=units_path, stamp=stamp(units_path))
+            if found.sha256 == source["sha256"]:
+                return units_path
     raise InputError(
         f"{file}: the units of {stated_path}, which it compared, are missing or changed; make the "
         f"diff again"
@@ -149,10 +167,9 @@ def markdown(judged: policy.Judged, report_path: Path) -> str:
 
 
 def junit(judged: policy.Judged, report_path: Path) -> str:
-    """The rules as a test suite: a rule that is not kept is a failure, also one that is not
-    decided; one that the data do not tell is skipped.
-
-    https://github.com/testmoapp/junitxml
+    """The rules as a test suite in JUnit's XML, a test case for each rule. A rule that does not
+    count as kept is a failure; one that counts as kept although the data cannot tell, as its policy
+    allows, is skipped. https://github.com/testmoapp/junitxml
     """
     suite = ElementTree.Element("testsuite", name=judged.policy.name)
     report_name = report.name_with_folder(report_path)

@@ -41,7 +41,7 @@ CAUGHT = (
     "several statements, of which each may fail."
 )
 WIDTH = 130  # pixels of the axis, which a telephone has beside the columns of text
-PICTURE = 6  # inches of the width of the picture
+PICTURE_WIDTH = 6  # inches
 DOT = 8  # pixels of the width and the height of the dot at a value
 LINE_HEIGHT = 3  # pixels of an interval
 
@@ -415,21 +415,23 @@ def _largest_caught(statements: Sequence[Record]) -> float:
 
 
 def _caught(statements: Sequence[Record]) -> str:
-    """The regression that a rule catches, and, if it is known, the probability that an unchanged
-    model fails the rule. statements: those of the rule, one for each system and slice.
+    """The smallest regression that a rule catches, and, if it is known, the probability that a
+    model without any regression fails the rule, such as "0.02; unchanged ≥ 3%". statements: those
+    of the rule, one for each system and slice.
     """
     caught = number(_largest_caught(statements))
-    probabilities = []  # that an unchanged model fails the single statements
+    false_alarms = []  # of each statement the probability that an unchanged model fails it
     for statement in statements:
         probability = statement.get("unchanged_fails")
         if isinstance(probability, int | float):
-            probabilities.append(probability)
-    if not probabilities:
+            false_alarms.append(probability)
+    if not false_alarms:
         return caught
-    largest = first_screen.probability(max(probabilities)).text
-    # a rule fails if any of its statements does, so that the largest probability is a lower bound;
-    # "<0.1%" is an upper bound itself
-    if len(statements) > 1 and not largest.startswith("<"):
+    largest = first_screen.probability(max(false_alarms)).text  # such as "3%" or "<0.1%"
+    # The rule fails if any of its statements does: its probability is at least the largest one.
+    # With "<0.1%" nothing is said of a lower bound.
+    has_lower_bound = not largest.startswith("<")
+    if len(statements) > 1 and has_lower_bound:
         largest = f"≥ {largest.lstrip('>')}"
     return f"{caught}; unchanged {largest}"
 
@@ -451,12 +453,14 @@ def _decided_by(statements: Sequence[Record]) -> str:
 
 
 def warned(results: Record) -> list[str]:
-    """The severe findings, then the rules that can hardly fail and the findings that are
-    warnings.
+    """What the reader should be warned of, a line each: the severe findings; the warnings of the
+    gate, such as of a rule that hardly any regression fails; the findings that are warnings. Of
+    more than `LISTED` lines the first, and how many are left out.
     """
     severe = []
     warnings = []
-    for text in (results["gate"] or {}).get("warnings", []):
+    gate_results = results["gate"] or {}  # None without a gate
+    for text in gate_results.get("warnings", []):
         warnings.append(f"{_capitalised(WARNING)}: {text}")
     for finding in results["findings"]:
         line = f"{_capitalised(finding['severity'])}: {finding['message']}"
@@ -482,11 +486,12 @@ def comment(results: Record, name: str) -> str:
     # text of a command that looks for the mark
     mark = f"<!-- evalkit {quote(name, safe=' ')} -->"
     lines = [mark, f"### {markdown_line(title(results, name))}", ""]
-    first, *further = answer(results) or [""]
-    if first:
+    sentences = answer(results)
+    if sentences:
+        first, *further = sentences
         lines += [f"**{markdown_line(first)}**", ""]
-    if further:
-        lines += [markdown_line(" ".join(further)), ""]
+        if further:
+            lines += [markdown_line(" ".join(further)), ""]
     has_failed = _result_of_gate(results["gate"] or {}) == FAIL
     gate_line = markdown_line(gate(results))
     if gate_line and has_failed:
@@ -507,26 +512,29 @@ def comment(results: Record, name: str) -> str:
 
 
 def mail(results: Record, name: str) -> str:
-    """The summary as an HTML document with inline styles: mail clients drop style sheets and SVG.
-    name: of the report's file, without its ending.
+    """The summary as an HTML document: title, answer, gate, systems, rules and warnings. Styles are
+    inline and there is no SVG, as mail clients drop style sheets and SVG. name: of the report's
+    file, without its ending.
     """
     heading = escape(title(results, name))
     parts = [f'<h1 style="{FONT};font-size:20px;margin:0 0 12px;color:{INK}">{heading}</h1>']
-    first, *further = answer(results) or [""]
-    if first:
+    sentences = answer(results)
+    if sentences:
+        first, *further = sentences
         parts.append(_paragraph(first, size=16))
-    if further:
-        parts.append(_paragraph(" ".join(further)))
+        if further:
+            parts.append(_paragraph(" ".join(further)))
     gate_line = gate(results)
     if gate_line:
-        colour = TONES.get(_result_of_gate(results["gate"]), INK)
+        colour = TONES.get(_result_of_gate(results["gate"]), INK)  # green for pass, red for fail
         parts.append(_paragraph(gate_line, colour=colour))
     for strip in strips(results):
         parts += [_strip(strip), _note(strip.note)]
-    for rule_table in rules(results).tables:  # one table, or none
-        heads, *rows = rule_table.lines  # texts
-        parts += [_table(heads, [_rule(row) for row in rows]), _note(rule_table.note)]
-    parts += map(_paragraph, warned(results))
+    for rule_table in rules(results).tables:  # one table, or none without rules
+        heads, *rows = rule_table.lines  # the texts of the cells, line by line
+        rows_in_html = [_rule(row) for row in rows]
+        parts += [_table(heads, rows_in_html), _note(rule_table.note)]
+    parts += [_paragraph(line) for line in warned(results)]
     style = f"max-width:720px;margin:0 auto;padding:16px;background:#ffffff;color:{INK}"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{heading}</title>'
@@ -649,22 +657,28 @@ def _encodable(text: str) -> str:
 
 
 def picture(strip: Strip, path: Path) -> None:
-    """Write the strip as a PNG in the style of the page, for mail clients that take pictures."""
+    """Write the systems of a strip with their intervals as a PNG in the style of the page: a
+    picture to attach to a mail, in which the table has only coarse bars.
+    """
     from matplotlib import style
 
     from evalkit.drawing import figures, plots
 
     metric = _encodable(strip.metric)
-    points = [(_encodable(row.system), *row.point) for row in strip.rows if row.point]
-    frame = pd.DataFrame(points, columns=["name", "value", "low", "high"])
+    rows = []
+    for row in strip.rows:
+        if row.point:  # None for a further comparison of the system above
+            value, low, high = row.point
+            rows.append({"name": _encodable(row.system), "value": value, "low": low, "high": high})
+    estimates = pd.DataFrame(rows, columns=["name", "value", "low", "high"])
     figure = figures.picture(
         plots.intervals,
-        frame,
+        estimates,
         caption=metric,
-        height=figures.tall(len(frame), each=0.35),
-        width=PICTURE,
+        height=figures.tall(len(estimates), each=0.35),
+        width=PICTURE_WIDTH,
         label=metric,
-        zero=False,
+        zero=False,  # 0 is not a reference for values
     )
     with style.context("default"):  # what the reader's matplotlibrc sets is not the page's style
         path.write_bytes(base64.b64decode(figure.png.content))

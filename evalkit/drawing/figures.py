@@ -237,18 +237,21 @@ class Figure(Displayed):
 
     @cached_property
     def _page(self) -> Page:
-        """The figure drawn for the page: one SVG, or one for each panel of a row that is cut
-        apart.
+        """The figure drawn for the page: a single SVG, or for a row of panels that is cut apart (so
+        that a narrow screen can move panels below others) one for each panel. The alternative text
+        is its label for screen readers.
         """
         svg, axes = _render(self.draw, self.data, self.options, self.inches, self.panels)
         figure = axes.flat[0].figure
         label = f'role="img" aria-label="{escape(self.alt)}"'
         if not self.cut:
-            return Page(svg.replace("<svg ", f"<svg {label} ", 1), figure, [])
-        boxes = _boxes(axes)
-        ends = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
-        svgs = "".join(_cut_apart(svg, boxes, figure))
-        return Page(f'<div class="row" {label}>{svgs}</div>', figure, ends)
+            labelled_svg = svg.replace("<svg ", f"<svg {label} ", 1)
+            return Page(labelled_svg, figure, ends=[])
+        boxes = _boxes(axes)  # of each panel, in pixels
+        ends_in_inches = [(box.x0 / figure.dpi, box.x1 / figure.dpi) for box in boxes]
+        svg_of_panels = "".join(_cut_apart(svg, boxes, figure))
+        labelled_row = f'<div class="row" {label}>{svg_of_panels}</div>'
+        return Page(labelled_row, figure, ends_in_inches)
 
     @property
     def svg(self) -> str:
@@ -393,7 +396,7 @@ THINNEST = 0.3  # share of a panel's place that its axes must have
 BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def letters() -> float:
+def font_size() -> float:
     """The font size in points."""
     import matplotlib as mpl
 
@@ -404,13 +407,13 @@ def small() -> float:
     """The font size in points of what matters less: five sixths of the others, but not below the
     least that is read, unless the others are.
     """
-    return max(letters() / 1.2, min(letters(), FONT_SIZES[-1]))
+    return max(font_size() / 1.2, min(font_size(), FONT_SIZES[-1]))
 
 
 def characters(inches: float) -> int:
     """How many characters of mean width fit into a line of so many inches, at least 1."""
     points = inches * POINTS_PER_INCH
-    return max(1, int(points / (CHARACTER * letters())))
+    return max(1, int(points / (CHARACTER * font_size())))
 
 
 def wrapped(name: str, width: int) -> str:
@@ -460,24 +463,28 @@ def columns_of_panels(ax: Axes) -> int:
 
 
 def _texts(figure: MatplotlibFigure) -> Iterator[Text]:
-    """The texts that a figure shows; of the numbers at ticks those within the axes."""
+    """The texts that a figure shows: titles, labels and legends, and the numbers at the ticks of
+    its axes.
+    """
     from matplotlib.axis import Tick
     from matplotlib.text import Text
 
-    numbers = set[Text]()
+    # matplotlib also has ticks beyond the ends of an axis, which it does not draw: the texts of all
+    # ticks are left out at first, and those of the drawn ones are added
+    tick_labels = set[Text]()
     for tick in figure.findobj(Tick):
-        numbers |= {tick.label1, tick.label2}
+        tick_labels |= {tick.label1, tick.label2}
     for text in figure.findobj(Text):
-        if text not in numbers and _is_shown(text):
+        if text not in tick_labels and _is_shown(text):
             yield text
     for ax in figure.axes:
         if ax.axison:
-            yield from _tick_texts(ax.xaxis)
-            yield from _tick_texts(ax.yaxis)
+            yield from _drawn_tick_labels(ax.xaxis)
+            yield from _drawn_tick_labels(ax.yaxis)
 
 
-def _tick_texts(axis: Axis) -> Iterator[Text]:
-    """The numbers that an axis shows; matplotlib also has ticks beyond its ends."""
+def _drawn_tick_labels(axis: Axis) -> Iterator[Text]:
+    """The labels of the ticks between the ends of an axis, without empty and hidden ones."""
     low, high = sorted(axis.get_view_interval())
     for tick in axis.get_major_ticks() + axis.get_minor_ticks():
         if low <= tick.get_loc() <= high:
@@ -496,14 +503,15 @@ def _subplots(figure: MatplotlibFigure, panels: tuple[int, int]) -> AxesArray:
 
 
 def _set_title(axes: AxesArray, title: str) -> None:
-    """Set the title of single axes, above the words on them, or of the figure of several panels; ""
-    sets none.
+    """Set the title of single axes, or of the figure of several panels; "" sets none. Words that a
+    figure writes above its axes stay between the axes and the title.
     """
     if title and axes.size == 1:
         (ax,) = axes.flat
         has_words_above = bool(ax.texts)
-        pad = TITLE_PAD * letters() if has_words_above else None
-        ax.set_title(title, pad=pad)
+        # in points; None: matplotlib's usual distance
+        distance = TITLE_PAD * font_size() if has_words_above else None
+        ax.set_title(title, pad=distance)
     elif title:
         axes.flat[0].figure.suptitle(title)
 
@@ -525,15 +533,17 @@ def _font_sizes(panel_width: float) -> list[float]:
     """The font sizes to try for panels of this width in inches, in points, largest first; that of
     rcParams alone if the reader has set it.
     """
-    if letters() != STYLE["font.size"]:
-        return [letters()]
+    if font_size() != STYLE["font.size"]:
+        return [font_size()]
     largest = max(POINTS * panel_width, FONT_SIZES[-1])
     return [points for points in FONT_SIZES if points <= largest]
 
 
 def _share_labels(axes: AxesArray, panels: int) -> None:
-    """Leave the numbers of axes to the panels at the edges, and a label that all have to the
-    figure. axes: by row and column; those beyond the first `panels` are hidden.
+    """Leave out what the panels of a grid would repeat: the numbers of the x axis stand below the
+    lowest panels alone, those of the y axis beside the leftmost, and a label that all panels have
+    stands once, at the figure. axes: by row and column, of which the first `panels` are filled; the
+    others are hidden.
     """
     figure = axes.flat[0].figure
     rows, columns = axes.shape
@@ -541,13 +551,16 @@ def _share_labels(axes: AxesArray, panels: int) -> None:
     filled = list(axes.flat)[:panels]
     if panels > 1:
         for i, ax in enumerate(filled):
-            is_lowest = i + columns >= panels
+            is_lowest = i + columns >= panels  # no filled panel is below it
             is_leftmost = i % columns == 0
             ax.tick_params(labelbottom=is_lowest, labelleft=is_leftmost)
     for ax in list(axes.flat)[panels:]:
         ax.set_axis_off()
-    _share_label([ax.xaxis for ax in filled], figure.supxlabel, width / columns)
-    _share_label([ax.yaxis for ax in filled], figure.supylabel, LABEL_SHARE * height / rows)
+    # the inches that a line of a label may have
+    x_length = width / columns
+    y_length = LABEL_SHARE * height / rows
+    _share_label([ax.xaxis for ax in filled], figure.supxlabel, x_length)
+    _share_label([ax.yaxis for ax in filled], figure.supylabel, y_length)
 
 
 def _share_label(
@@ -580,19 +593,14 @@ def _move_legend_below(axes: AxesArray) -> None:
     old = legends[0]
     figure = old.figure
     names = [text.get_text() for text in old.get_texts()]
-    entry = max(map(len, names)) + KEY
-    room = characters(figure.get_figwidth()) // entry
     handles = old.legend_handles
     old.remove()
-    title = figure.get_supxlabel()
+    characters_of_entry = max(map(len, names)) + KEY
+    columns_that_fit = characters(figure.get_figwidth()) // characters_of_entry
+    columns = min(max(columns_that_fit, 1), len(names))
+    x_label = figure.get_supxlabel()
     figure.supxlabel("")
-    figure.legend(
-        handles,
-        names,
-        title=title,
-        loc="outside lower center",
-        ncols=min(max(room, 1), len(names)),
-    )
+    figure.legend(handles, names, title=x_label, loc="outside lower center", ncols=columns)
 
 
 def _move_legends_inside(axes: AxesArray) -> None:
@@ -613,15 +621,17 @@ def is_default(name: str) -> bool:
 
 @contextmanager
 def page_style() -> Iterator[None]:
-    """The style of the page, whatever rcParams the reader has set: the page is white, and its
-    figures are kept.
+    """While the context lasts, matplotlib's defaults and over them the style of the page, whatever
+    rcParams the reader has set: a dark style would not suit the white page, and a figure of the
+    page is drawn once and kept, although rcParams may change.
     """
     import matplotlib as mpl
 
+    # "backend" and "interactive" change where a figure is shown, not how it looks
     looks = [name for name in mpl.rcParamsDefault if name not in ("backend", "interactive")]
     with mpl.rc_context(), without_warnings():
         if not all(map(is_default, looks)):
-            mpl.rcdefaults()  # takes as long as a small figure
+            mpl.rcdefaults()  # only where needed, as it takes as long as a small figure
         rc_params: RcParams = mpl.rcParams
         rc_params.update(PAGE_STYLE)
         yield
@@ -629,18 +639,18 @@ def page_style() -> Iterator[None]:
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """The style of the page where the reader set no other.
-
-    A notebook's first figure switches pyplot to interactive, which must outlast it: else no other
-    one is shown.
+    """While the context lasts, the style of the page for those rcParams that the reader has left at
+    their defaults; the reader's own values stay.
     """
     import matplotlib as mpl
 
     style: RcParams = {name: value for name, value in STYLE.items() if is_default(name)}
     with mpl.rc_context(style), without_warnings():
         yield
-        interactive = mpl.is_interactive()
-    mpl.interactive(interactive)
+        # the first figure of a notebook makes pyplot interactive, which `rc_context` undoes at its
+        # end; without it the notebook would show no further figure
+        is_interactive = mpl.is_interactive()
+    mpl.interactive(is_interactive)
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:
@@ -707,16 +717,23 @@ def row(
         return picture(
             draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options
         )
-    widths_by_number = dict(enumerate(PANELS, start=1))
-    width = panels * widths_by_number.get(panels, PANELS[-1])
+    # the width of a panel, by the number of panels; more than the last number get its width
+    panel_width = PANELS[min(panels, len(PANELS)) - 1]
     alt = f"{caption} {says}".strip()
-    draw_numbered = partial(_draw_numbered, draw)
     return Figure(
-        draw_numbered, data, options, caption, alt, (width, height), (1, panels), cut=True
+        # a panel that moves below another one needs the numbers of its own y axis
+        partial(_draw_with_y_numbers, draw),
+        data,
+        options,
+        caption,
+        alt,
+        inches=(panels * panel_width, height),
+        panels=(1, panels),
+        cut=True,  # one SVG for each panel
     )
 
 
-def _draw_numbered(draw: Draw, *data_and_axes: Any, **options: Any) -> None:
+def _draw_with_y_numbers(draw: Draw, *data_and_axes: Any, **options: Any) -> None:
     """Draw with the numbers of the y axis on each panel, as each may move below another one."""
     axes = data_and_axes[-1]
     for ax in axes.flat:
@@ -855,16 +872,20 @@ NAMESPACE = re.compile(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"')
 
 
 def _with_shared_styles(svg: str) -> str:
-    """The SVG with the styles that texts, grid lines and ticks have in common in its style sheet
-    alone.
+    """The SVG in fewer bytes: styles that matplotlib repeats at each text, axis line and grid line
+    become rules of the SVG's style sheet and classes of these elements; what has no effect is left
+    out.
     """
+    # the rule for `text` has the font and the usual size
     svg = FONT_FAMILY.sub("", svg).replace(' style="font-size: 9px"', "")
-    svg = svg.replace("*{stroke", f"{RULES}*{{stroke", 1)  # before matplotlib's only rule
-    for name, style in FREQUENT.items():
-        svg = svg.replace(f' style="{style}"', f' class="{name}"')
+    # the only rule of matplotlib's own style sheet begins with "*{stroke"
+    svg = svg.replace("*{stroke", f"{RULES}*{{stroke", 1)
+    for class_name, style in FREQUENT.items():
+        svg = svg.replace(f' style="{style}"', f' class="{class_name}"')
     svg = GRID_STYLE.sub(' class="grid"', svg)
-    svg = NO_ROTATION.sub("", svg)
-    return TICK_STYLE.sub(r"\1", svg)  # the mark that is used has this style already
+    svg = NO_ROTATION.sub("", svg)  # a rotation by 0 degrees
+    # a tick is a use of a shape that has this style already: only the tag before it stays
+    return TICK_STYLE.sub(r"\1", svg)
 
 
 def _embedded(svg: str) -> str:
@@ -892,15 +913,17 @@ def without_plain_groups(svg: str) -> str:
     >>> without_plain_groups('<g class="axes"><g><g><path/></g></g></g>')
     '<g class="axes"><path/></g>'
     """
-    are_plain = list[bool]()  # of each group that is open, the outermost first
+    open_groups_are_plain = list[bool]()  # a stack, the outermost group first
 
     def unless_plain(tag: re.Match[str]) -> str:
-        """The tag; "" for that of a group without an attribute."""
+        """The start or end tag of a group as it is; "" for a group without an attribute. An end tag
+        closes the group that was opened last, on top of the stack.
+        """
         if tag[0].startswith("</"):
-            is_plain = are_plain.pop()
+            is_plain = open_groups_are_plain.pop()
         else:
             is_plain = tag[0].startswith("<g>")
-            are_plain.append(is_plain)
+            open_groups_are_plain.append(is_plain)
         return "" if is_plain else tag[0]
 
     return GROUP_TAG.sub(unless_plain, svg)
@@ -1005,32 +1028,36 @@ def compact(path: str) -> str:
 
 
 def _commands(path: str) -> Iterator[Command]:
-    """Each command of a path with its points in tenths. A letter that is followed by the numbers of
-    several commands yields as many.
+    """Each command of an SVG path with its points in tenths: "M 1 2 L 3 4 5 6" has an M and two L,
+    as the letter of a command that is repeated may be left out. A command that is not in
+    `COORDINATES` is given without its points, so that `compact` can refuse the path.
     """
     name = ""
-    numbers = list[int]()
+    coordinates = list[int]()  # x and y in turn, in tenths
     for token in TOKEN.findall(path):
         if token.isalpha():
             name = token
-            numbers = []
+            coordinates = []
         else:
-            numbers.append(round(float(token) * PLACES))
-        if len(numbers) == COORDINATES.get(name, 0) or name not in COORDINATES:
-            x = numbers[::2]
-            y = numbers[1::2]
-            yield Command(name, list(zip(x, y, strict=False)))
-            numbers = []
+            coordinates.append(round(float(token) * PLACES))
+        n_coordinates = COORDINATES.get(name, 0)
+        if len(coordinates) == n_coordinates:  # the command is complete
+            x = coordinates[::2]
+            y = coordinates[1::2]
+            yield Command(name, list(zip(x, y, strict=True)))
+            coordinates = []
 
 
 def _step(name: str, points: list[Point]) -> str:
-    """A command with points relative to where the last one ended: h for a level line, v for an
-    upright one, else its lower-case letter.
+    """The text of a command of a path whose points, in tenths, are relative to where the last one
+    ended: h for a level line, v for an upright one, else its lower-case letter.
     """
     x, y = points[-1]
-    if name == "L" and not y:
+    is_level = y == 0
+    is_upright = x == 0
+    if name == "L" and is_level:
         return f"h{_number(x)}"
-    if name == "L" and not x:
+    if name == "L" and is_upright:
         return f"v{_number(y)}"
     # a minus sign separates numbers as a space does
     return name.lower() + " ".join(map(_listed, points)).replace(" -", "-")
@@ -1056,37 +1083,37 @@ def _number(tenths: int) -> str:
 
 
 def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
-    """Mark an artist that draws points of a system, and return it.
-
-    The first such artist of its axes gets the system as its label. says: the text of each point;
-    without one, the page shows its coordinates. An artist without a finite point is not marked, and
-    the texts of points that are not finite are left out.
+    """Mark an artist that draws points of a system, so that the page can name the system and the
+    point under the pointer; return it. The first such artist of its axes gets the system as its
+    label. says: the text of each point; without one, the page shows its coordinates. A line without
+    a finite point is not marked, and texts of points that are not finite are left out.
     """
-    texts = [text.replace("\n", " ") for text in says]
-    labels = set[object]()
+    texts = [text.replace("\n", " ") for text in says]  # in the attribute each has one line
+    labels_in_use = set[object]()
     if artist.axes is not None:
-        labels = {child.get_label() for child in artist.axes.get_children()}
-    if system and str(system) not in labels:
+        labels_in_use = {child.get_label() for child in artist.axes.get_children()}
+    if system and str(system) not in labels_in_use:
         artist.set_label(str(system))
-    is_finite = _is_finite(artist)
-    if not is_finite.any():
-        return artist
-    if texts and len(is_finite) > 1:
-        texts = [text for text, is_drawn in zip(texts, is_finite, strict=True) if is_drawn]
+    is_finite = _finite_points(artist)
+    if is_finite is not None:
+        if not is_finite.any():
+            return artist
+        if texts and len(is_finite) > 1:  # a single point is finite here, and keeps its text
+            texts = [text for text, is_drawn in zip(texts, is_finite, strict=True) if is_drawn]
     attributes = {"series": str(system)}
     if texts:
         attributes["says"] = "\n".join(texts)
     return _mark(artist, attributes)
 
 
-def _is_finite(artist: Artist) -> Bools:
-    """Which points of a line are finite; one True for an artist that is not a line."""
+def _finite_points(artist: Artist) -> Bools | None:
+    """A mask: which points of a line are finite; None for an artist that is not a line."""
     from matplotlib.lines import Line2D
 
     if not isinstance(artist, Line2D):
-        return np.ones(1, dtype=bool)
-    finite: Bools = np.isfinite(np.asarray(artist.get_xydata(), float)).all(axis=1)
-    return finite
+        return None
+    is_finite: Bools = np.isfinite(np.asarray(artist.get_xydata(), float)).all(axis=1)
+    return is_finite
 
 
 def paleness(lines: int) -> float:
@@ -1142,15 +1169,20 @@ def _artists(ax: Axes) -> list[Artist]:
 
 
 def with_marks(svg: str, marks: Sequence[str], axes: Sequence[Axes]) -> str:
-    """The SVG with the attributes of marks in place of their ids, and the scales of axes on the
-    groups of axes. marks: as `number_marks` returns them.
+    """The SVG with what the page's script reads when a reader points at the figure: on the group of
+    each marked artist the attributes of its mark, on the group of each axes its scales.
+
+    marks: the attributes of the artist with the id "mark-i", as `number_marks` returns them. axes:
+    in the order of their groups.
     """
-    svg = EMPTY_GROUP.sub("", svg)
+    svg = EMPTY_GROUP.sub("", svg)  # of marked artists that draw nothing
     svg = MARKED_GROUP.sub(partial(_with_attributes, marks), svg)
-    svg = MARKED_PATH.sub(_with_path_of_pairs, svg)
+    svg = MARKED_PATH.sub(_with_coordinate_pairs, svg)  # the script reads x and y of each step
     head, *groups = svg.split(AXES)
-    scaled = [f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True)]
-    return head + "".join(scaled)
+    groups_with_scales = []
+    for ax, group in zip(axes, groups, strict=True):
+        groups_with_scales.append(f"{AXES} {_scales(ax)}{group}")
+    return head + "".join(groups_with_scales)
 
 
 def _with_attributes(marks: Sequence[str], group: re.Match[str]) -> str:
@@ -1159,7 +1191,7 @@ def _with_attributes(marks: Sequence[str], group: re.Match[str]) -> str:
     return f"<g {marks[number]}"
 
 
-def _with_path_of_pairs(match: re.Match[str]) -> str:
+def _with_coordinate_pairs(match: re.Match[str]) -> str:
     """What `MARKED_PATH` found, with two numbers in each step of the path."""
     before, path = match.groups()
     return before + _with_two_numbers(path)
@@ -1185,14 +1217,16 @@ def _scales(ax: Axes) -> str:
     units, and for linear axes `data-x` and `data-y`, from which the page's script computes the
     number at a place; see `_scale`.
     """
-    box = ax.get_position()  # in shares of the figure, y upwards; SVG has points, y downwards
+    box = ax.get_position()  # the ends of the axes as shares of the figure, y upwards
     width, height = POINTS_PER_INCH * figure_of(ax).get_size_inches()
+    x_ends = (box.x0 * width, box.x1 * width)  # in points from the left edge
+    y_ends = (height - box.y0 * height, height - box.y1 * height)  # from the top, as in SVG
     texts = {}
     if ax.get_xscale() == "linear":
-        texts["x"] = _scale(ax.get_xlim(), (box.x0 * width, box.x1 * width))
+        texts["x"] = _scale(ax.get_xlim(), x_ends)
     texts["x-is"] = _without_unit(ax.get_xlabel())
     if ax.get_yscale() == "linear":
-        texts["y"] = _scale(ax.get_ylim(), (height - box.y0 * height, height - box.y1 * height))
+        texts["y"] = _scale(ax.get_ylim(), y_ends)
     texts["y-is"] = _without_unit(ax.get_ylabel())
     return _attributes(texts)
 

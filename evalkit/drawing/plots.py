@@ -19,7 +19,7 @@ from evalkit.drawing.figures import (
     AxesArray,
     Style,
     characters,
-    letters,
+    font_size,
     wrapped,
 )
 from evalkit.metrics.distributions import Distribution
@@ -127,7 +127,7 @@ def legend(
         artist.set_label(text)  # also for a reader's own `ax.legend()`
     entry = max(map(len, texts)) + marks.KEY
     columns = 2 if 2 * entry <= characters(panel_width(ax)) else 1
-    distance = (LEGEND_POINTS + LEGEND_LINES * letters()) / POINTS_PER_INCH
+    distance = (LEGEND_POINTS + LEGEND_LINES * font_size()) / POINTS_PER_INCH
     downwards = ScaledTranslation(0, -distance, ax.figure.dpi_scale_trans)
     box = ax.legend(
         list(artists.values()),
@@ -310,7 +310,7 @@ def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
     names = [shorten(name, PANEL_NAME) for name in systems]
     frame = frame.assign(text=estimate_texts(frame))  # with the digits of the table of the slices
     # the names stand beside the first column of panels; titles share the rest of the width
-    character = WIDEST * letters()
+    character = WIDEST * font_size()
     names_width = character * max(map(len, names))
     title_width = (axes.flat[0].figure.get_figwidth() - names_width) / axes.shape[1]
     title_characters = int(title_width / character)

@@ -10,7 +10,7 @@ import pandas as pd
 from evalkit.drawing.cells import NUMBER, Cell, Table
 from evalkit.drawing.files import writable
 
-LIMITED = ("", " low", " high")  # what follows a column's name in a frame: number, limits
+SUFFIXES = ("", " low", " high")  # of a column's name in a frame: for a number and its limits
 # a number as tables print it, perhaps with its interval: safe in a spreadsheet, although it may
 # begin with a sign
 SIGNED = re.compile(rf"(?:{NUMBER}|-\d[\d.]*)%?(?: \[(?:{NUMBER})%?, (?:{NUMBER})%?\])?")
@@ -36,29 +36,34 @@ def frame(table: Table) -> pd.DataFrame:
 
 def _frame_columns(name: str, cells: Sequence[Cell]) -> dict[str, list[float | str]]:
     """The columns of a frame that one column of a table gives: NAME; NAME low and NAME high, if a
-    cell has limits; NAME note, if a cell with a number has further texts.
+    cell has limits; NAME note, if a cell with a number has further texts. cells: one per row.
     """
-    size = max((len(cell.numbers) for cell in cells), default=0) or 1
-    rows = [_values(cell, size) for cell in cells]
+    # 1: texts or numbers alone; 3: a cell has a number and its two limits
+    n_columns = max((len(cell.numbers) for cell in cells), default=0) or 1
+    values_by_row = [_values(cell, n_columns) for cell in cells]
     columns: dict[str, list[float | str]] = {}
-    for i, suffix in enumerate(LIMITED[:size]):
-        columns[f"{name}{suffix}"] = [row[i] for row in rows]
+    for i, suffix in enumerate(SUFFIXES[:n_columns]):
+        columns[f"{name}{suffix}"] = [values[i] for values in values_by_row]
     notes = [_note(cell) for cell in cells]
     if any(notes):
         columns[f"{name} note"] = list(notes)
     return columns
 
 
-def _values(cell: Cell, size: int) -> list[float | str]:
-    """`size` values of a frame for a cell: its numbers, or its text, and NaN for those it lacks."""
+def _values(cell: Cell, n_columns: int) -> list[float | str]:
+    """The values that a cell gives for `n_columns` columns of a frame: its numbers, or in the first
+    column its text; NaN in the columns for which it has nothing.
+    """
     values: list[float | str] = list(cell.numbers)
-    if not values and cell.text == "–":  # a missing number
-        values = [math.nan]
-    elif not values:
-        has_one_column = size == 1
-        values = [cell.full_text] if has_one_column else [cell.text]
-    missing = [math.nan] * size
-    return [*values, *missing][:size]
+    if not values:
+        if cell.text == "–":  # how tables print a missing number
+            values = [math.nan]
+        elif n_columns == 1:
+            values = [cell.full_text]
+        else:  # among numbers with limits, the text without what stands beside and below it
+            values = [cell.text]
+    n_missing = n_columns - len(values)
+    return values + [math.nan] * n_missing
 
 
 def _note(cell: Cell) -> str:

@@ -5,7 +5,7 @@ left behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,26 +63,19 @@ def kernel_options(units: Path | None = None) -> Iterator[dict[str, object]]:
 
 @contextmanager
 def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
-    """Set the environment variables of a report's kernel while the context lasts. The kernel then
-    imports nothing from the working directory, where a file such as pandas.py beside the data would
-    be imported in place of the package. IPython writes into `folder`, and so does matplotlib where
-    its own folders cannot be written.
-
-    units: where the kernel leaves the file of the units; None: nowhere.
+    """Set the environment variables of a report's kernel while the context lasts, and write its
+    IPython profile into `folder`. units: where the kernel leaves the file of the units; None:
+    nowhere.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
-    paths = []
-    is_checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
-    if is_checkout:  # notebooks/ is beside the package
-        # ipykernel removes the first path if it is the working directory, which may be the checkout
-        paths = [str(profile), str(bundled_root())]
-    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     variables = {
         "IPYTHONDIR": str(folder / "ipython"),
+        # Python does not import from the working directory, where a file such as pandas.py beside
+        # the data would be imported in place of the package
         "PYTHONSAFEPATH": "1",
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONPATH": os.pathsep.join(_import_paths(profile)),
         REPORTING: "1",
     }
     if "MPLCONFIGDIR" not in os.environ and not all(map(is_writable, _home_folders())):
@@ -90,7 +83,31 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
         variables["MPLCONFIGDIR"] = str(folder)
     if units is not None:
         variables[UNITS] = str(units)
-    variables |= processors.remedy(os.environ)
+    variables |= processors.remedy(os.environ)  # what makes numpy's sort fast, where it is slow
+    with _environment(variables):
+        yield
+
+
+def _import_paths(profile: Path) -> list[str]:
+    """The folders from which a kernel imports beside the installed packages: those of the user's
+    PYTHONPATH, and before them, where evalkit runs from a checkout, the checkout. profile: the
+    folder of the kernel's IPython profile, from which nothing is imported.
+    """
+    paths = []
+    is_checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()
+    if is_checkout:  # notebooks/ is beside the package
+        # ipykernel removes the first path if it is the working directory, which may be the
+        # checkout: the profile comes first so that the checkout stays
+        paths = [str(profile), str(bundled_root())]
+    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return paths
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables while the context lasts; then restore those that had a value, and
+    remove the others.
+    """
     values_before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -30,31 +30,41 @@ PIECE = re.compile(r"\.(\w+?)(?:_plot)?\(study")
 
 
 def arranged(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The cells, in the sections and the order that the notebook was asked for."""
+    """The cells of an executed notebook as the parameter `sections` asks for them: the cells before
+    the first heading, the requested sections, pieces and notebooks of the user, and last the
+    sections that no page may lack. All cells, in their order, if nothing was asked for.
+    """
+    # the cell `study.own_sections()` has the requested names and the outputs of the user's
+    # notebooks as its outputs; it is not itself on the page
     own_outputs = []
-    other_cells = []
+    page_cells = []
     for cell in cells:
-        outputs = _own_outputs(cell)
+        outputs = _outputs_of_own_sections(cell)
         own_outputs += outputs
         if not outputs:
-            other_cells.append(cell)
+            page_cells.append(cell)
     if not own_outputs:
-        return other_cells
-    wanted: list[str] = []
-    own_sections: dict[str, list[NotebookNode]] = {}
+        return page_cells
+    requested_names: list[str] = []
+    cells_by_own_notebook: dict[str, list[NotebookNode]] = {}
     for output in own_outputs:
-        wanted = output.metadata.get(ASKED, wanted)
+        requested_names = output.metadata.get(ASKED, requested_names)
         if SECTION in output.metadata:
-            own_sections.setdefault(output.metadata[SECTION], []).append(_cell(output))
-    first, *sections = by_heading(other_cells)
-    by_name = {_name(section): section for section in sections}
-    arranged_cells = first
-    for name in wanted:
-        arranged_cells += own_sections.get(name) or _find(name, by_name)
-    ids = {cell.id for cell in arranged_cells}
+            own_notebook = output.metadata[SECTION]
+            cells_by_own_notebook.setdefault(own_notebook, []).append(_cell_with(output))
+    before_headings, *sections = by_heading(page_cells)
+    section_by_name = {_name(section): section for section in sections}
+    arranged_cells = [*before_headings]
+    for name in requested_names:
+        requested_cells = cells_by_own_notebook.get(name)
+        if requested_cells is None:
+            requested_cells = _section_or_piece(name, section_by_name)
+        arranged_cells += requested_cells
+    arranged_ids = {cell.id for cell in arranged_cells}
     for section in sections:
-        if any(NEEDED.search(cell.source) for cell in section):
-            arranged_cells += [cell for cell in section if cell.id not in ids]
+        is_needed = any(NEEDED.search(cell.source) for cell in section)
+        if is_needed:
+            arranged_cells += [cell for cell in section if cell.id not in arranged_ids]
     return arranged_cells
 
 
@@ -69,17 +79,19 @@ def own_notebooks(names: Sequence[str]) -> list[str]:
 
 def check(cells: Sequence[NotebookNode], names: Sequence[str]) -> None:
     """Raise ParameterError for a name that is neither a section nor a piece of the notebook, and
-    for a notebook of one's own that does not exist.
+    for a notebook of one's own that does not exist. cells: of the report's notebook. names: those
+    that the parameter `sections` asks for.
     """
-    own_notebooks(names)
-    _, *sections = by_heading(on_page(cells))
-    by_name = {_name(section): section for section in sections}
+    own_notebooks(names)  # raises for a missing file
+    _before_headings, *sections = by_heading(on_page(cells))
+    section_by_name = {_name(section): section for section in sections}
     for name in names:
-        if not name.endswith(NOTEBOOK) and not _find(name, by_name):
-            hint = did_you_mean(name, by_name)
+        is_own_notebook = name.endswith(NOTEBOOK)
+        if not is_own_notebook and not _section_or_piece(name, section_by_name):
+            hint = did_you_mean(name, section_by_name)
             raise ParameterError(
-                f"sections: there is no section {name!r}{hint}, there are {', '.join(by_name)}; a "
-                "notebook of your own ends in .ipynb"
+                f"sections: there is no section {name!r}{hint}, there are "
+                f"{', '.join(section_by_name)}; a notebook of your own ends in .ipynb"
             )
 
 
@@ -109,10 +121,9 @@ def _name(section: Sequence[NotebookNode]) -> str:
     return str(section[0].id.removesuffix("-head"))
 
 
-def _find(name: str, sections: Mapping[str, list[NotebookNode]]) -> list[NotebookNode]:
-    """The section of this name, or the cells that show the piece of this name; empty for none.
-
-    sections: their cells by name.
+def _section_or_piece(name: str, sections: Mapping[str, list[NotebookNode]]) -> list[NotebookNode]:
+    """The cells of the section of this name, or else those that call the piece of this name, such
+    as `page.tiers(study)`; empty if there is neither. sections: the cells of each, by its name.
     """
     if name in sections:
         return sections[name]
@@ -123,13 +134,13 @@ def _find(name: str, sections: Mapping[str, list[NotebookNode]]) -> list[Noteboo
     return cells
 
 
-def _own_outputs(cell: NotebookNode) -> list[NotebookNode]:
+def _outputs_of_own_sections(cell: NotebookNode) -> list[NotebookNode]:
     """The outputs of `study.own_sections()`, if the cell has any."""
     outputs = cell.get("outputs", [])
     return [output for output in outputs if {ASKED, SECTION} & output.get("metadata", {}).keys()]
 
 
-def _cell(output: NotebookNode) -> NotebookNode:
+def _cell_with(output: NotebookNode) -> NotebookNode:
     """A cell of an own section from its output."""
     from nbformat.v4 import new_code_cell, new_markdown_cell
 

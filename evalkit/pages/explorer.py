@@ -51,32 +51,34 @@ class Pair:
         return len(self.values) > 2
 
     def columns(self) -> dict[Cell, list[Cell]]:
-        """The cells of each column, by its head."""
+        """The cells of the columns of the first two systems, one per unit, by the head of each
+        column, such as "miss new − old". Heads are bold.
+        """
         first, second = islice(self.values.values(), 2)
-        cells = {
+        cells_by_content = {
             FIRST: [number_cell(value, self.places) for value in first],
             SECOND: [number_cell(value, self.places) for value in second],
             DIFFERENCE: [number_cell(value, self.places, signed) for value in self.differences],
         }
         columns = {}
-        for template, content in self.heads.items():
-            head = template.format(*self.values)
-            columns[Cell(head, markup=f"<b>{breaking(head)}</b>")] = cells[content]
+        for template, content in self.heads.items():  # such as "miss {0} − {1}", DIFFERENCE
+            head = template.format(*self.values)  # with the names of the systems
+            columns[Cell(head, markup=f"<b>{breaking(head)}</b>")] = cells_by_content[content]
         return columns
 
     def choice(self, start: int) -> Html:
-        """Two boxes in which a reader chooses the systems; a script of the page then fills the
-        columns with their values, which an attribute holds as JSON. start: the place of the first
-        of these columns in the table.
-
-        A notebook, which runs no script, shows nothing in its place.
+        """Two boxes in which a reader chooses the two systems that the table compares. A script of
+        the page then writes the columns anew, from the values of all systems, which an attribute
+        holds as JSON. start: the index of the first of these columns in the table. A notebook,
+        which runs no script, shows nothing in place of the boxes.
         """
-        values: list[list[object]] = []
+        names_and_values: list[list[object]] = []  # of each system its name, then a value per unit
         for name, numbers in self.values.items():
-            values.append([name, *(rounded(value, self.places) for value in numbers)])
+            rounded_values = [rounded(value, self.places) for value in numbers]
+            names_and_values.append([name, *rounded_values])
         data = {
-            "values": values,
-            "heads": list(self.heads.items()),
+            "values": names_and_values,
+            "heads": list(self.heads.items()),  # a template of each head, and what its column holds
             "start": start,
             "places": self.places,
         }
@@ -124,19 +126,20 @@ class Explored:
 
 
 def listing(explored: Explored) -> Html:
-    """A fold with a table of the units; of more than two systems also, above the table, the choice
-    of the two that it compares.
+    """A fold with a table of single units, the first of which open to further HTML; of more than
+    two systems also, above the table, boxes to choose the two that it compares.
     """
-    # only the first units have HTML that they open to
+    # `opened` has an entry for the first units only; the others do not open, as for ""
     names_and_html = zip_longest(explored.names, explored.opened, fillvalue="")
-    heads = [_opening(name, html) for name, html in names_and_html]
-    pieces = [_listing_table(explored, heads)]
+    heads_of_rows = [_opening(name, html) for name, html in names_and_html]
+    table = _listing_table(explored, heads_of_rows)
     pair = explored.pair
-    if pair is not None and pair.has_choice:
-        # the columns of the pair follow the unit's name, its attributes and `columns`
-        start = 1 + len(explored.attributes) + len(explored.columns)
-        pieces.insert(0, pair.choice(start))
-    return folded(explored.which, stack(pieces), place=LISTED)
+    if pair is None or not pair.has_choice:
+        return folded(explored.which, table, place=LISTED)
+    # the columns of the pair follow the unit's name, its attributes and `columns`
+    first_column_of_pair = 1 + len(explored.attributes) + len(explored.columns)
+    boxes = pair.choice(first_column_of_pair)
+    return folded(explored.which, stack([boxes, table]), place=LISTED)
 
 
 def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
@@ -177,57 +180,72 @@ def _attribute(name: str, value: object) -> Cell:
 
 
 def explorer(study: RowStudy) -> Html:
-    """The rows that the leader misses by most or unlike its opponent, with the prediction of every
-    system.
+    """A folded table of the rows on which the leader's error is largest, or differs most from its
+    opponent's, with predictions and errors. The first rows open to those columns of the input that
+    the report does not use. A sentence in its place if the rows are not in memory.
     """
     if study.data is None:
         return paragraph(texts.sentence("explorer.not_listed", study))
     missed = _missed(study)
-    opened = []
-    for row in missed.unused_values(OPENED):
-        lines = [f"{escape(name)}: {escape(cut(text))}" for name, text in row.items()]
+    opened = []  # HTML of each of the first rows
+    for texts_by_column in missed.unused_values(OPENED):
+        lines = [f"{escape(name)}: {escape(cut(text))}" for name, text in texts_by_column.items()]
         opened.append("<br>".join(lines))
     return listing(_explored(missed, opened))
 
 
 def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
-    """The rows that a system misses by most as the page lists them: the predictions of the systems,
-    and the errors of the pair of compared systems, or of the only one. opened: as of `Explored`.
+    """The table of the rows with the largest errors, as the page lists them: the actual value, the
+    predictions of the systems, and the errors of the two compared systems, or of the only one.
+    opened: HTML that the first rows open to.
     """
-    total = len(missed.aligned)
-    first = missed.pair[0]
-    is_pair = len(missed.pair) > 1
-    which = f"The {len(missed.rows)} rows with the largest errors"
-    if is_pair:
-        which = f"The {len(missed.rows)} rows with the largest or most unlike errors"
-    if len(missed.rows) == total:
-        which = f"All {counted(total, 'row')}"
-    note = texts.DEFINITIONS["misses"][missed.misses.error_kind.name]
-    if len(missed.rows) < total:
-        choice = f"Of {total:,} rows, those with the largest errors of {first}"
-        if missed.study.slices:
-            choice += ", overall and per segment"
-        if is_pair:
-            second = missed.pair[1]
-            choice += f", and those where the errors of {first} and {second} differ most"
-        note = f"{choice}. {note}"
+    leader = missed.pair[0]
     attributes = {}
     for name in missed.study.settings.attributes:
         attributes[name] = missed.study.attributes[name][missed.rows].tolist()
-    explored = Explored(
-        which,
+    columns = _predictions(missed)
+    pair_columns = None
+    if len(missed.pair) > 1:
+        pair_columns = _errors_of_pair(missed)
+    else:
+        columns[f"miss {leader}"] = _values(missed.misses.errors[leader][missed.rows])
+    return Explored(
+        which=_which_rows(missed),
         systems=" and ".join(missed.pair),
         unit="row",
         names=missed.aligned.id[missed.rows].tolist(),
         attributes=attributes,
-        columns=_predictions(missed),
+        columns=columns,
         opened=opened,
-        note=note,
+        note=_note_on_rows(missed),
+        pair=pair_columns,
     )
-    if is_pair:
-        return replace(explored, pair=_misses_of_pair(missed))
-    misses = {f"miss {first}": _values(missed.misses.errors[first][missed.rows])}
-    return replace(explored, columns={**explored.columns, **misses})
+
+
+def _which_rows(missed: Missed) -> str:
+    """Which rows a table lists, for the line that opens it."""
+    n_listed = len(missed.rows)
+    if n_listed == len(missed.aligned):
+        return f"All {counted(n_listed, 'row')}"
+    if len(missed.pair) > 1:
+        return f"The {n_listed} rows with the largest or most unlike errors"
+    return f"The {n_listed} rows with the largest errors"
+
+
+def _note_on_rows(missed: Missed) -> str:
+    """How the listed rows were chosen, unless all are listed, and what an error ("miss") is."""
+    definition_of_error: str = texts.DEFINITIONS["misses"][missed.misses.error_kind.name]
+    n_rows = len(missed.aligned)
+    if len(missed.rows) == n_rows:
+        return definition_of_error
+    leader = missed.pair[0]
+    choice = f"Of {n_rows:,} rows, those with the largest errors of {leader}"
+    if missed.study.slices:
+        choice += ", overall and per segment"
+    if len(missed.pair) > 1:
+        opponent = missed.pair[1]
+        choice += f", and those where the errors of {leader} and {opponent} differ most"
+    return f"{choice}. {definition_of_error}"
 
 
 def listed_rows(study: RowStudy) -> dict[str, object]:
@@ -256,47 +274,53 @@ def _record(missed: Missed, row: int) -> dict[str, object]:
 @cached
 def _missed(study: RowStudy) -> Missed:
     """The rows with the largest errors, as many as a page has room for."""
-    return missed_within(study, MOST, ROOM, _letters)
+    return missed_within(study, MOST, ROOM, _size_in_html)
 
 
-def _letters(missed: Missed) -> int:
-    """How many letters of HTML the table of these rows has, by which the number of rows is limited.
-
-    What rows open to, the marks of the pair's columns and the choice of other systems do not count:
-    with them, the page would list fewer rows.
+def _size_in_html(missed: Missed) -> int:
+    """The number of characters of the HTML of a plain table of these rows, by which the number of
+    rows is limited. HTML that rows open to, bold heads and the boxes to choose other systems are
+    not in it: they would leave room for fewer rows.
     """
     explored = _explored(missed)
-    if explored.pair:
-        # the columns of the pair as ordinary ones
-        columns = {head.text: cells for head, cells in explored.pair.columns().items()}
-        explored = replace(explored, columns={**explored.columns, **columns}, pair=None)
-    heads = [Cell(str(name)) for name in explored.names]
-    return len(_listing_table(explored, heads).html)
+    if explored.pair is not None:
+        plain_columns = dict(explored.columns)
+        for bold_head, cells in explored.pair.columns().items():
+            plain_columns[bold_head.text] = cells
+        explored = replace(explored, columns=plain_columns, pair=None)
+    heads_of_rows = [Cell(str(name)) for name in explored.names]
+    return len(_listing_table(explored, heads_of_rows).html)
 
 
 def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
-    """The cells of the actual values, and of the predictions of up to `SYSTEMS` systems, the
-    compared ones first; by the head of the column.
+    """The columns of the listed rows with the actual values, and with the predictions of up to
+    `SYSTEMS` systems, the compared ones first; a cell per row, by the head of the column.
     """
     misses = missed.misses
     columns = {misses.truth_name: _values(misses.truth[missed.rows])}
-    head = HEADS.get(misses.error_kind, "{}")  # {}: the name of the system
-    systems = list(dict.fromkeys([*missed.pair, *missed.study.order]))[:SYSTEMS]
-    for name in systems:
+    # the name of the system, or for some kinds of predictions a text with the name in place of {}
+    head = HEADS.get(misses.error_kind, "{}")
+    for name in _compared_first(missed)[:SYSTEMS]:
         columns[head.format(name)] = _values(misses.predictions[name][missed.rows])
     return columns
 
 
-def _misses_of_pair(missed: Missed) -> Pair:
-    """The columns with the errors of the leader, and with how much larger they are than those of
-    its opponent. They have the errors of every system that the reader can choose instead.
+def _compared_first(missed: Missed) -> list[str]:
+    """All systems, the compared ones first, the others in the order of the study."""
+    return list(dict.fromkeys([*missed.pair, *missed.study.order]))
+
+
+def _errors_of_pair(missed: Missed) -> Pair:
+    """Two columns of the listed rows: the error ("miss") of the leader, and by how much it exceeds
+    that of its opponent. They hold the errors of up to `CHOICE` systems, of which the reader can
+    choose others.
     """
-    values = {}
-    for name in list(dict.fromkeys([*missed.pair, *missed.study.order]))[:CHOICE]:
-        values[name] = missed.misses.errors[name][missed.rows]
-    places = decimals(chain.from_iterable(values[name] for name in missed.pair))
-    heads = {"miss {0}": FIRST, "miss {0} − {1}": DIFFERENCE}
-    return Pair(values, missed.excess, heads, places)
+    errors = {}
+    for name in _compared_first(missed)[:CHOICE]:
+        errors[name] = missed.misses.errors[name][missed.rows]
+    places = decimals(chain.from_iterable(errors[name] for name in missed.pair))
+    heads = {"miss {0}": FIRST, "miss {0} − {1}": DIFFERENCE}  # {0}, {1}: the systems
+    return Pair(errors, missed.excess, heads, places)
 
 
 def _values(values: "np.ndarray") -> list[Cell | str]:

@@ -9,7 +9,16 @@ from evalkit.arrays import Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.drawing import figures, paragraphs, plots, shown
 from evalkit.drawing.cells import Cell, escape
-from evalkit.drawing.columns import Column, by_row, count, named, text
+from evalkit.drawing.columns import (
+    Column,
+    by_row,
+    count,
+    limits,
+    p_column,
+    text,
+    value,
+    words,
+)
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -98,40 +107,60 @@ segments = pieces.where_it_exists(page.segments)
 
 @pieces.where_it_exists
 def checks(study: Interleaving) -> Html:
-    """How many items of each arm stand at each position, folded; then how often the log has what no
-    draft of two lists should have.
+    """Two tables: how many of the items at each position each arm's team has, with the test of a
+    fair coin, folded; and how often the log has what team drafting cannot give. With two arms the
+    items of the first tell those of the second.
     """
     has_many_arms = len(study.systems) > 2
-    items = "items" if has_many_arms else f"items of {study.systems[0]}"
-    columns = named("position i")
+
+    def items_of_arm(row: Record) -> str:
+        """The items of the arm at a position, of those of all arms."""
+        return f"{row['count']:,} of {row['n']:,}"
+
+    balance_columns: dict[str, Column] = {"position": count("position", show=str)}
     if has_many_arms:
-        columns |= named("arm=system w")
-    columns[items] = by_row(lambda row: f"{row['count']:,} of {row['n']:,}")
-    columns |= named("share [] | p p | adjusted p=adjusted p")
+        balance_columns["arm"] = words("system")
+        balance_columns["items"] = by_row(items_of_arm)
+    else:
+        balance_columns[f"items of {study.systems[0]}"] = by_row(items_of_arm)
+    balance_columns |= {
+        "share": limits("share"),
+        "p": p_column("p"),
+        "adjusted p": p_column("adjusted"),
+    }
     note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN)
-    by_position = of_rows(
-        "Balance of teams by position (position 1: the coin)", study.coins, columns, note
+    balance_table = of_rows(
+        "Balance of teams by position (position 1: the coin)", study.coins, balance_columns, note
     )
-    balance = folded("The balance of teams in numbers", by_position)
-    counts = named(
-        "check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format)
+    check_columns = {
+        "check": text("check"),
+        "count": count("count", show="{:,.0f}".format),
+        "of": count("of", show="{:,.0f}".format),
+        "share": text("share", show="{:.1%}".format),
+    }
+    return stack(
+        [
+            folded("The balance of teams in numbers", balance_table),
+            of_rows("Checks of the log", study.checks, check_columns),
+        ]
     )
-    counts["share"] = text("share", "{:.1%}".format)
-    return stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
 def definitions(study: Online) -> Html:
-    """Exactly the metrics shown, then the tests, then the words of the planning."""
-    items = []
+    """What the words of the page mean, for each part that the report has: the metrics and tests of
+    the log, those of the A/B table, the words of the planning.
+    """
+    words_and_meanings = []
     if study.log:
         users = plural(study.log.unit_name, 2)
-        items += page.metric_definitions(study.log)
-        items += texts.meanings("log", tests=study.log.tests_are, users=users)
+        words_and_meanings += page.metric_definitions(study.log)
+        tests_in_words = study.log.tests_are
+        words_and_meanings += texts.meanings("log", tests=tests_in_words, users=users)
     if study.users:
-        items += experiment_page.definitions(study.users)
+        words_and_meanings += experiment_page.definitions(study.users)
     if study.planning:
-        items += texts.meanings("planning")
-    return paragraphs.definitions(items)
+        words_and_meanings += texts.meanings("planning")
+    return paragraphs.definitions(words_and_meanings)
 
 
 def origin(study: Online) -> Html:
@@ -197,8 +226,9 @@ def findings_of_log(study: Interleaving) -> Iterator[Finding]:
 
 
 def _sessions(study: Interleaving) -> Iterator[Finding]:
-    """What was read, users who credit no arm, what the users with the most sessions weigh, and
-    whether sessions of one user are taken together.
+    """What was read; how many users credit no arm; the share of all credit that the tenth of users
+    with the most credit gave, a warning if the arm that leads by credit trails by users; and the p
+    of a test with sessions as units, or that without a user column they are the units.
     """
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
@@ -212,12 +242,13 @@ def _sessions(study: Interleaving) -> Iterator[Finding]:
         items=counted(study.items, "item"),
         sessions=counted(study.sessions, "session"),
     )
-    if study.silent:
+    users_without_credit = study.silent
+    if users_without_credit:
         severity = WARNING if study.mostly_silent else NOTE
         yield kinds.NO_CREDIT.rated(
-            severity, study.silent, users=counted(study.silent, study.unit_name)
+            severity, users_without_credit, users=counted(users_without_credit, study.unit_name)
         )
-    shares = interleaving.first_shares(study)
+    shares = interleaving.first_shares(study)  # of the first arm: a mean over users; of all credit
     severity = WARNING if shares.winners_differ else NOTE
     yield kinds.HEAVY_USERS.rated(
         severity,
@@ -230,59 +261,67 @@ def _sessions(study: Interleaving) -> Iterator[Finding]:
         by_user=number(shares.mean_over_users),
         of_credit=number(shares.of_credit),
     )
-    if study.clustered:
+    has_user_column = study.clustered  # sessions of a user are then one unit
+    if has_user_column:
         yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
     else:
         yield kinds.SESSIONS_AS_UNITS.warning()
 
 
 def fairness(study: Interleaving) -> Iterator[Finding]:
-    """What the preference stands on: the coin, the teams and the items of the draft."""
-    p = float(study.balance["adjusted"].min())
+    """Whether the lists were drafted fairly, without which the preference is biased: a test that a
+    fair coin drew the teams, sessions in which one team has more items than a draft allows, and
+    items that stand twice in a list.
+    """
+    smallest_p = float(study.balance["adjusted"].min())  # adjusted by Holm over the positions
     positions = counted(study.balance["position"].nunique(), "position")
-    if p < randomisation.BROKEN:
-        yield kinds.COIN.warning(None, "broken", positions=positions, p=p_value(p))
+    if smallest_p < randomisation.BROKEN:
+        yield kinds.COIN.warning(None, "broken", positions=positions, p=p_value(smallest_p))
     else:
-        yield kinds.COIN.note(None, "fair", positions=positions, p=p_value(p))
-    uneven = interleaving.uneven(study)
-    if uneven.number:
-        severity = WARNING if uneven.share > interleaving.MANY_UNEVEN else NOTE
+        yield kinds.COIN.note(None, "fair", positions=positions, p=p_value(smallest_p))
+    uneven_sessions = interleaving.uneven(study)
+    if uneven_sessions.number:
+        severity = WARNING if uneven_sessions.share > interleaving.MANY_UNEVEN else NOTE
         yield kinds.UNEVEN_TEAMS.rated(
-            severity, uneven.number, uneven=uneven.number, share=uneven.share
+            severity,
+            uneven_sessions.number,
+            uneven=uneven_sessions.number,
+            share=uneven_sessions.share,
         )
-    repeated = study.session_table.repeated_items
-    if repeated:
-        verb = "was" if repeated == 1 else "were"
-        items = f"{counted(repeated, 'item')} {verb}"
-        yield kinds.REPEATED_ITEMS.warning(repeated, items=items)
+    n_repeated_items = study.session_table.repeated_items
+    if n_repeated_items:
+        verb = "was" if n_repeated_items == 1 else "were"
+        items = f"{counted(n_repeated_items, 'item')} {verb}"
+        yield kinds.REPEATED_ITEMS.warning(n_repeated_items, items=items)
 
 
 @pieces.where_it_exists
 def balance(study: Interleaving) -> figures.Figure | Html:
-    """The arms' shares of the items at each position less the share of a fair coin; of two arms the
-    first's.
+    """The share of an arm's team in the items at each position, less its share under a fair coin,
+    with intervals; a row for each position and arm, of two arms for the first alone, as the second
+    has the rest.
     """
     arms = len(study.systems)
     has_many_arms = arms > 2
     whose = "each arm's" if has_many_arms else f"{study.systems[0]}'s"
-    fraction = f"1/{arms}" if has_many_arms else "½"
-    names = []
-    for row in study.coins.itertuples():
+    fair_share = f"1/{arms}" if has_many_arms else "½"
+    labels = []
+    for row in study.coins.itertuples():  # the rows that are drawn
         arm = f", {row.system}" if has_many_arms else ""
-        names.append(f"position {row.position}{arm} (n = {row.n:,})")
-    frame = excess_of_fair_share(study)
-    frame.insert(0, "name", names)
-    excesses = [f"{row.name} {signed(row.value)}" for row in frame.itertuples(index=False)]
+        labels.append(f"position {row.position}{arm} (n = {row.n:,})")
+    excesses = excess_of_fair_share(study)  # of the same rows: value, low, high
+    excesses.insert(0, "name", labels)
+    in_words = [f"{row.name} {signed(row.value)}" for row in excesses.itertuples(index=False)]
     caption = texts.sentence(
-        "interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level
+        "interleaving.balance", whose=whose, fraction=fair_share, level=study.settings.level
     )
     return figures.picture(
         plots.intervals,
-        frame,
+        excesses,
         caption=caption,
-        says="; ".join(excesses),
-        height=figures.tall(len(frame), each=0.24),
-        label=f"share of {whose} items − {fraction}",
+        says="; ".join(in_words),
+        height=figures.tall(len(excesses), each=0.24),
+        label=f"share of {whose} items − {fair_share}",
         zero=True,
     )
 
@@ -317,20 +356,20 @@ COMPARED_WITH = {"true": "true lift", "measured": "A/B test", "cuped": "A/B test
 
 @pieces.where_it_exists
 def answer(study: Planning) -> Html:
-    """How many times the users of interleaving an A/B test needs, raw and with CUPED, and what the
-    simulations assume.
+    """How many users interleaving needs in the simulated world of this report, how many times as
+    many an A/B test needs with its best metric, raw or with CUPED, and what the simulations assume.
     """
-    row = study.worlds.set_index("world").loc[study.name]
-    text = texts.sentence(
+    users_needed = study.worlds.set_index("world").loc[study.name]
+    answer_text = texts.sentence(
         "interleaving.answer",
         name=study.name,
-        raw=row["raw_metric"],
-        raw_times=_times(row["raw_times"]),
-        times=_times(row["cuped_times"]),
-        users=_two_digits(row["interleaving"]),
-        cuped=row["cuped_metric"].removesuffix(", CUPED"),
+        raw=users_needed["raw_metric"],
+        raw_times=_ratio(users_needed["raw_times"]),
+        times=_ratio(users_needed["cuped_times"]),
+        users=_two_digits(users_needed["interleaving"]),
+        cuped=users_needed["cuped_metric"].removesuffix(", CUPED"),
     )
-    return stack([paragraph(text), _assumed(study)])
+    return stack([paragraph(answer_text), _assumed(study)])
 
 
 def _assumed(study: Planning) -> Html:
@@ -344,19 +383,27 @@ def _two_digits(users: float) -> str:
     return f"{float(f'{users:.2g}'):,.0f}"
 
 
-def _times(ratio: float) -> str:
+def _ratio(ratio: float) -> str:
     """A ratio of numbers of users to two digits: "1.4", "38", "120"."""
     return _two_digits(ratio) if ratio >= 10 else f"{ratio:.1f}"
 
 
 @pieces.where_it_exists
 def needed(study: Planning) -> Html:
-    """The users that each design needs, by what they are to show, folded."""
-    columns = named(
-        "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 "
-        "about | 95% power=power_95 about | noise=error noise | times times",
-        **COLUMNS,
-    )
+    """A folded table with a row for each design, interleaving or A/B with a metric: its effect, the
+    standard deviation between users, and about how many users it needs for 95% agreement with the
+    truth and for 80% and 95% power.
+    """
+    columns: dict[str, Column] = {
+        "design": text("design"),
+        "effect": value("effect", show=signed),
+        "sd per user": value("sd"),
+        "95% agree": count("agree_95", show=_two_digits),
+        "80% power": count("power_80", show=_two_digits),
+        "95% power": count("power_95", show=_two_digits),
+        "noise": text("error", show="±{:.0%}".format),  # the simulation's, in these numbers
+        "times": count("times", show=_ratio),
+    }
     note = texts.sentence("interleaving.needed_note")
     by_design = of_rows(
         f"Users needed, from {study.users:,} simulated users", study.needed, columns, note
@@ -366,12 +413,18 @@ def needed(study: Planning) -> Html:
 
 @pieces.where_it_exists
 def worlds(study: Planning) -> Html:
-    """The users needed under other assumptions on clicks and heavy users, folded."""
-    columns = named(
-        "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
-        "raw ratio=raw_times times | CUPED ratio=cuped_times times",
-        **COLUMNS,
-    )
+    """A folded table with a row for each simulated world, a set of assumptions on clicks and heavy
+    users: about how many users interleaving needs, and an A/B test with its best metric, raw and
+    with CUPED; and the ratios of the A/B tests to interleaving.
+    """
+    columns: dict[str, Column] = {
+        "world": text("world"),
+        "interleaving": count("interleaving", show=_two_digits),
+        "best raw A/B": _users_and_metric("raw"),
+        "best A/B with CUPED": _users_and_metric("cuped"),
+        "raw ratio": count("raw_times", show=_ratio),
+        "CUPED ratio": count("cuped_times", show=_ratio),
+    }
     note = texts.sentence("interleaving.worlds_note")
     by_world = of_rows(
         "Users for 95% agreement, simulated, by assumption", study.worlds, columns, note
@@ -379,9 +432,9 @@ def worlds(study: Planning) -> Html:
     return folded("The same under other assumptions", by_world)
 
 
-def _with_metric(name: str) -> Column:
-    """A column of numbers of users; below each the metric that needs so many, of column
-    NAME_metric.
+def _users_and_metric(name: str) -> Column:
+    """A column of tables with two lines in a cell: the number of users, from the column `name` of
+    the frame, and below it the metric with which an A/B test needs so many, from NAME_metric.
     """
 
     def users_and_metric(row: Record) -> Cell:
@@ -393,39 +446,39 @@ def _with_metric(name: str) -> Column:
     return by_row(users_and_metric)
 
 
-# further notations of `named`, by what stands behind a column
-COLUMNS: dict[str, Callable[[str], Column]] = {
-    "about": partial(count, show=_two_digits),
-    "times": partial(count, show=_times),
-    "noise": partial(text, show="±{:.0%}".format),
-    "metric": _with_metric,
-}
-
-
 @pieces.where_it_exists
 def stages(study: Planning) -> Html:
-    """How often the best of several candidates wins if an A/B test decides among all, or among the
-    few that interleaving keeps; folded.
+    """A folded table with a row for each design to choose among many candidates: an A/B test of
+    all, or of the few (`keep`) that interleaving leaves. It has the users needed, how often the
+    best candidate wins, and the effect of the winner as a share of the best one's.
     """
-    first = study.stages.iloc[0]
     design = study.stages["design"]
     design_with_keep = design + ", keep " + study.stages["keep"].astype(str)
-    stages = study.stages.assign(design=design.where(design != "two stages", design_with_keep))
-    columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
-    keep_text = "s of them kept by interleaving and A/B-tested with production"
+    has_two_stages = design == "two stages"
+    stages = study.stages.assign(design=design.mask(has_two_stages, design_with_keep))
+    columns: dict[str, Column] = {
+        "design": text("design"),
+        "users": count("users"),
+        "the best one wins": text("best_wins", show="{:.0%}".format),
+        "effect chosen": text("chosen", show="{:.0%}".format),
+    }
+    kept = "s of them kept by interleaving and A/B-tested with production"
+    any_row = study.stages.iloc[0]  # all designs have these numbers of users in common
     note = texts.sentence(
         "interleaving.stages_note",
-        users_arm=first["users_arm"],
-        users_interleaved=first["users_interleaved"],
+        users_arm=any_row["users_arm"],
+        users_interleaved=any_row["users_interleaved"],
     )
     by_design = of_rows(
-        f"Two stages, simulated: {study.rankers} candidates, {keep_text}", stages, columns, note
+        f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note
     )
     return folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
 def planned(study: Planning) -> dict[str, object]:
-    """Every number of the planning; the world's numbers are its assumptions."""
+    """Every number of the planning, for the JSON file: the assumptions of the simulated world, and
+    what was simulated under them.
+    """
     return {
         "simulated": True,
         "world": study.name,
@@ -511,7 +564,10 @@ def agreement(study: Planning) -> figures.Figure | Html:
 
 @pieces.where_it_exists
 def families(study: Planning) -> figures.Figure | Html:
-    """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
+    """The preference that interleaving shows for simulated rankers against their true lifts in
+    plays and in hours: rankers by affinity, whose preference follows the lifts, and click-bait and
+    diverse ones, whose preference misleads. Folded.
+    """
     rankers = study.families
     caption = texts.sentence(
         "interleaving.families",

@@ -2,11 +2,9 @@
 intervals, common mistakes, repeated analyses. They need no study.
 """
 
-from functools import partial
-
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.cells import Cell, number_cell
-from evalkit.drawing.columns import Column, by_row, named, text
+from evalkit.drawing.columns import Column, by_row, count, text
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
@@ -101,7 +99,9 @@ def on_hundred() -> Html:
 
 
 def on_mistakes() -> Html:
-    """A row per common mistake: how often the wrong and the right method err where 5% should."""
+    """A table with a row for each common mistake: how often the wrong and the better method reject
+    a true null hypothesis, or miss the true value, where 5% should.
+    """
     rows = []
     for row in lessons.wrong().to_dict("records"):
         cells: list[Cell | str] = [row["setting"]]
@@ -127,12 +127,16 @@ def text_cell(text: str) -> Cell:
 
 
 def on_looks() -> Html:
-    """A row per number of interim analyses: how often one of them finds a difference that is not
-    there, and the bounds of p that correct for it.
+    """A table with a row for each number of interim analyses: the probability that one of them
+    rejects a true null hypothesis if each is at 0.05, and the bounds for p with which all together
+    reject it with probability 0.05, by Pocock and by O'Brien and Fleming.
     """
-    columns = named("analyses=looks i | false positives at 0.05 each=rate share", share=_share)
-    columns["Pocock: p at each analysis"] = _four_places("pocock")
-    columns["O'Brien–Fleming: p at the last"] = _four_places("obrien_fleming")
+    columns: dict[str, Column] = {
+        "analyses": count("looks", show=str),
+        "false positives at 0.05 each": text("rate", show="{:.1%}".format),
+        "Pocock: p at each analysis": _with_four_decimals("pocock"),
+        "O'Brien–Fleming: p at the last": _with_four_decimals("obrien_fleming"),
+    }
     note = (
         "Set the parameter looks to the planned number of times the data are tested as they grow, "
         "the same at each. Equally spaced analyses are assumed."
@@ -141,9 +145,6 @@ def on_looks() -> Html:
     return of_rows(caption, lessons.looks(), columns, note)
 
 
-_share = partial(text, show="{:.1%}".format)
-
-
-def _four_places(name: str) -> Column:
+def _with_four_decimals(name: str) -> Column:
     """A column of numbers with four decimals."""
     return by_row(lambda row: number_cell(row[name], 4))

@@ -30,12 +30,14 @@ def names(module: ModuleType) -> list[str]:
 
 
 def offered(module_name: str) -> None:
-    """Make the module list its pieces alone, and answer an unknown name with this list; called by
-    the module itself.
+    """Help readers who look for a piece in a module of pages: `dir(module)` gives its pieces
+    without all that it imports, and the error for an unknown name lists them. The module calls this
+    with its own name.
     """
     module = sys.modules[module_name]
 
     def refuse(name: str) -> NoReturn:
+        """Raise AttributeError; Python calls this for a name that the module does not have."""
         message = f"module {module_name!r} has no attribute {name!r}"
         if not name.startswith("_"):
             message = f"{message}; its pieces are {', '.join(names(module))}"
@@ -48,12 +50,15 @@ def offered(module_name: str) -> None:
 def also(
     kind: type[OtherStudy], make: Callable[[OtherStudy], OtherPiece]
 ) -> Callable[[Callable[[Study], Piece]], Callable[[Study | OtherStudy], Piece | OtherPiece]]:
-    """A decorator of a piece: studies of this kind get the piece that `make` returns."""
+    """A decorator of a function that makes a piece of the page from a study: for a study of class
+    `kind` it calls `make` instead, so that one name serves several kinds of studies.
+    """
 
     def decorate(
         piece: Callable[[Study], Piece],
     ) -> Callable[[Study | OtherStudy], Piece | OtherPiece]:
-        function: Callable[..., Any] = piece
+        """The function that calls `make` or `piece` by the class of its argument."""
+        function: Callable[..., Any] = piece  # `singledispatch` has too narrow a type for it
         dispatched = singledispatch(function)
         dispatched.register(kind, make)
         return dispatched

@@ -4,7 +4,6 @@ and trials.
 
 import math
 from collections.abc import Iterator
-from functools import partial
 
 import pandas as pd
 
@@ -12,7 +11,16 @@ from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.drawing import figures, paragraphs, plots
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import Column, by_row, count, named, p_column, pair, value, words
+from evalkit.drawing.columns import (
+    Column,
+    by_row,
+    count,
+    p_column,
+    pair,
+    prefixed_limits,
+    value,
+    words,
+)
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
@@ -101,62 +109,76 @@ def definitions_of_shares(study: Shares) -> Html:
 
 @pieces.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> figures.Figure | Html:
-    """What chance alone would have given, and where the observed share stands; a sentence in its
-    place if there are too many trials to draw.
+    """The binomial distribution of the number of successes of the headline's first system under the
+    null share, with the observed number and the outcomes that p adds up. A sentence in its place
+    for so many trials that p is from the score test, not from this distribution.
     """
-    n = study.counts(study.opponents[0])[1]
-    shares = study.null_shares()
-    if shares is None:
-        return paragraph(texts.sentence("significance.not_drawn", trials=n))
+    system, _null_share = study.opponents
+    n_trials = study.counts(system).trials
+    distribution = study.null_shares()
+    if distribution is None:
+        return paragraph(texts.sentence("significance.not_drawn", trials=n_trials))
     step_note = ""
-    if shares.step > 1:
-        step_note = f" One outcome in {shares.step:,} is drawn."
+    if distribution.step > 1:  # there are more possible outcomes than a figure can show
+        step_note = f" One outcome in {distribution.step:,} is drawn."
     p = float(study.headline.iloc[0]["p"])
-    trials = counted(n, "trial")
+    trials = counted(n_trials, "trial")
     caption = texts.sentence(
         "significance.null_of_shares",
         alternative=study.sided,
         p=p_value(p),
         few=step_note,
-        opponents=study.opponents[0],
-        seen=shares.observed,
+        opponents=system,
+        seen=distribution.observed,
         trials=trials,
         null=study.null,
     )
     return figures.picture(
         plots.null_shares,
-        shares.k,
-        shares.probability,
+        distribution.k,
+        distribution.probability,
         caption=caption,
         height=HEIGHT,
-        seen=shares.observed,
-        counted=shares.in_p,
+        seen=distribution.observed,
+        counted=distribution.in_p,
         xlabel=f"successes of {trials}",
     )
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
-    """Every finding of trials: what was read, then what the tests assume and where they differ."""
-    n = study.trials
+    """Every finding of a study of successes and trials: how much was read, systems of few trials,
+    comparisons too large for an exact test, those whose test and interval disagree on significance,
+    and the assumption of independent trials.
+    """
+    n_trials = study.trials
     yield kinds.ROWS_READ.note(
-        n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns)
+        n_trials,
+        "trials",
+        trials=counted(n_trials, "trial"),
+        columns=columns_read(study.data.columns),
     )
-    if study.small:
+    systems_of_few_trials = study.small
+    if systems_of_few_trials:
         yield kinds.FEW_UNITS.warning(
-            len(study.small), "trials", few=FEW, systems=listed(study.small)
+            len(systems_of_few_trials), "trials", few=FEW, systems=listed(systems_of_few_trials)
         )
-    pairs = study.beyond_exact
-    if pairs:
+    pairs_by_score_test = study.beyond_exact
+    if pairs_by_score_test:
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
         yield kinds.SCORE_TEST.note(
-            len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs)
+            len(pairs_by_score_test),
+            most=study.most_exact,
+            exact=exact,
+            pairs=listed(pairs_by_score_test),
         )
-    claims = []
+    disagreements = []
     for row in study.two_answers.to_dict("records"):
         limits = interval(row["low"], row["high"], signed)
-        claims.append(f"{row['first']} − {row['second']} (p {p_value(row['p'])}, {limits})")
-    if claims:
-        yield kinds.TEST_AND_INTERVAL.warning(len(claims), claims=listed(claims, PAIRS))
+        disagreements.append(f"{row['first']} − {row['second']} (p {p_value(row['p'])}, {limits})")
+    if disagreements:
+        yield kinds.TEST_AND_INTERVAL.warning(
+            len(disagreements), claims=listed(disagreements, PAIRS)
+        )
     yield kinds.INDEPENDENT_TRIALS.note()
 
 
@@ -166,18 +188,19 @@ def results_of_shares(study: Shares) -> report.Results:
 
 
 def published(study: Either, fields: Record) -> report.Results:
-    """What both kinds of significance study publish, and further fields. fields: by name."""
-    all_fields: dict[str, object] = {
-        "columns": dict(study.data.columns),
-        "family": study.family,
+    """The results of a study for its JSON file: the fields that studies of units and of successes
+    have in common, and the given ones, by name, which only this kind of study has.
+    """
+    common_fields: dict[str, object] = {
+        "columns": dict(study.data.columns),  # by role, the column that was read for it
+        "family": study.family,  # in words: the comparisons that were made
         "lessons": lessons.figures(),
     }
-    all_fields |= as_json.records(wrong_methods=lessons.wrong())
-    all_fields |= fields
-    return as_json.results(study, every_finding(study), all_fields)
+    common_fields |= as_json.records(wrong_methods=lessons.wrong())
+    return as_json.results(study, every_finding(study), common_fields | dict(fields))
 
 
-RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
+RANK_TESTS = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}  # in the words of a finding
 
 
 @also(Shares, findings_of_shares)
@@ -203,15 +226,15 @@ def every_finding(study: Significance) -> Iterator[Finding]:
 
 
 def _data(study: Significance) -> Iterator[Finding]:
-    """What was read; of an earlier report that its values and its differences may be means over
-    different things.
+    """What was read and what of it was unusual: rows, missing and unmatched units, logs; of an
+    earlier report also whether its differences are means over other units than its values.
     """
     columns = ""
     if study.data.columns:
         columns = f" Columns: {columns_read(study.data.columns)}."
     rows = len(study.data)
     units = counted(study.unit_count, study.unit_name)
-    if rows != study.unit_count:
+    if rows != study.unit_count:  # the units are clusters of rows
         units = f"{counted(rows, 'row')} of {units}, which are the units"
     yield kinds.ROWS_READ.note(
         rows,
@@ -227,33 +250,45 @@ def _data(study: Significance) -> Iterator[Finding]:
     yield from shared_findings.unmatched(study.data.alone)
     yield from unshared(study.data.accounts)
     yield from gaps(study.data.accounts)
-    if study.data.known:
+    is_earlier_report = bool(study.data.known)  # its estimates are known, not computed
+    if is_earlier_report:
         yield kinds.EARLIER_REPORT.note()
-        means = paired.other_means(study)
-        if means is not None:
-            mean_difference, difference_of_means = means
+        unequal_means = paired.other_means(study)
+        if unequal_means is not None:
             yield kinds.OTHER_MEANS.warning(
-                of_differences=number(mean_difference, 4), between=number(difference_of_means, 4)
+                of_differences=number(unequal_means.of_differences, 4),
+                between=number(unequal_means.between, 4),
             )
 
 
 def _units(study: Significance) -> Iterator[Finding]:
-    """Pairs that share no units, metrics of other scales, undefined values, and folds as units."""
-    if uncompared := study.uncompared:
-        pairs = listed((f"{first} and {second}" for first, second in uncompared), joint="; ")
-        yield kinds.OTHER_QUESTIONS.warning(len(uncompared), pairs=pairs)
-    for metric, large, small, times in diagnostics.other_scales(study):
+    """What may be wrong with the units: pairs of systems without common units, metrics in which a
+    system seems to have another unit of measurement, units without a value, and folds of one table,
+    which are not independent units.
+    """
+    if pairs_without_common_units := study.uncompared:
+        pairs = [f"{first} and {second}" for first, second in pairs_without_common_units]
+        yield kinds.OTHER_QUESTIONS.warning(len(pairs), pairs=listed(pairs, joint="; "))
+    for scales in diagnostics.other_scales(study):
         finding = kinds.OTHER_SCALES.warning(
-            metric=metric, large=large, small=small, times=number(times, 2)
+            metric=scales.metric,
+            large=scales.large,
+            small=scales.small,
+            times=number(scales.times, 2),
         )
-        yield finding.for_metrics([metric], study.primary.label)
-    if undefined_counts := paired.undefined(study):
+        yield finding.for_metrics([scales.metric], study.primary.label)
+    if undefined_counts := paired.undefined(study):  # by "SYSTEM METRIC", only those above 0
         yield kinds.UNDEFINED_VALUES.warning(
             max(undefined_counts.values()), "units", counts=counts(undefined_counts)
         )
-    splits = study.splits_named
-    if splits is not None:
-        yield kinds.CORRECTED_FOLDS.note(None, "named", repeats=splits.repeats, folds=splits.folds)
+    # The variance over folds is corrected for the rows that their training sets share if the ratio
+    # of test to training rows is known: from the names of the folds, or stated by the user. If
+    # units only seem to be folds, a warning is all that can be given.
+    cross_validations = study.splits_named
+    if cross_validations is not None:
+        yield kinds.CORRECTED_FOLDS.note(
+            None, "named", repeats=cross_validations.repeats, folds=cross_validations.folds
+        )
     elif study.p.test_to_train:
         yield kinds.CORRECTED_FOLDS.note(None, "asked")
     elif study.splits:
@@ -281,60 +316,63 @@ def _clusters(study: Significance) -> Iterator[Finding]:
 
 
 def _equal_units(study: Significance) -> Iterator[Finding]:
-    """The pairs that are equal on many units; their numbers of units are named once if all pairs
-    have the same.
+    """The pairs of systems with equal values of the primary metric on more than half of their
+    units, so that few units decide between them; of several such pairs the first `PAIRS` in words.
     """
-    if not study.has_differences:
+    if not study.has_differences:  # the values of single units are not known
         return
-    pairs, is_one_size = paired.equal_units(study)
+    pairs, is_one_size = paired.equal_units(study)  # is_one_size: all pairs have as many units
     if pairs.empty:
         return
-    units = plural(study.unit_name, 2)
-    texts_of_pairs = []
+    ties_in_words = []
     for row in pairs.head(PAIRS).itertuples():
         ties = f"{row.first} and {row.second} on {row.ties:,}"
         if not is_one_size:
             ties = f"{ties} of {row.of:,}"
-        texts_of_pairs.append(ties)
-    of_units = f" of {pairs['of'].iloc[0]:,}" if is_one_size else ""
+        ties_in_words.append(ties)
+    units = f" {plural(study.unit_name, 2)}"
+    if is_one_size:  # their number is named once, after all pairs
+        units = f" of {pairs['of'].iloc[0]:,}{units}"
     pair_note = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     yield kinds.EQUAL_UNITS.note(
         len(pairs),
         metric=study.primary.label,
-        pairs=", ".join(texts_of_pairs),
-        units=f"{of_units} {units}",
+        pairs=", ".join(ties_in_words),
+        units=units,
         more=pair_note,
     )
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
-    """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer
-    differently.
+    """How many p-values are estimated by importance sampling; whether the t-test agrees with the
+    reported test on significance; and on how many comparisons a rank test disagrees with it.
     """
-    n = paired.estimated_tails(study)
-    if n:
-        yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
-    tests = paired.disagreements(study)
-    if tests is None:
+    n_estimated = paired.estimated_tails(study)
+    if n_estimated:
+        yield kinds.SMALL_P.note(n_estimated, n=n_estimated, of=len(study.comparisons))
+    disagreements = paired.disagreements(study)
+    if disagreements is None:  # no other test fits these values
         return
     threshold = f"{alpha(study):g}"
-    if len(tests.by_t):
-        disagreements = []
-        for row in tests.by_t.head(PAIRS).itertuples():
+    n_compared_with_t = disagreements.n_compared_with_t
+    if len(disagreements.by_t):
+        pairs = []
+        for row in disagreements.by_t.head(PAIRS).itertuples():
             p_values = f"p {p_value(row.p)}, t {p_value(row.t)}"
-            disagreements.append(f"{row.first} − {row.second} {row.metric} ({p_values})")
+            pairs.append(f"{row.first} − {row.second} {row.metric} ({p_values})")
         yield kinds.TESTS_DISAGREE.warning(
-            len(tests.by_t), threshold=threshold, pairs="; ".join(disagreements)
+            len(disagreements.by_t), threshold=threshold, pairs="; ".join(pairs)
         )
-    elif tests.n_compared_with_t:
+    elif n_compared_with_t:
         small_counts = {1: "the one comparison", 2: "both comparisons"}
-        how = small_counts.get(
-            tests.n_compared_with_t, f"all {tests.n_compared_with_t} comparisons"
+        comparisons = small_counts.get(n_compared_with_t, f"all {n_compared_with_t} comparisons")
+        yield kinds.TESTS_AGREE.note(n_compared_with_t, how=comparisons, threshold=threshold)
+    n_by_rank_test = disagreements.by_rank
+    if n_by_rank_test:
+        tests = ", ".join(f"{RANK_TESTS[test]} on {n}" for test, n in n_by_rank_test.items())
+        yield kinds.OTHER_TESTS.note(
+            max(n_by_rank_test.values()), tests=tests, every=disagreements.n
         )
-        yield kinds.TESTS_AGREE.note(tests.n_compared_with_t, how=how, threshold=threshold)
-    if tests.by_rank:
-        named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.by_rank.items())
-        yield kinds.OTHER_TESTS.note(max(tests.by_rank.values()), tests=named, every=tests.n)
 
 
 def _interim_analyses(study: Significance) -> Iterator[Finding]:
@@ -376,12 +414,14 @@ def differences(study: Either) -> figures.Figure | Html:
 @also(Shares, pieces.nothing)
 @pieces.where(lambda study: len(study.headline) and study.has_differences)
 def distribution(study: Significance) -> figures.Figure | Html:
-    """The differences of single units of the headline pair, as a histogram."""
-    sizes = study.effect(study.primary, study.opponents)[0]
+    """A histogram of the differences of the headline pair in the primary metric, one per unit; its
+    caption says on how many units the first system is higher, equal and lower.
+    """
+    sizes = study.effect(study.primary, study.opponents).sizes
     units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
-    if study.primary.metric.direction != 0:
+    if study.primary.metric.direction != 0:  # 0: neither high nor low values are better
         colours = " Green: better, orange: worse."
     caption = texts.sentence(
         "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
@@ -413,40 +453,44 @@ NONE_RED = {
 @also(Shares, null_of_shares)
 @pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def null_distribution(study: Significance) -> figures.Figure | Html:
-    """What chance alone would have given, and where the observed difference stands."""
+    """A histogram of the mean difference of the headline pair under the null hypothesis that the
+    sign of each unit's difference is random, with the observed difference. Draws at least as
+    extreme as observed are red; p is their share (a mid-p counts equally extreme ones half).
+    """
     row = study.headline.iloc[0]
-    draws = study.null_draws()
+    observed = row["difference"]
+    null_means = study.null_draws()
     drawn_things = "sign vectors"
-    if study.has_many_units:
-        how = f"{draws.size:,} draws from the normal distribution of such means"
+    if study.has_many_units:  # too many to flip the sign of each
+        how_drawn = f"{null_means.size:,} draws from the normal distribution of such means"
         drawn_things = "draws"
     elif study.every_sign_vector:
-        how = "all sign vectors"
+        how_drawn = "all sign vectors"
     else:
-        how = f"{draws.size:,} random sign vectors"
+        how_drawn = f"{null_means.size:,} random sign vectors"
     alternative = study.settings.alternative
-    far = NONE_RED[study.sided]
-    if plots.at_least_as_far(draws, row["difference"], alternative).any():
-        far = RED[study.sided]
-    half = ""
+    meaning_of_red = NONE_RED[study.sided]
+    if plots.at_least_as_far(null_means, observed, alternative).any():
+        meaning_of_red = RED[study.sided]
+    mid_p_note = ""
     if study.mid_p:
         as_far = "with exactly the observed mean" if alternative.one_sided else "exactly as far"
-        half = f" (mid-p: sign vectors {as_far} count half)"
+        mid_p_note = f" (mid-p: sign vectors {as_far} count half)"
     caption = texts.sentence(
         "significance.null_distribution",
         study,
-        how=how,
+        how=how_drawn,
         n=row["n"],
-        far=far,
-        observed=signed(row["difference"]),
-        p=_headline_p(study) + half,
+        far=meaning_of_red,
+        observed=signed(observed),
+        p=_headline_p(study) + mid_p_note,
     )
     return figures.picture(
         plots.null_distribution,
-        draws,
+        null_means,
         caption=caption,
         height=HEIGHT,
-        observed=float(row["difference"]),
+        observed=float(observed),
         alternative=alternative,
         xlabel=f"mean difference in {study.primary.label} under the null",
         ylabel=f"share of {drawn_things}",
@@ -455,56 +499,61 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
 
 @also(Shares, pieces.nothing)
 def ranks(study: Significance) -> figures.Figure | Html:
-    """The critical-difference diagram of three systems or more, with the limits of its
-    approximations.
+    """The critical-difference diagram (Demšar): the systems by their mean rank over units; bars
+    join those within Nemenyi's critical difference. Of many systems the best are drawn. Empty for
+    fewer than three systems, and where these tests do not apply.
     """
-    summary = paired.mean_ranks(study)
-    if summary is None:
+    rank_tests = paired.mean_ranks(study)
+    if rank_tests is None:
         return Html("")
-    k = len(summary.mean_ranks)
-    n = summary.units
-    means = summary.mean_ranks
-    if k > page.DRAWN:
-        best_first = sorted(means, key=means.__getitem__)
-        means = {name: means[name] for name in best_first[: page.DRAWN]}
-    ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
-    best = diagnostics.words(study).best
-    omission_note = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
+    drawn_ranks = rank_tests.mean_ranks
+    n_systems = len(drawn_ranks)
+    n_units = rank_tests.units
+    best = diagnostics.words(study).best  # "best", or "highest" if no direction is known
+    omission_note = ""
+    if n_systems > page.DRAWN:
+        best_first = sorted(drawn_ranks, key=drawn_ranks.__getitem__)
+        drawn_ranks = {name: drawn_ranks[name] for name in best_first[: page.DRAWN]}
+        omission_note = f" The figure shows the {page.DRAWN} {best}."
+    ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in drawn_ranks.items())
     rough_note = ""
-    if diagnostics.rough_ranks(k, n):
+    if diagnostics.rough_ranks(n_systems, n_units):
         small_size = f"k · n below {diagnostics.LITTLE}"
         rough_note = f" With {small_size} both p-values are rough approximations."
     caption = texts.sentence(
         "significance.ranks",
         study,
-        k=k,
-        n=n,
-        units=plural(study.unit_name, n),
-        distance=summary.critical_difference,
-        friedman=p_value(summary.friedman),
-        iman_davenport=p_value(summary.iman_davenport),
+        k=n_systems,
+        n=n_units,
+        units=plural(study.unit_name, n_units),
+        distance=rank_tests.critical_difference,
+        friedman=p_value(rank_tests.friedman),
+        iman_davenport=p_value(rank_tests.iman_davenport),
         rough=rough_note,
         more=omission_note,
     )
-    rows, _ = figures.grid(len(means), across=2)
+    rows, _ = figures.grid(len(drawn_ranks), across=2)  # of names, half on each side
     return figures.picture(
         plots.critical_difference,
-        means,
+        drawn_ranks,
         caption=caption,
         says=ranks_in_words,
         height=figures.tall(rows, head=1.9, each=0.34),
-        distance=summary.critical_difference,
+        distance=rank_tests.critical_difference,
         label=f"mean rank, {best} left",
     )
 
 
 @also(Shares, pieces.nothing)
 def power(study: Significance) -> figures.Figure | Html:
-    """What true difference so many units show, and what a quarter or four times as many would."""
+    """The power of a paired t-test of the headline pair against the true difference: a curve for
+    the number of units of the input, one for a quarter and one for four times as many. Empty if no
+    pair is compared, or no t-test fits it.
+    """
     if study.headline.empty:
         return Html("")
-    frame = paired.power_curve(study)
-    if frame.empty:
+    power_by_difference = paired.power_curve(study)
+    if power_by_difference.empty:
         return Html("")
     differences_per_unit = study.paired(study.primary, study.opponents)
     caption = texts.sentence(
@@ -517,7 +566,7 @@ def power(study: Significance) -> figures.Figure | Html:
     )
     return figures.picture(
         plots.power,
-        frame,
+        power_by_difference,
         caption=caption,
         height=HEIGHT,
         observed=float(study.headline.iloc[0]["difference"]),
@@ -529,21 +578,25 @@ def power(study: Significance) -> figures.Figure | Html:
 @also(Shares, pieces.nothing)
 @pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def duality(study: Significance) -> figures.Figure | Html:
-    """The headline's test and interval as one picture: p of every mean, and α cuts out the
-    interval.
+    """The duality of the headline's test and its interval: the p-value of each hypothetical mean
+    difference as a curve; the hypotheses with p of at least α form the interval.
     """
     row = study.headline.iloc[0]
-    alpha_of_each = beyond(study.interval_level)
-    digits = numbers.decimals([row["difference"]], [row["low"]], [row["high"]])
+    low = row["low"]
+    high = row["high"]
+    # the curve has uncorrected p-values, so that with several interim analyses the interval, which
+    # is corrected for them, is cut out at a smaller α
+    alpha_of_limits = beyond(study.interval_level)
+    places = numbers.decimals([row["difference"]], [low], [high])
     test = "t" if study.has_many_units else "sign flips"
     excludes_0 = float(row["p"]) < beyond(study.settings.level)
     zero = "outside" if excludes_0 else "inside"
-    finite_limits = [limit for limit in (row["low"], row["high"]) if math.isfinite(limit)]
+    finite_limits = [limit for limit in (low, high) if math.isfinite(limit)]
     caption = texts.sentence(
         "significance.duality",
         study,
-        each=alpha_of_each,
-        interval=interval(row["low"], row["high"], signed, digits),
+        each=alpha_of_limits,
+        interval=interval(low, high, signed, places),
         test=test,
         level=percent(study.settings.level),
         p=_headline_p(study),
@@ -556,7 +609,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         height=HEIGHT,
         observed=float(row["difference"]),
         p_of_observed=study.p_of_observed,
-        alpha=alpha_of_each,
+        alpha=alpha_of_limits,
         limits=tuple(finite_limits),
         sided=first_screen.sided(study),
         label=f"mean difference in {study.primary.label} under the null",
@@ -592,31 +645,36 @@ def estimates(study: Either) -> Html:
 
 @also(Shares, pieces.nothing)
 def other_tests(study: Significance) -> Html:
-    """The same pairs by every other test, folded."""
+    """A folded table with a row for each pair and metric: the p-values of other tests, such as t,
+    bootstrap and Wilcoxon, a column for each that could be computed for some row. Empty if no pair
+    is compared.
+    """
     if study.headline.empty:
         return Html("")
-    frame = paired.other_tests(study)
-    if frame.empty:
+    p_values = paired.other_tests(study)
+    if p_values.empty:
         return Html("")
     columns: dict[str, Column] = {"first − second": pair}
-    if frame["metric"].nunique() > 1:
+    if p_values["metric"].nunique() > 1:
         columns["metric"] = words("metric")
     tests = []
     explanations = []
-    for test, (head, text) in texts.DEFINITIONS["other_tests"].items():
-        if frame[test].notna().any():
+    for test, (head, explanation) in texts.DEFINITIONS["other_tests"].items():
+        is_computed = p_values[test].notna().any()
+        if is_computed:
             tests.append(test)
             columns[head] = p_column(test)
-            explanations.append(f"{head}: {text}")
-    if study.settings.unit:
-        units = plural(study.unit_name, 2)
-        of_whole_units = " and ".join(test for test in ("t", "bootstrap") if test in tests)
-        verb = "take" if "bootstrap" in tests else "takes"
+            explanations.append(f"{head}: {explanation}")
+    if study.settings.unit:  # rows lie in clusters, which the tests treat in two ways
+        clusters = plural(study.unit_name, 2)
+        cluster_tests = [test for test in ("t", "bootstrap") if test in tests]
+        verb = "take" if "bootstrap" in cluster_tests else "takes"
+        of_whole_clusters = f"{' and '.join(cluster_tests)} {verb} whole {clusters}"
         of_means = f"the other tests the mean of each {study.unit_name}"
-        explanations.append(f"{of_whole_units} {verb} whole {units}, {of_means}")
+        explanations.append(f"{of_whole_clusters}, {of_means}")
     note = f"{'; '.join(explanations)}."
     caption = "Other tests of the same differences, unadjusted unless stated"
-    table = of_rows(caption, frame, columns, note)
+    table = of_rows(caption, p_values, columns, note)
     return folded("The same pairs by other tests", table)
 
 
@@ -635,21 +693,24 @@ def effects(study: Significance) -> Html:
 
 
 def _effect_table(effects: pd.DataFrame, caption: str, note: str) -> Html:
-    """A row per difference; it names the metric if there are several. effects: of
-    `paired.effects`.
+    """A table of effect sizes, a row for each pair of systems and metric; the metric is named if
+    there are several. effects: the frame of `paired.effects`, or some of its rows.
     """
+
+    def counts_of_units(row: Record) -> str:
+        """On how many units the first system is higher, equal and lower."""
+        return f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"
+
     columns: dict[str, Column] = {"first − second": pair}
     if effects["metric"].nunique() > 1:
         columns["metric"] = words("metric")
-    # each is "head = column kind" or "column kind"; kind ±: a number with its sign, #: without;
-    # share: defined below, as the usual kinds have no percentage with a sign
-    columns |= named(
-        "difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #",
-        share=partial(value, show=signed_percent),
-    )
-    columns["higher / equal / lower"] = by_row(
-        lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"
-    )
+    columns |= {
+        "difference": value("difference", show=signed),
+        "relative": value("relative", show=signed_percent),
+        "d_z": value("standardised", show=signed),
+        "P(first higher)": value("superiority"),
+        "higher / equal / lower": by_row(counts_of_units),
+    }
     return of_rows(caption, effects, columns, note)
 
 
@@ -661,38 +722,41 @@ def equivalence(study: Either) -> Html:
 
 @also(Shares, equivalence_of_shares)
 def _equivalence(study: Significance) -> Html:
-    """A row per pair: its interval for equivalence, and whether that shows that the difference lies
-    within the margin, and that the first system is not worse by more than the margin.
+    """A table of the equivalence tests (TOST) in the primary metric, a row for each pair: the
+    interval that decides; whether the difference is shown to lie within the margin; and whether
+    the first system is shown not to be worse by the margin (non-inferiority).
     """
     margin = study.settings.margin
-    inside = percent(equivalence_level(study))
+    level = percent(equivalence_level(study))
+
+    def deciding_interval(row: Record) -> str:
+        """The interval of which each limit is the limit of a one-sided test."""
+        return interval(row["equivalence_low"], row["equivalence_high"], signed)
 
     def is_within(row: Record) -> Cell:
-        """Whether the difference lies within the margin."""
+        """Whether the difference lies within the margin: yes, no or not established."""
         tests = paired.margin_tests(study, row)
-        return _shown_or_not(is_shown=tests.is_within, is_refuted=tests.is_beyond)
+        return _yes_no_or_open(is_shown=tests.is_within, is_refuted=tests.is_beyond)
 
     def is_not_worse(row: Record) -> Cell:
-        """Whether the first system is not worse by more than the margin."""
+        """Whether the first system is not worse by the margin: yes, no or not established."""
         tests = paired.margin_tests(study, row)
-        return _shown_or_not(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
+        return _yes_no_or_open(is_shown=tests.is_not_worse, is_refuted=tests.is_worse)
 
     columns: dict[str, Column] = {
         "first − second": pair,
-        f"{inside} interval": by_row(
-            lambda row: interval(row["equivalence_low"], row["equivalence_high"], signed)
-        ),
+        f"{level} interval": by_row(deciding_interval),
         f"within ±{margin:g}": by_row(is_within),
     }
-    if study.primary.metric.direction != 0:
+    if study.primary.metric.direction != 0:  # else neither system can be called worse
         columns[f"not worse by {margin:g}"] = by_row(is_not_worse)
-    note = texts.sentence("significance._equivalence_note", inside=inside, alpha=alpha(study))
+    note = texts.sentence("significance._equivalence_note", inside=level, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
-    deciding = study.comparisons[study.comparisons["metric"] == study.primary.label]
-    return of_rows(caption, deciding, columns, note)
+    is_primary = study.comparisons["metric"] == study.primary.label
+    return of_rows(caption, study.comparisons[is_primary], columns, note)
 
 
-def _shown_or_not(*, is_shown: bool, is_refuted: bool) -> Cell:
+def _yes_no_or_open(*, is_shown: bool, is_refuted: bool) -> Cell:
     """Whether a claim is shown by the data, its contrary, or neither."""
     if is_shown:
         return lesson.text_cell("yes")
@@ -703,30 +767,36 @@ def _shown_or_not(*, is_shown: bool, is_refuted: bool) -> Cell:
 
 @also(Shares, pieces.nothing)
 def needed(study: Significance) -> Html:
-    """How many units would show which difference."""
+    """A table of how many units a paired t-test of the headline pair needs for 80% and for 90%
+    power, a row for each true difference, such as the margin or the observed one. Empty if no pair
+    is compared, or no t-test fits it.
+    """
     if study.headline.empty:
         return Html("")
-    frame = paired.needed(study)
-    if frame.empty:
+    units_by_difference = paired.needed(study)
+    if units_by_difference.empty:
         return Html("")
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80%": count("n_80", _count),
-        f"{units} for 90%": count("n_90", _count),
+        f"{units} for 80%": count("n_80", show=_rounded_up),
+        f"{units} for 90%": count("n_90", show=_rounded_up),
     }
     caption = texts.sentence("significance.needed", study, alpha=beyond(study.family_level))
-    return of_rows(caption, frame, columns, texts.sentence("significance.needed_note"))
+    note = texts.sentence("significance.needed_note")
+    return of_rows(caption, units_by_difference, columns, note)
 
 
-def _count(n: float) -> str:
+def _rounded_up(n: float) -> str:
     """A number of units that are needed, rounded up."""
     return f"{numbers.whole_units(n):,}"
 
 
 def teaching(study: Either) -> Html:
-    """Why the answers above are made as they are: lessons, folded, computed live."""
+    """Lessons on the statistics behind the answers above, each folded under a line that sums it up;
+    their numbers are computed or simulated, those of the third on the input of the report.
+    """
     duality_text = texts.sentence("significance._duality_text", sided=first_screen.sided(study))
     on_duality = stack([duality(study), paragraph(duality_text)])
     lessons_by_summary = {
@@ -753,11 +823,15 @@ findings, origin = page.findings, page.origin
 
 @also(Shares, results_of_shares)
 def results(study: Significance) -> report.Results:
-    """Every number of the page, unrounded."""
+    """Every number of the page, unrounded, for its JSON file: those of comparisons only if systems
+    are compared, those of draws, claims and logs as empty lists if the input has none.
+    """
     fields: dict[str, object] = {"differences": NO_DIFFERENCES}
     if len(study.headline):
-        ranks = paired.mean_ranks(study)
-        ranks_by_name = None if ranks is None else ranks._asdict()
+        rank_tests = paired.mean_ranks(study)
+        ranks = None
+        if rank_tests is not None:  # they apply to three systems or more
+            ranks = rank_tests._asdict()
         fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
             **as_json.records(
@@ -766,7 +840,7 @@ def results(study: Significance) -> report.Results:
                 tiers=rank_tiers(study),
                 needed=paired.needed(study),
             ),
-            "ranks": ranks_by_name,
+            "ranks": ranks,
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
             "p_curve": study.p_curve().to_dict("list"),
@@ -780,7 +854,7 @@ def results(study: Significance) -> report.Results:
     )
     if isinstance(study, JudgedOutputs):
         fields["judge"] = as_json.records(**judges_page.frames(study))
-    fields["answer"] = first_screen.answer(study, _made_claims(study))
+    fields["answer"] = first_screen.answer(study, _claims_of_page(study))
     return published(study, fields)
 
 
@@ -793,17 +867,21 @@ def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it
     is.
     """
-    return first_screen.verdict(study, _made_claims(study))
+    return first_screen.verdict(study, _claims_of_page(study))
 
 
-def _made_claims(study: Significance) -> list[str]:
-    """The claim that is made, and how sure it is, in a sentence; none if only one is possible."""
+def _claims_of_page(study: Significance) -> list[str]:
+    """A sentence that says what the page's verdict is about, such as "these questions" or "such
+    tasks", with the p-value if there is one comparison. Empty if the input allows one claim alone,
+    which then needs no words.
+    """
     p = ""
     if len(study.headline) == 1:
         p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})"
     what = "verdict" if len(study.headline) else "value"
+    possible_claims = significance.claims(study)  # empty for one; "made": by this page
     sentences = []
-    for row in significance.claims(study).to_dict("records"):
+    for row in possible_claims.to_dict("records"):
         if row["made"]:
             claim = _with_noun(study, row["claim"])
             sentences.append(texts.sentence("significance.made", what=what, claim=claim, p=p))
@@ -817,141 +895,191 @@ def _with_noun(study: Significance, claim: str) -> str:
 
 @also(Shares, pieces.nothing)
 def draws(study: Significance) -> Html:
-    """What varies between units and within them, and what more of both would buy."""
-    frame = significance.variation(study)
-    if frame.empty:
+    """A table for inputs with several draws (repeated trials) of a unit, a row for each system and
+    the headline's difference: the standard deviations between units and between the draws of a
+    unit, the standard error of the mean, and what it would be with more units or more draws. Empty
+    without several draws.
+    """
+    variation = significance.variation(study)
+    if variation.empty:
         return Html("")
     units = plural(significance.question_noun(study), 2)
     cluster_note = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
     caption = texts.sentence(
         "significance.draws", metric=significance.metric_with_draws(study), units=units
     )
-    columns = named("system=what w") | {units: count("units")}
-    columns |= named("draws # | between # | within # | standard error=error #")
-    columns[f"twice the {units}"] = value("twice_units")
-    columns |= named("twice the draws=twice_draws # | endless draws=endless_draws #")
+    columns: dict[str, Column] = {
+        "system": words("what"),
+        units: count("units"),
+        "draws": value("draws"),
+        "between": value("between"),
+        "within": value("within"),
+        "standard error": value("error"),
+        f"twice the {units}": value("twice_units"),
+        "twice the draws": value("twice_draws"),
+        "endless draws": value("endless_draws"),
+    }
     note = texts.sentence("significance.draws_note", units=units, many=cluster_note)
-    return of_rows(caption, frame, columns, note)
+    return of_rows(caption, variation, columns, note)
 
 
 @also(Shares, pieces.nothing)
 def claims(study: Significance) -> Html:
-    """What the claim covers, and what the other ones would give."""
-    frame = significance.claims(study)
-    if frame.empty:
+    """A table with a row for each claim that the input allows: that results hold for these
+    questions, such questions, such clusters or such tasks. A claim says what another sample would
+    have anew, and so decides the errors, limits and p of the leader's mean and of the headline's
+    difference. Below it, if there are several systems, the mean of each. Empty for a single claim.
+    """
+    possible_claims = significance.claims(study)
+    if possible_claims.empty:
         return Html("")
-    questions = plural(significance.question_noun(study), 2)
-    several_tasks = study.data.tasks is not None
 
     def claim(row: Record) -> Cell:
         """A claim in words, marked if the page makes it."""
         mark = " (the claim of this page; limits here by t)" if row["made"] else ""
         return Cell(_with_noun(study, row["claim"]) + mark)
 
-    columns = {"claim": by_row(claim)}
-    if several_tasks:
-        columns |= named("mean w")
-    columns |= named("value [_] | its standard error=value_error #")
-    varying = {THESE: "only their draws vary", SUCH: "a new sample of them"}
-    new_tasks = "a new sample of these, each with its questions"
-    meanings = []
-    for covered in significance.coverage(study):
-        meanings.append(f"{covered.capitalize()}: {varying.get(covered, new_tasks)}.")
-    if several_tasks:
-        meanings.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
-    in_words = _with_noun(study, " ".join(meanings))
-    note = texts.sentence("significance.claims_note", every=in_words, macro=_macro_note(study))
-    if len(study.headline):
-        columns |= named("difference [_] | standard error=difference_error # | p p")
-    if len(study.pairs) > 1:
-        columns["pairs that differ"] = by_row(
-            lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")
-        )
-        columns |= named("unpaired n")
-        note += texts.sentence("significance.pairs_note", questions=questions, alpha=alpha(study))
+    def pairs_that_differ(row: Record) -> Cell:
+        """How many of all pairs of systems differ (`apart`) by a z-test, of how many."""
+        return Cell(f"{row['apart']:,} of {row['pairs']:,}")
+
+    columns: dict[str, Column] = {"claim": by_row(claim)} | _columns_of_claimed_mean(study)
+    note = texts.sentence(
+        "significance.claims_note", every=_meanings_of_claims(study), macro=_macro_note(study)
+    )
     subject = study.leader
     if len(study.headline):
         subject = f"{study.leader}, and {' − '.join(study.opponents)}"
-    of_leader = of_rows(
-        texts.sentence("significance.claims", study, of=subject), frame, columns, note
-    )
+        columns |= {
+            "difference": prefixed_limits("difference"),
+            "standard error": value("difference_error"),
+            "p": p_column("p"),
+        }
+    if len(study.pairs) > 1:
+        columns["pairs that differ"] = by_row(pairs_that_differ)
+        columns["unpaired"] = count("unpaired")
+        questions = plural(significance.question_noun(study), 2)
+        note += texts.sentence("significance.pairs_note", questions=questions, alpha=alpha(study))
+    caption = texts.sentence("significance.claims", study, of=subject)
+    of_leader = of_rows(caption, possible_claims, columns, note)
     if len(study.systems) == 1:
         return of_leader
     return stack([of_leader, _claim_means(study)])
 
 
+def _columns_of_claimed_mean(study: Significance) -> dict[str, Column]:
+    """The columns of a mean by what is claimed: whether it is pooled or macro, if units have tasks;
+    its value with limits; its standard error.
+    """
+    columns: dict[str, Column] = {}
+    if study.data.tasks is not None:
+        columns["mean"] = words("mean")
+    columns["value"] = prefixed_limits("value")
+    columns["its standard error"] = value("value_error")
+    return columns
+
+
+def _meanings_of_claims(study: Significance) -> str:
+    """What another sample would have anew under each claim that the input allows, in sentences;
+    with tasks also what a pooled and a macro mean are.
+    """
+    new_in_sample = {THESE: "only their draws vary", SUCH: "a new sample of them"}
+    new_clusters = "a new sample of these, each with its questions"
+    sentences = []
+    for covered in significance.coverage(study):
+        sentences.append(f"{covered.capitalize()}: {new_in_sample.get(covered, new_clusters)}.")
+    if study.data.tasks is not None:
+        sentences.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
+    return _with_noun(study, " ".join(sentences))
+
+
 def _claim_means(study: Significance) -> Html:
-    """The mean of every system by what is claimed."""
+    """A table with a row for each claim that the input allows and each system: the mean of the
+    primary metric, with the limits and the standard error that follow from the claim.
+    """
 
     def claim(row: Record) -> Cell:
+        """A claim in words, such as "such questions"."""
         return Cell(_with_noun(study, row["claim"]))
 
-    frame = significance.claim_means(study)
-    columns = named("system w")
-    columns["claim"] = by_row(claim)
-    if study.data.tasks is not None:
-        columns |= named("mean w")
-    columns |= named("value [_] | its standard error=value_error #")
-    return of_rows(texts.sentence("significance.claim_means", study), frame, columns)
+    columns: dict[str, Column] = {"system": words("system"), "claim": by_row(claim)}
+    columns |= _columns_of_claimed_mean(study)
+    caption = texts.sentence("significance.claim_means", study)
+    return of_rows(caption, significance.claim_means(study), columns)
 
 
 def _macro_note(study: Significance) -> str:
-    """How the error of a mean of the means of tasks is computed; "" if there are no tasks."""
+    """How the standard error of a macro mean (the mean of the means of tasks) is computed, also if
+    tasks have a single question and so no variance of their own; "" if there are no tasks.
+    """
     if study.data.tasks is None:
         return ""
-    n = significance.single_tasks(study)
-    tasks = len(set(study.data.tasks))
+    n_tasks = len(set(study.data.tasks))
+    n_tasks_of_one_question = significance.single_tasks(study)
     question = significance.question_noun(study)
-    single = ""
-    if n == tasks:
-        single = texts.sentence("significance.only_single_tasks", question=question)
-    elif n:
-        single = texts.sentence(
-            "significance.single_tasks", tasks=counted(n, "task"), question=question
+    note_on_one_question = ""
+    if n_tasks_of_one_question == n_tasks:
+        note_on_one_question = texts.sentence("significance.only_single_tasks", question=question)
+    elif n_tasks_of_one_question:
+        note_on_one_question = texts.sentence(
+            "significance.single_tasks",
+            tasks=counted(n_tasks_of_one_question, "task"),
+            question=question,
         )
-    return texts.sentence("significance.macro_note", single=single)
+    return texts.sentence("significance.macro_note", single=note_on_one_question)
 
 
 @also(Shares, pieces.nothing)
 def logged(study: Significance) -> Html:
-    """What the logs state, beside what their rows give, where the two differ."""
-    columns = (
-        "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
-        "the log's standard error=stated_error # | of its rows=error # | why w"
-    )
+    """A table of the means and standard errors that evaluation logs state but that do not follow
+    from their rows, beside those computed from the rows, and why they differ. Empty if all agree.
+    """
+    columns: dict[str, Column] = {
+        "system": words("system"),
+        "task": words("task"),
+        "metric": words("metric"),
+        "the log's mean": value("stated"),
+        "mean of its rows": value("mean"),
+        "the log's standard error": value("stated_error"),
+        "of its rows": value("error"),
+        "why": words("why"),
+    }
     caption = texts.sentence("significance.logged")
     note = texts.sentence("significance.logged_note")
-    return of_rows(caption, _differing(study), columns, note)
+    return of_rows(caption, _differing_log_numbers(study), columns, note)
 
 
-def _differing(study: Significance) -> pd.DataFrame:
-    """The rows of logs whose own numbers are not those of their questions."""
-    frame = significance.logged(study)
-    return frame if frame.empty else frame[frame["why"] != ""]
+def _differing_log_numbers(study: Significance) -> pd.DataFrame:
+    """The rows of `significance.logged` whose stated numbers are not those of the log's rows."""
+    log_numbers = significance.logged(study)
+    return log_numbers if log_numbers.empty else log_numbers[log_numbers["why"] != ""]
 
 
 def _logs(study: Significance) -> Iterator[Finding]:
-    """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than
-    they count.
+    """Whether the means and standard errors that evaluation logs state are those of their rows, and
+    which logs hold rows of fewer questions than they state. No finding if the input has no logs.
     """
-    frame = significance.logged(study)
-    if not len(frame):
+    log_numbers = significance.logged(study)  # a row for each system, task and metric
+    n_rows = len(log_numbers)
+    if not n_rows:
         return
-    n = len(_differing(study))
-    if n:
-        verb = "differs" if n == 1 else "differ"
-        yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, verb=verb, of=len(frame))
+    n_differing = len(_differing_log_numbers(study))
+    if n_differing:
+        verb = "differs" if n_differing == 1 else "differ"
+        yield kinds.NUMBERS_OF_LOGS.warning(
+            n_differing, "differ", n=n_differing, verb=verb, of=n_rows
+        )
     else:
-        yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
-    short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(
-        ["system", "task"]
-    )
-    logs = []
-    for row in short.itertuples():
-        counts_of_log = f"{row.questions:,} of {row.stated_questions:,}"
-        logs.append(f"{row.system} on {row.task}: {counts_of_log}")
-    if logs:
-        yield kinds.SHORT_LOGS.warning(len(logs), what=listed(logs))
+        yield kinds.NUMBERS_OF_LOGS.note(n_rows, "same", of=n_rows)
+    lacks_questions = log_numbers["stated_questions"] > log_numbers["questions"]
+    # a log has the same questions for all its metrics
+    incomplete_logs = log_numbers[lacks_questions].drop_duplicates(["system", "task"])
+    logs_in_words = []
+    for row in incomplete_logs.itertuples():
+        questions = f"{row.questions:,} of {row.stated_questions:,}"
+        logs_in_words.append(f"{row.system} on {row.task}: {questions}")
+    if logs_in_words:
+        yield kinds.SHORT_LOGS.warning(len(logs_in_words), what=listed(logs_in_words))
 
 
 @also(JudgedOutputs, judges_page.judge)

@@ -332,13 +332,13 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
     return OwnIntervals(slider, decisions, estimates_by_system, study.settings.level)
 
 
-def counts_in_use(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
-    """The counts of systems at the threshold that each uses; None without a threshold."""
-    in_use: list[Counts | None] = []
+def counts_in_use(study: BinaryStudy, systems: Iterable[str]) -> dict[str, Counts]:
+    """The counts of each system at the threshold that it uses; without the systems that have no
+    threshold (NaN).
+    """
+    in_use = {}
     for name in systems:
         threshold = study.thresholds[name]
-        if math.isnan(threshold):
-            in_use.append(None)
-        else:
-            in_use.append(counts.at(study.table(name), threshold))
+        if not math.isnan(threshold):
+            in_use[name] = counts.at(study.table(name), threshold)
     return in_use
