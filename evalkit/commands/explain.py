@@ -95,7 +95,7 @@ def _estimates_by_convention(study: Any, name: str) -> Iterator[pd.DataFrame]:
     cut-offs; then the meanings with one parameter of the study changed.
     """
     structure = study.primary.metric.structure
-    # a negated or own metric is no spelling of another, but can be found
+    # a metric without names in the catalogue, an own one or a negated one, has one meaning
     meanings = lookup.meanings(name, structure) or (lookup.find_metric(name, structure),)
     labels = [chosen.label for chosen in meanings]
     names_of_meanings = {chosen.metric.name for chosen in meanings}
