@@ -31,7 +31,7 @@ DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 # of a class or label, below which intervals of its precision hold it less often than they say
 FEW_ROWS = 25
 # verdicts of a comparison the other way round
-TURNED = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+OPPOSITE_VERDICT = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 Ends = tuple[float, float]  # the lowest and the highest score
 ComparisonRow = Mapping[str, Any]  # of `Study.comparisons`
 
@@ -428,7 +428,7 @@ def turned(row: ComparisonRow) -> Row:
         **row,
         "first": row["second"],
         "second": row["first"],
-        "verdict": TURNED.get(row["verdict"], row["verdict"]),
+        "verdict": OPPOSITE_VERDICT.get(row["verdict"], row["verdict"]),
         "difference": -row["difference"],
         "low": -row["high"],
         "high": -row["low"],
