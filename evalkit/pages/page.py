@@ -256,7 +256,7 @@ def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
     """
     cell = with_interval(row["value"], row["low"], row["high"], places=decimals)
     below = []
-    if diagnostics.moved_by_ties(row):
+    if diagnostics.depends_on_tied_order(row):
         worst = number(row["worst_ties"], decimals)
         best = number(row["best_ties"], decimals)
         below.append(f"ties {worst} to {best}")

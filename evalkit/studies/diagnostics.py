@@ -140,7 +140,7 @@ def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in rows.items() if 0 < n < FEW_ROWS}
 
 
-def moved_by_ties(estimate: Mapping[str, float]) -> bool:
+def depends_on_tied_order(estimate: Mapping[str, float]) -> bool:
     """True if the order of tied items visibly changes an estimate."""
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
 
