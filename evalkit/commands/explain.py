@@ -31,10 +31,10 @@ def main(options: Namespace) -> int:
     theirs = options.theirs
     number, last_digit = _number(theirs)
     options.parameters.append(("preds", ",".join(options.files)))
-    with requests.one_line():
+    with requests.input_errors_refused():
         report = requests.closest(options, sorted(_reports(options.metric)))
         settings = requests.settings(options.file)
-        values = requests.parameters(options.parameters, settings, requests.written_options())
+        values = requests.parameters(options.parameters, settings, requests.parameters_as_texts())
         study = import_module(f"evalkit.studies.{report}").read(**values)
         tables = list(_estimates_by_convention(study, options.metric))
         if not tables:

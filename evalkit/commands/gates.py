@@ -30,7 +30,7 @@ def main(options: Namespace) -> int:
     """
     if options.plan is not None:
         return _plan(options)
-    with requests.one_line():
+    with requests.input_errors_refused():
         if options.report is None:
             raise InputError("no report: name one (NAME.json), or --plan POLICY.toml")
         stated_policy = gate("POLICY", options.policy)
@@ -53,7 +53,7 @@ def main(options: Namespace) -> int:
 
 def _plan(options: Namespace) -> int:
     """Print what the rules will catch, by the spread of a report or by the plan of the policy."""
-    with requests.one_line():
+    with requests.input_errors_refused():
         policy_planned = gate("--plan", options.plan)
         assert policy_planned is not None
         if options.report is None:
