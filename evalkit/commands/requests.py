@@ -424,7 +424,10 @@ def _files_of_preds(options: Namespace) -> list[str]:
     for name, text in options.parameters:
         if name == "preds":
             listed = paths(name, text)
-            files += listed if isinstance(listed, list) else [text]
+            if isinstance(listed, list):
+                files += listed
+            else:  # a single file, as it is written
+                files.append(text)
     return files
 
 

@@ -36,11 +36,11 @@ from evalkit.pages import (
 from evalkit.pages.shared_findings import (
     constant_better,
     counts,
-    idle,
     nonzero,
     of_sample,
+    one_decision_for_all,
     power,
-    rounded,
+    rounded_threshold,
     rows_read,
     weights,
 )
@@ -443,9 +443,9 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
-        yield from rounded(study.rule.fixed, study.precision)
+        yield from rounded_threshold(study.rule.fixed, study.precision)
         decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
-        for finding in idle(study.thresholds, binary_diagnostics.score_ends(study)):
+        for finding in one_decision_for_all(study.thresholds, binary_diagnostics.score_ends(study)):
             yield finding.for_metrics(decided, study.primary.label)
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:

@@ -447,7 +447,9 @@ def class_calibration_plot(study: Either) -> Figure | Html:
 @pieces.where(lambda study: study.probabilities and study.class_tables)
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
-    panels = [_benefit(study.leader, name, table) for name, table in study.class_tables.items()]
+    panels = []
+    for name, table in study.class_tables.items():
+        panels.append(_net_benefit_panel(study.leader, name, table))
     caption = texts.sentence("classes.decision_curve", of_each=_leader_and_classes(study))
     figure = figures.row(
         curve_plots.panels, panels, caption=caption, height=HEIGHT, panels=len(panels)
@@ -455,14 +457,17 @@ def decision_curve(study: Either) -> Figure | Html:
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
 
-def _benefit(leader: str, name: str, table: "Counts") -> Panel:
+def _net_benefit_panel(leader: str, name: str, table: "Counts") -> Panel:
     """The panel of one class: the leader's net benefit, and a line at 0, that of acting on no row.
 
     name: of the class. table: of the class against the rest.
     """
-    frame = decision_curves.decision_curves({leader: table}, classes.SQUARE.curve)
     return Panel(
-        frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0))
+        lines=decision_curves.decision_curves({leader: table}, classes.SQUARE.curve),
+        xlabel=threshold_page.THRESHOLD,
+        ylabel="net benefit per row",
+        title=name,
+        reference=((0, 1), (0, 0)),
     )
 
 
@@ -556,7 +561,8 @@ def curves_of_each(
     """A system's ROC and precision-recall curves, one for each class or label.
 
     areas: those below the curves, a row for each class and system, as in `study.by_class`; its
-    second column names the class. bands: by the kind of curve, roc and pr; None for a kind without.
+    second column names the class. bands: the pointwise limits by the kind of curve, "roc" and "pr";
+    a kind without bands is left out or None.
     """
     if not study.curve_tables:
         return Html("")
@@ -569,24 +575,24 @@ def curves_of_each(
     if bands.get("roc") is not None:
         caption += f" Bands: pointwise {study.settings.level:.0%} limits."
     areas_by_class = areas[areas["system"] == system].set_index(areas.columns[1])
-    coloured_areas = areas_by_class.loc[study.coloured]
+    coloured_areas = areas_by_class.loc[study.coloured]  # the legend names the coloured curves
     roc = Panel(
-        study.curve("roc", system),
-        "false positive rate",
-        f"recall (n = {rows})",
-        "ROC",
-        bands.get("roc"),
+        lines=study.curve("roc", system),
+        xlabel="false positive rate",
+        ylabel=f"recall (n = {rows})",
+        title="ROC",
+        bands=bands.get("roc"),
         reference=DIAGONAL,
         keys=_keys(coloured_areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
         faint=faint,
     )
     pr = Panel(
-        study.curve("pr", system),
-        "recall",
-        "precision",
-        "Precision and recall",
-        bands.get("pr"),
+        lines=study.curve("pr", system),
+        xlabel="recall",
+        ylabel="precision",
+        title="Precision and recall",
+        bands=bands.get("pr"),
         steps=STEPS,
         keys=_keys(coloured_areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",

@@ -21,9 +21,9 @@ from evalkit.pages.shared_findings import (
     binned,
     constant_better,
     few_rows,
-    idle,
     of_sample,
-    rounded,
+    one_decision_for_all,
+    rounded_threshold,
     rows_read,
     weights,
 )
@@ -179,10 +179,10 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """
     loss = number(study.loss_of_none)  # the share of wrong labels if none is ever predicted
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=loss)
-    yield from rounded(study.threshold, labels.stored(study))
+    yield from rounded_threshold(study.threshold, labels.stored(study))
     ends = {name: study.measured.score_range(name) for name in study.systems}
     thresholds = dict.fromkeys(study.systems, study.threshold)
-    yield from idle(thresholds, ends)
+    yield from one_decision_for_all(thresholds, ends)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
     yield from classes_page.binary_scores(study)

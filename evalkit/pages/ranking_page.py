@@ -595,11 +595,12 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     change = f" Their order changes {label} by less than {VISIBLE:g}."
     if ranges:
         change = f" Depending on their order, {listed(ranges, joint='; ')}."
+    order = "rank" if "rank" in study.runs.columns else "score"
     severity = WARNING if estimates.matters else NOTE
     yield kinds.TIES.rated(
         severity,
         total(study.runs.accounts, "tied"),
-        order="rank" if "rank" in study.runs.columns else "score",
+        order=order,
         counts=counts(tied_items),
         moved=change,
     )

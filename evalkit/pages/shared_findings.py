@@ -380,7 +380,7 @@ def compared(stored: Mapping[str, rules.Precision]) -> str:
     return f"compared as the scores are stored: {'; '.join(texts)}"
 
 
-def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
+def rounded_threshold(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
     """A note for each precision that changes the value of the threshold."""
     for rounding in diagnostics.rounded(threshold, stored):
         whose = "The scores"
@@ -408,7 +408,7 @@ def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Fi
         yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
 
 
-def idle(
+def one_decision_for_all(
     thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]
 ) -> Iterator[Finding]:
     """A warning for each system whose rows are all decided alike.

@@ -40,9 +40,9 @@ from evalkit.pages.shared_findings import (
     class_named,
     columns_read,
     decisions_as_scores,
-    idle,
+    one_decision_for_all,
     picked,
-    rounded,
+    rounded_threshold,
     rows_used,
     rows_without_value,
     skewed,
@@ -265,9 +265,9 @@ def _subject_estimate(study: Validation) -> Cell:
 
 
 def _claims(study: Validation) -> list[Cell]:
-    """What may be claimed, a sentence in each cell. The fitted models (MODELS) are one claim;
-    models of the same kind fitted to other rows (LEARNER) are a wider one, with a wider interval.
-    Last stands the value of the best of several systems without the gain of being chosen.
+    """What may be claimed, a sentence in each cell: of the fitted models (MODELS), and of models of
+    the same kind fitted to other rows (LEARNER), which is the wider claim. Last stands the value of
+    the best of several systems without the gain of being chosen as the best.
     """
     lines = []
     if study.holdout:  # its one model says nothing about models fitted to other rows
@@ -356,7 +356,7 @@ def _against_baseline(study: Validation) -> list[Cell]:
     if not pairs:
         return []
     row = pairs[0]  # the subject minus the baseline
-    if study.few_pooled:  # rows of so few say little about the learner: the folds decide
+    if study.few_pooled:  # with so few rows the folds decide
         difference = estimate(row["by_fold"], row["low"], row["high"], signed)
     else:
         difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
@@ -541,8 +541,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     thresholds = {}
     for name in score_ends:
         thresholds[name] = rules.rounded(study.threshold, precisions[name])
-    yield from rounded(study.threshold, precisions)
-    yield from idle(thresholds, score_ends)
+    yield from rounded_threshold(study.threshold, precisions)
+    yield from one_decision_for_all(thresholds, score_ends)
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
     outside_0_1 = []
     for name, (lowest, highest) in score_ends.items():
@@ -645,7 +645,10 @@ BINS = 120  # of the map of the folds
 INTERVALS = "table-intervals"  # where the tables stand, for links of the first screen
 PAIRED = "table-other-systems"
 # the columns that only the deciding one of the two tables of pairs has
-DECISION: dict[str, Column] = {"adjusted p": p_column("adjusted"), "verdict": words("verdict")}
+VERDICT_COLUMNS: dict[str, Column] = {
+    "adjusted p": p_column("adjusted"),
+    "verdict": words("verdict"),
+}
 ALONG = {
     "time": "time",
     "group": "groups, in the order of the folds that test them",
@@ -856,7 +859,7 @@ def _paired_on_pooled_rows(study: Validation, adjusted: str, one_sided_note: str
             f"models are taken as fixed."
         )
     else:
-        columns |= {"p": p_column("p_pooled")} | DECISION
+        columns |= {"p": p_column("p_pooled")} | VERDICT_COLUMNS
         note = f"p by {_paired_methods(study)}{adjusted}."
     # the caption has the number of units of the first pair
     first_pair = (study.subject, study.paired["second"].iloc[0])
@@ -880,7 +883,7 @@ def _paired_by_fold(study: Validation, adjusted: str, one_sided_note: str) -> Ht
         "p": p_column("p"),
     }
     if study.few_pooled:
-        columns |= DECISION
+        columns |= VERDICT_COLUMNS
     else:
         adjusted = ", not adjusted"
     level = f"{study.settings.level:.0%} interval"
