@@ -739,8 +739,8 @@ FAULTS = (
     ),
     Fault(
         "commands/index.py",
-        'change=series["value"].diff()',
-        'change=series["value"].diff(-1)',
+        'change=dated["value"].diff()',
+        'change=dated["value"].diff(-1)',
         "the change to the report after",
     ),
     Fault(

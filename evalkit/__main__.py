@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise Refused with the message of argparse and a reference to the help."""
         extra = message.removeprefix("unrecognized arguments: ").split(" ")[0]
-        raise Refused(f"{message}{requests.unquoted(extra)} (see {self.prog} --help)")
+        raise Refused(f"{message}{requests.advice_to_quote(extra)} (see {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:

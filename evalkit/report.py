@@ -112,7 +112,7 @@ def plain(value: object) -> Any:
     """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON
     lacks.
     """
-    if type(value) in PLAIN:
+    if type(value) in PLAIN:  # not a subclass: one of numpy or an enumeration is converted below
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
@@ -179,7 +179,9 @@ def _copy_without_results(notebook: NotebookNode) -> NotebookNode:
     """A copy of the notebook; the results that it displays, which may be long, are the same
     objects.
     """
-    return copy.deepcopy(notebook, {id(results): results for results in every_results(notebook)})
+    # deepcopy takes objects that it finds here by their id for already copied
+    copies = {id(results): results for results in every_results(notebook)}
+    return copy.deepcopy(notebook, copies)
 
 
 def published(notebook: NotebookNode) -> Record | None:
@@ -205,7 +207,7 @@ def stripped(notebook: NotebookNode, failure: Failure | None) -> NotebookNode:
     for cell in duplicate.cells:
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
-        if not cell.metadata.get("tags", True):
+        if "tags" in cell.metadata and not cell.metadata["tags"]:  # papermill adds an empty list
             del cell.metadata["tags"]
     if failure:
         duplicate.metadata["evalkit"] = {"failed": vars(failure)}
@@ -230,9 +232,9 @@ def page(notebook: NotebookNode) -> str:
     """
     from evalkit.page import ReportExporter
 
-    without_results = copy.deepcopy(
-        notebook, {id(results): {} for results in every_results(notebook)}
-    )
+    # deepcopy takes objects that it finds here by their id for already copied: as empty results
+    copies = {id(results): dict[str, Any]() for results in every_results(notebook)}
+    without_results = copy.deepcopy(notebook, copies)
     exporter = ReportExporter()  # type: ignore[no-untyped-call]  # traitlets has no types
     html, _ = exporter.from_notebook_node(without_results)
     return str(html)
@@ -250,9 +252,10 @@ ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", 
 
 def lines(value: object, levels: int = 2, indent: str = "\n") -> str:
     """JSON with one line per entry of the first levels, such as an estimate or a column of
-    comparisons.
+    comparisons; deeper levels stand in one line, so that the file is short and can be compared.
 
-    value: from `plain`. indent: a line break and the spaces before the value.
+    value: from `plain`. levels: how many have lines of their own; of a list, the entries alone.
+    indent: a line break and the spaces before the value.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
@@ -394,6 +397,7 @@ class EvalkitEngine:
             failure = Failure(type(error).__name__, str(error), last_started(notebook))
             _write_beside(output_path, notebook, failure)
             raise
+        # a gate that failed is a result of a run that was done, not a failure of the run
         done = without_gate_error(notebook)
         _write_beside(output_path, done, found_failure(done))
         return notebook

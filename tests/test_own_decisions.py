@@ -310,7 +310,7 @@ def test_decisions_for_the_high_scores_are_not_reversed():
     )
 
 
-def test_one_decision_for_all_rows_is_not_reversed():
+def test_idle_thresholds_rows_is_not_reversed():
     """All rows are predicted as positive, whatever their score."""
     study = classification.read(scores_with_decisions().assign(predicted=1))
     assert kinds.REVERSED_DECISIONS.code not in findings_text(study)

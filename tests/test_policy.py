@@ -857,7 +857,7 @@ def reports_with_odd_dates(tmp_path_factory):
     for number, date in enumerate(dates):
         study = ek.rating(biased_forecasts(), metrics="mae", data_date=date)
         saved_report(str(9 - number), folder, study)
-    return index.ordered(index.read(folder))
+    return index.ordered_by_date(index.read(folder))
 
 
 def test_the_index_orders_reports_by_date_and_those_without_a_clear_one_first(
@@ -897,7 +897,7 @@ def series_of(folder, number):
         date = pd.Timestamp("2026-01-01") + pd.Timedelta(day, "D")
         results["parameters"] = {"title": f"Day {day + 1}", "data_date": str(date)}
         (folder / f"{day}.json").write_text(json.dumps(results))
-    return index.ordered(index.read(folder))
+    return index.ordered_by_date(index.read(folder))
 
 
 def test_a_picture_over_time_has_the_last_forty_reports(tmp_path):
@@ -915,7 +915,7 @@ def test_the_change_in_the_index_is_from_the_report_before(tmp_path):
     for day, bias in (("01", 0.0), ("02", 1.0)):
         table = biased_forecasts(a=bias, b=bias)
         saved_report(day, tmp_path, ek.rating(table, metrics="mae", data_date=f"2026-01-{day}"))
-    text = index.listing(index.ordered(index.read(tmp_path))).text
+    text = index.listing(index.ordered_by_date(index.read(tmp_path))).text
     _, _, second, first = text.splitlines()  # two lines of heads, then the newest first
     assert re.search(r"\]  \+0\.\d+", second)
     assert not re.search(r"\]  [+−]", first)

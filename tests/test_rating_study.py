@@ -232,7 +232,7 @@ def test_a_threshold_that_single_precision_holds_is_not_rounded():
     ids=["a range", "the third decimal stays", "no range"],
 )
 def test_ties_move_an_estimate_whose_range_shows(row, moves):
-    assert diagnostics.moved_by_ties(row) == moves
+    assert diagnostics.depends_on_tied_order(row) == moves
 
 
 @pytest.mark.parametrize("metric, best", [("mae", min), ("r2", max)])

@@ -190,7 +190,7 @@ def inspect(options: Namespace) -> int:
         if name not in REPORTS:
             raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {name!r}")
         names = [name]
-    with requests.one_line():  # an error is printed in one line
+    with requests.input_errors_refused():
         readings = _readings(options, names)
         contents = _contents(options.files)
     is_read = False
@@ -213,7 +213,7 @@ def _readings(options: Namespace, names: list[str]) -> list["ReportReading"]:
     from evalkit.studies import inspection
 
     file = requests.settings(options.file)
-    values = requests.parameters(options.parameters, file, requests.written_options())
+    values = requests.parameters(options.parameters, file, requests.parameters_as_texts())
     return inspection.readings(options.files, names, values, dict(options.parameters))
 
 

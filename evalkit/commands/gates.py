@@ -30,7 +30,7 @@ def main(options: Namespace) -> int:
     """
     if options.plan is not None:
         return _plan(options)
-    with requests.one_line():
+    with requests.input_errors_refused():
         if options.report is None:
             raise InputError("no report: name one (NAME.json), or --plan POLICY.toml")
         stated_policy = gate("POLICY", options.policy)
@@ -56,7 +56,7 @@ def _plan(options: Namespace) -> int:
     report has, if one is named, else with the spread that the policy's own plan states. Return the
     exit status.
     """
-    with requests.one_line():
+    with requests.input_errors_refused():
         policy_planned = gate("--plan", options.plan)
         assert policy_planned is not None  # `main` calls this only if --plan names one
         if options.report is None:

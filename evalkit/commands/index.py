@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from pandas.api.typing import DataFrameGroupBy
 
 NAME = "index"
-OURS = '<meta name="generator" content="evalkit">'  # in every page, see page/evalkit/index.html.j2
+# in every page that evalkit writes, see page/evalkit/index.html.j2
+GENERATOR = '<meta name="generator" content="evalkit">'
 DRAWN = 40  # reports of a series that its picture shows: the last ones
 ENDS = ["value", "low", "high"]
 DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
@@ -52,25 +53,28 @@ def main(options: Namespace) -> int:
 
 
 def write(folder: Path) -> Path | None:
-    """Write the page of all reports in a folder and below; nothing, and None, where there are none.
+    """Write the page of all reports in a folder and below, and return its path; without a report
+    write nothing and return None.
 
     Raises Refused where a page that evalkit did not write has its name.
     """
-    frame = read(folder)
-    if frame.empty:
+    reports = read(folder)
+    if reports.empty:
         return None
-    old_page = folder / f"{NAME}.html"
-    if old_page.is_file() and OURS not in old_page.read_text(encoding="utf-8", errors="replace"):
-        raise Refused(
-            f"{old_page}: is not a page of evalkit, so it is not replaced; rename it, then run "
-            f"evalkit index"
-        )
-    html = page(ordered(frame), folder.resolve().name)
-    (path,) = report.write(folder, NAME, {".html": html})
-    return path
+    index_page = folder / f"{NAME}.html"
+    if index_page.is_file():
+        old_html = index_page.read_text(encoding="utf-8", errors="replace")
+        if GENERATOR not in old_html:
+            raise Refused(
+                f"{index_page}: is not a page of evalkit, so it is not replaced; rename it, then "
+                f"run evalkit index"
+            )
+    html = page(ordered_by_date(reports), folder.resolve().name)
+    report.write(folder, NAME, {".html": html})
+    return index_page
 
 
-def ordered(frame: pd.DataFrame) -> pd.DataFrame:
+def ordered_by_date(frame: pd.DataFrame) -> pd.DataFrame:
     """The reports of each series by date, which is in the column `when`; first, by name, those
     without a clear one.
     """
@@ -105,17 +109,19 @@ def _rows(results: Record, path: Path, place: str) -> Iterator[dict[str, Any]]:
     """
     parameters = results["parameters"]
     counts = Counter(finding["severity"] for finding in results["findings"])
-    findings = [f"{name} {counts[name]}" for name in Severity if counts[name]]
+    findings = [f"{severity} {counts[severity]}" for severity in Severity if counts[severity]]
+    # a diff has the dates of the old and of the new report, and stands with the new one
+    last_date = results.get("dates", [""])[-1]
     shared_columns = {
         "place": place,
         "stored": report.name_with_folder(path),
         "report": results["report"],
         "name": str(parameters.get("title") or place),
-        "date": str(parameters.get("data_date") or results.get("dates", [""])[-1]),
+        "date": str(parameters.get("data_date") or last_date),
         "verdict": batch.verdict(results),
         "gate": _gate(results["gate"]),
         "findings": ", ".join(findings),
-        # of a diff the old and the new report
+        # the last two; a diff has two inputs, the JSON of the old and of the new report
         "inputs": tuple(source["name"] for source in results["inputs"][-2:]),
     }
     for table_results in batch.results_by_table(results):
@@ -125,7 +131,9 @@ def _rows(results: Record, path: Path, place: str) -> Iterator[dict[str, Any]]:
 
 
 def _gate(gate: Record | None) -> str:
-    """How the gate of a report ended; "" without one."""
+    """How the gate of a report ended: "kept" if all its rules were; "" without a gate. A gate with
+    a rule that failed has failed, even if other rules could not be decided.
+    """
     if gate is None:
         return ""
     if gate["passed"]:
@@ -166,11 +174,14 @@ def listing(frame: pd.DataFrame) -> Html:
     """A row for each report, the latest data first, with the change since the report before it in
     its series.
     """
-    series = _series(frame[frame["when"].notna()])
-    frame = frame.assign(earlier=series["stored"].shift(), change=series["value"].diff())
-    diffs = dict(zip(frame["inputs"], frame["place"], strict=True))
-    pairs = zip(frame["earlier"], frame["stored"], strict=True)
-    frame["diff"] = [diffs.get(pair, "") for pair in pairs]
+    dated = _series(frame[frame["when"].notna()])
+    # pandas puts these in the rows of `frame` by its index; a report that is the first of its
+    # series, or has no clear date, gets NaN
+    frame = frame.assign(earlier=dated["stored"].shift(), change=dated["value"].diff())
+    # the page of a diff by its inputs, the JSON of the earlier and of the later report
+    diff_pages = dict(zip(frame["inputs"], frame["place"], strict=True))
+    reports_in_pairs = zip(frame["earlier"], frame["stored"], strict=True)
+    frame["diff"] = [diff_pages.get(pair, "") for pair in reports_in_pairs]
     frame["first"] = frame["system"] + ": " + frame["metric"]
     columns = {"report": by_row(_link), "data of": by_row(_date)}
     columns |= named("verdict w | first number=first w")
@@ -217,18 +228,26 @@ def _change(row: Record) -> Cell:
 
 
 def over_time(metric: str, series: pd.DataFrame) -> Html:
-    """The last reports of a series, one below the other, with their intervals on one axis."""
+    """The last reports of a series, one below the other, with their intervals on one axis.
+
+    series: the rows of `ordered_by_date` of one kind and metric, first those without a clear date.
+    """
     rows = series.tail(DRAWN).to_dict("records")
     results = []
     for row in rows:
-        point = (row["value"], row["low"], row["high"])
-        cells = [row["date"], _value(row)]
-        results.append(strips.Result(_link(row), [(row["name"], point)], cells))
+        estimate = (row["value"], row["low"], row["high"])
+        results.append(
+            strips.Result(
+                name=_link(row),
+                points=[(row["name"], estimate)],
+                cells=[row["date"], _value(row)],
+            )
+        )
     caption = (
         f"{metric} of the best system in the last {len(rows)} of {len(series)} reports, in the "
         f"order of their dates"
     )
     undated = int(series["when"].isna().sum())
-    if undated:
+    if undated:  # they have no place in time and stand first, in the order of their names
         caption += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
     return strips.strip(caption, ["report", "data of", metric], results)

@@ -39,8 +39,10 @@ class Refused(Exception):
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
-    """Raise Refused instead of InputError (or ParameterError, a subclass)."""
+def input_errors_refused() -> Iterator[None]:
+    """A context that raises Refused in place of InputError (or ParameterError, a subclass), so that
+    the command prints the message alone, without a traceback.
+    """
     from evalkit.arrays import InputError
 
     try:
@@ -54,7 +56,7 @@ def one_line() -> Iterator[None]:
 
 def find(name_or_path: str, folder: Path) -> Path:
     """Return the path of a notebook from its path, or from its name in the folder of evalkit's own
-    notebooks.
+    notebooks. Raises Refused for an unknown name, with the similar ones.
     """
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     if name_or_path.endswith(".ipynb") or "/" in name_or_path or os.sep in name_or_path:
@@ -71,15 +73,15 @@ def find(name_or_path: str, folder: Path) -> Path:
     hint = did_you_mean(name_or_path, names)
     raise Refused(
         f"no notebook named {name_or_path!r}{hint}; there are: "
-        f"{', '.join(names) or 'none'}{unquoted(name_or_path)}"
+        f"{', '.join(names) or 'none'}{advice_to_quote(name_or_path)}"
     )
 
 
-def unquoted(name: str) -> str:
+def advice_to_quote(name: str) -> str:
     """The advice to quote a pattern that a shell has replaced by the names of files; "" if this is
     no file.
 
-    >>> unquoted("ranking")
+    >>> advice_to_quote("ranking")
     ''
     """
     return "; put a pattern of files in quotes: -p preds '*.csv'" if Path(name).is_file() else ""
@@ -203,10 +205,11 @@ def _plain(value: object) -> object:
 def parameters(
     pairs: Sequence[Sequence[str]], file: SettingsFile, known: Mapping[str, Parameter]
 ) -> dict[str, object]:
-    """The values by name: those of the file, overridden by those of the command line, typed like
-    the defaults.
+    """The values by name: those of the settings file, overridden by those of the command line. The
+    text of a command line is read as a number or a list unless the parameter is a text. Raises
+    Refused for a parameter that is unknown, or given twice on the command line.
 
-    pairs: name and value of each `-p`. known: the parameters that there are, by name.
+    pairs: name and text of each `-p`. known: the parameters that there are, by name.
     """
     from evalkit.parameters.cells import typed
     from evalkit.parameters.kinds import refuse_unknown
@@ -216,7 +219,7 @@ def parameters(
     if repeated:
         raise Refused(f"parameter {repeated[0]!r} is given twice")
     values = dict(file.values)
-    with one_line():
+    with input_errors_refused():
         refuse_unknown([*values, *names], known)
         for name, text in pairs:
             values[name] = typed(text, known[name])
@@ -224,20 +227,23 @@ def parameters(
 
 
 def refuse_values(values: Mapping[str, object], path: Path) -> None:
-    """Reject values, and inputs by their columns, that a bundled notebook would reject, before a
-    kernel starts.
+    """Raise Refused for values, and for inputs by their columns, that a bundled notebook would
+    reject, before a kernel starts. A notebook of one's own checks its parameters itself.
+
+    values: the parameters by name. path: of the notebook.
     """
     from evalkit.parameters.reports import REPORTS
 
-    kind = report_of(path)
-    if kind is None:
+    parameters_class = report_of(path)
+    if parameters_class is None:  # not a bundled notebook
         return
-    with one_line():
-        parameters = kind.from_raw(values)
-    if parameters.given and path.stem in REPORTS:  # the columns of the bundled sample are known
+    with input_errors_refused():
+        parameters = parameters_class.from_raw(values)
+    # without a value of the user's the report reads the bundled sample, whose columns are known
+    if parameters.given and path.stem in REPORTS:
         from evalkit.studies import inspection
 
-        with one_line():
+        with input_errors_refused():
             inspection.check_headers(parameters)
 
 
@@ -330,8 +336,9 @@ def job(
 ) -> ReportJob:
     """The report that the options request, checked before a kernel starts.
 
-    name: of its files; None: that of the notebook. further: parameters beside those of the options,
-    as text. Raises Refused for an invalid notebook, parameter, name or folder.
+    path: of the notebook. file: the settings file, whose parameters those of the options override.
+    name: of the report's files; None: that of the notebook. further: parameters beside those of the
+    options, as text. Raises Refused for an invalid notebook, parameter, name or folder.
     """
     notebook = load(path)
     pairs = [*options.parameters, *further.items()]
@@ -340,9 +347,10 @@ def job(
     sections = _sections(notebook, values)
     file_name = name_of(name, path.stem)
     refuse_folder(options.folder, path)
-    # a notebook of one's own may show what only a kernel shows
-    has_own_cells = report_of(path) is None or any(map(_is_notebook, sections))
-    bundled = "" if has_own_cells else path.stem
+    # evalkit runs its own cells in this process; those of a notebook of the user's, as report or as
+    # section, need a kernel, as they may show what only a kernel shows
+    has_cells_of_user = report_of(path) is None or any(map(_is_notebook, sections))
+    bundled = "" if has_cells_of_user else path.stem
     return ReportJob(
         notebook,
         values,
@@ -368,52 +376,66 @@ def _sections(notebook: NotebookNode, values: Mapping[str, object]) -> list[str]
     from evalkit.page.arrangement import check
     from evalkit.parameters.kinds import texts
 
-    with one_line():
+    with input_errors_refused():
         names = texts("sections", values["sections"])
         check(notebook.cells, names)
     return names
 
 
 def closest(options: Namespace, names: Sequence[str] = ()) -> str:
-    """The report that reads the file of `preds` best; says so on stderr. names: the reports to
-    choose from; empty for all. Raises Refused if none reads it, or several do in different ways.
+    """The name of the report that reads the files of `preds` best, where the user names no report;
+    says so on stderr. Raises Refused if none reads them, or if the user has to choose between
+    columns.
+
+    names: the reports to choose from; empty for all.
     """
-    from evalkit.parameters.kinds import paths
     from evalkit.reading.matching import commands
     from evalkit.studies import inspection
 
-    files = list[str]()
-    for name, value in options.parameters:
-        if name == "preds":
-            listed = paths(name, value)
-            named_files = listed if isinstance(listed, list) else [value]
-            files += named_files
+    files = _files_of_preds(options)
     if not files:
         raise Refused("name a report, such as classification, or a file: -p preds FILE")
-    further = {name: value for name, value in options.parameters if name != "preds"}
-    pairs = list(further.items())
-    values = parameters(pairs, settings(options.file), written_options())
-    with one_line():
-        readings = inspection.readings(files, names or inspection.BY_CLOSENESS, values, further)
-    first = readings[0]
-    if first.inspection is None:
+    other_texts = {name: text for name, text in options.parameters if name != "preds"}
+    values = parameters(list(other_texts.items()), settings(options.file), parameters_as_texts())
+    reports = names or inspection.BY_CLOSENESS
+    with input_errors_refused():
+        # how each report reads the files, the closest first, those that refuse them last
+        readings = inspection.readings(files, reports, values, other_texts)
+    closest_reading = readings[0]
+    if closest_reading.inspection is None:  # it refuses the files, and so do all
         refusals = [f"{reading.report}: {reading.refusal}" for reading in readings]
         raise Refused(commands.listing(f"no report reads {files[0]}", refusals))
-    if first.choice:
+    if closest_reading.choice:  # only after a choice between columns that fit equally well
         ways = [reading.command for reading in readings if reading.inspection]
         count = "several ways" if len(ways) > 1 else "one way, if this is meant"
         raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
-    description = in_lines(inspection.described(first.inspection, files))
-    line = f"evalkit: no report was named, this is: {first.command}  # {description}"
+    description = in_lines(inspection.described(closest_reading.inspection, files))
+    command = closest_reading.command
+    line = f"evalkit: no report was named, this is: {command}  # {description}"
     terminal.show_line(line, sys.stderr)
-    return first.report
+    return closest_reading.report
 
 
-def written_options() -> dict[str, Parameter]:
-    """The parameters of all reports by name, as texts: their values are read when the report is
-    known.
+def _files_of_preds(options: Namespace) -> list[str]:
+    """The files that the options name as `preds`, each of which may be a list or a pattern."""
+    from evalkit.parameters.kinds import paths
+
+    files = list[str]()
+    for name, text in options.parameters:
+        if name == "preds":
+            listed = paths(name, text)
+            if isinstance(listed, list):
+                files += listed
+            else:  # a single file, as it is written
+                files.append(text)
+    return files
+
+
+def parameters_as_texts() -> dict[str, Parameter]:
+    """The parameters of all reports by name, each declared as a text: while the report is not
+    known, a value stays as it is written. The reports read the same name in different ways.
     """
-    from evalkit.parameters.kinds import WRITTEN
+    from evalkit.parameters.kinds import WRITTEN  # the kind of a text
     from evalkit.parameters.reports import REPORTS
 
     options = {}
@@ -430,10 +452,11 @@ def silence_loggers() -> None:
 
 
 def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
-    """Make the report, or find that it is unchanged, if the job asks so. Raises Refused as `finish`
-    does.
+    """Run the notebook of the job and write the report; if the job asks so, leave a stored report
+    of the same inputs, parameters and versions as it is. Raises Refused if the run rejects its
+    input, and for an unusable folder.
 
-    desk: a folder for the files of a run. bar: shows progress.
+    desk: a folder for the file of units, until it is copied. bar: shows progress.
     """
     from evalkit import running
 
@@ -441,12 +464,12 @@ def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
         from evalkit.commands import unchanged
 
         stored = unchanged.results(job)
-        if stored is not None:
+        if stored is not None:  # the results of that report
             page = job.folder / f"{job.name}.html"
             note = f"note: {page} is unchanged: the same inputs, parameters and versions"
             return _with_gate(Outcome(DONE, page, (note,), stored))
     units = desk / UNITS
-    units.unlink(missing_ok=True)  # what a run that failed has left
+    units.unlink(missing_ok=True)  # of an earlier run that failed
     name_on_bar = job.name if bar else ""
     run = running.execute(
         job.notebook,
@@ -460,17 +483,17 @@ def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
 
 
 def finish(run: report.Run, folder: Path, name: str) -> Outcome:
-    """Write the files of a run. Raises Refused if the run rejected its input, and for an unusable
-    folder.
+    """Write the files of a run, also of one that failed, and return how it ended. Raises Refused if
+    the run rejected its input, and for an unusable folder; then nothing is written.
     """
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
-    other_data = report.replaced(folder, name, run)
+    other_data = report.replaced(folder, name, run)  # looked up before the files are replaced
     page = _write(folder, name, report.files(run))[0]
     if run.failure:
         message = f"run failed: {run.failure.name}: {run.failure.message}; see {page}"
         return Outcome(FAILED, page, (message,))
-    report.discard(folder, name, run)
+    report.discard(folder, name, run)  # files of earlier runs that do not belong beside this one
     notes = tuple[str, ...]()
     if other_data:
         notes = (

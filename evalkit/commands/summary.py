@@ -115,7 +115,7 @@ class Strip:
 
 def main(options: Namespace) -> int:
     """Print the summary as Markdown, or write it as a mail with its picture; return the status."""
-    with requests.one_line():
+    with requests.input_errors_refused():
         if options.report.is_dir():
             raise InputError(f"{options.report}: must be a file of a report, got a folder")
         file = options.report.with_name(f"{report.stem(options.report)}.json")

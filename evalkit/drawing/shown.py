@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # links of a page to another place of it, which a notebook does not have
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
+BACK_QUOTED = re.compile(r"`(.*?)`", re.DOTALL)  # code in a text
 DOCUMENTED = (  # what `dir` of a study lists, as far as the study has it
     "estimates",
     "comparisons",
@@ -87,52 +88,60 @@ class Offer(Generic[Shape]):
 
         Raises AttributeError for an unknown name, InputError where this study has no such figure.
         """
-        pieces = self._pieces()
-        if name.startswith("_") or name not in pieces:
+        makers = self._makers()
+        if name.startswith("_") or name not in makers:
             raise AttributeError(
-                f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}"
+                f"no {name!r}{did_you_mean(name, makers)}; there are {', '.join(makers)}"
             )
-        cache = vars(self.study).setdefault("_offered", {})
-        key = (self.shape, name)
-        if key not in cache:
-            piece = pieces[name](self.study)
-            if isinstance(piece, Figure):
-                piece = replace(piece, restrict=partial(_restricted_figure, self.study, name))
-            cache[key] = piece
-        piece = cache[key]
+        piece = self._made_once(name, makers[name])
         if not isinstance(piece, self.shape):
+            # the page has words in place of the figure, which say why there is none
             reason = getattr(piece, "text", "") or "this study has none"
             raise InputError(f"{name}: {reason}")
         return piece
 
-    def _pieces(self) -> dict[str, MakePiece]:
-        """The pieces of the page that return this shape, by name without `_plot` at its end.
-
-        If the name is taken, that of the piece's module comes before it: `experiment_estimates`.
+    def _made_once(self, name: str, make: MakePiece) -> object:
+        """The piece of this name, cached with the study, as some pieces take long to make. A figure
+        can be restricted to a slice or to some systems: then it is made again from their study.
         """
-        pieces: dict[str, MakePiece] = {}
-        for piece in page(self.study.report).PIECES:
-            if _shape_of(piece) is not self.shape:
+        cache = vars(self.study).setdefault("_offered", {})
+        key = (self.shape, name)  # a figure and a table may have the same name
+        if key not in cache:
+            piece = make(self.study)
+            if isinstance(piece, Figure):
+                piece = replace(piece, restrict=partial(_restricted_figure, self.study, name))
+            cache[key] = piece
+        return cache[key]
+
+    def _makers(self) -> dict[str, MakePiece]:
+        """The functions of the page that make a figure, or those that make a table, as `shape`
+        says, by name without `_plot` at its end.
+
+        If the name is taken, that of the function's module comes before it: `experiment_estimates`.
+        """
+        makers: dict[str, MakePiece] = {}
+        for make in page(self.study.report).PIECES:
+            if _shape_of(make) is not self.shape:
                 continue
-            name = piece.__name__.removesuffix("_plot")
-            if name in pieces:
-                module = piece.__module__.split(".")[-1].removesuffix("_page")
+            name = make.__name__.removesuffix("_plot")
+            if name in makers:
+                module = make.__module__.split(".")[-1].removesuffix("_page")
                 name = f"{module}_{name}"
-            pieces[name] = piece
-        return pieces
+            makers[name] = make
+        return makers
 
     def __dir__(self) -> list[str]:
-        return list(self._pieces())
+        return list(self._makers())
 
     def __repr__(self) -> str:
         return f"<{', '.join(self.__dir__())}>"
 
 
-def _shape_of(piece: MakePiece) -> type[Figure] | type[Html]:
-    """Figure for a piece whose annotation says that it returns one, alone or in a union with a text
-    in its place; Html for other pieces.
+def _shape_of(make: MakePiece) -> type[Figure] | type[Html]:
+    """Figure for a function whose annotation says that it returns one, alone or in a union with a
+    text in its place; Html for other functions.
     """
-    returned = piece.__annotations__["return"]
+    returned = make.__annotations__["return"]
     members = getattr(returned, "__args__", (returned,))
     return Figure if Figure in members else Html
 
@@ -236,12 +245,13 @@ class Shown(Displayed):
                 )
         if not names:
             return study
+        # cached with the study, for figures and tables of the same systems in any order
         cache = vars(study).setdefault("_parts", {})
         key = frozenset(names)
         if key not in cache:
             cache[key] = study.of_systems(names)
-        of_systems: Self = cache[key]
-        return of_systems
+        part: Self = cache[key]
+        return part
 
     def reread(self, **changes: Any) -> Any:
         """The study of the same data with other parameters: `study.reread(level=0.9)`; None is the
@@ -298,11 +308,11 @@ class Shown(Displayed):
         """
         pieces = [piece(self) for piece in page(self.report).SUMMARY]
         text = "".join(piece.text for piece in pieces)
-        missing = [
-            finding
-            for finding in self._ordered_findings()
-            if finding.matters and str(finding) not in text
-        ]
+        # the main tables of some reports have such findings already
+        missing = []
+        for finding in self._ordered_findings():
+            if finding.matters and str(finding) not in text:
+                missing.append(finding)
         if missing:
             pieces.append(findings(missing, "of-"))
         return stack(pieces)
@@ -335,12 +345,12 @@ def _unlinked(html: str) -> str:
 
 # Findings: two beside the answer, the others where they belong, and a count of all ----------------
 
-TOP = 2  # findings beside the answer
-STRIP = "strip"  # the place of the count of all
+MAX_BESIDE_ANSWER = 2  # findings
+LIST_OF_ALL = "strip"  # the place of the list of all findings: below the strip of results
 READ = ("EK1", "EK2")  # how the codes of findings about the input and the sample begin
 UNFOLDED = 2  # notes of a section that are not folded
-ALIKE = 3  # findings of one kind that are not folded
-WARN = ' class="warn"'
+UNFOLDED_OF_KIND = 3  # findings of one kind that are not folded
+AS_WARNING = ' class="warn"'  # the attribute of an entry that the style of the page makes stand out
 
 
 def findings(items: Iterable[Finding], prefix: str = "") -> Html:
@@ -350,17 +360,17 @@ def findings(items: Iterable[Finding], prefix: str = "") -> Html:
     and so does the list of all, with links; elsewhere, as in JupyterLab, they stand together.
     prefix: of the ids, if the page shows findings more than once; then there is no list of all.
     """
-    in_order = ordered(items)
-    beside_answer = [item for item in in_order if item.matters and item.touches_answer]
-    top = beside_answer[:TOP]
-    sections: dict[str, list[Finding]] = {}
+    in_order = ordered(items)  # the most important first
+    on_answer = [item for item in in_order if item.matters and item.touches_answer]
+    beside_answer = on_answer[:MAX_BESIDE_ANSWER]
+    by_place: dict[str, list[Finding]] = {}  # the other findings by their section of the page
     for item in in_order:
-        if item not in top:
-            sections.setdefault(_place(item), []).append(item)
-    html = "" if prefix else placed(STRIP, _list_of_all(in_order))
-    html += placed(VERDICT, notes(top, prefix))
-    for place, section in sections.items():
-        html += placed(place, _in_section(section, prefix))
+        if item not in beside_answer:
+            by_place.setdefault(_place(item), []).append(item)
+    html = "" if prefix else placed(LIST_OF_ALL, _list_of_all(in_order))
+    html += placed(VERDICT, notes(beside_answer, prefix))
+    for place, section in by_place.items():
+        html += placed(place, _section_html(section, prefix))
     return Html(html, "\n".join(map(str, in_order)))
 
 
@@ -384,17 +394,21 @@ def _is_on_input(finding: Finding) -> bool:
     return not finding.matters and finding.kind.code.startswith(READ)
 
 
-def _in_section(items: Sequence[Finding], prefix: str) -> str:
-    """The findings of a section in HTML. Below them are folded the notes on what was read, and all
-    notes if there are more than `UNFOLDED`.
+def _section_html(items: Sequence[Finding], prefix: str) -> str:
+    """The findings of a section in HTML. Notes, which change no answer, are folded below the others
+    if there are more than `UNFOLDED`; those on what was read are so in any case.
+
+    prefix: of the ids of HTML.
     """
-    has_many_notes = len([item for item in items if not item.matters]) > UNFOLDED
-    below = [item for item in items if _is_on_input(item) or (has_many_notes and not item.matters)]
-    html = notes([item for item in items if item not in below], prefix)
-    if below:
-        subject = " on what was read" if all(map(_is_on_input, below)) else ""
-        summary = f"{numbers.counted(len(below), 'note')}{subject}"
-        html += folded(summary, Html(notes(below, prefix)), "noted").html
+    all_notes = [item for item in items if not item.matters]
+    folded_notes = all_notes
+    if len(all_notes) <= UNFOLDED:
+        folded_notes = [item for item in all_notes if _is_on_input(item)]
+    html = notes([item for item in items if item not in folded_notes], prefix)
+    if folded_notes:
+        subject = " on what was read" if all(map(_is_on_input, folded_notes)) else ""
+        summary = f"{numbers.counted(len(folded_notes), 'note')}{subject}"
+        html += folded(summary, Html(notes(folded_notes, prefix)), "noted").html
     return html
 
 
@@ -407,17 +421,17 @@ def _list_of_all(items: Sequence[Finding]) -> str:
     by_kind: dict[FindingKind, list[Finding]] = {}
     for item in items:
         by_kind.setdefault(item.kind, []).append(item)
-    lines = []
-    for kind, of_kind in by_kind.items():
-        first = of_kind[0]
+    entries = []
+    for kind, findings_of_kind in by_kind.items():
+        first = findings_of_kind[0]
         sentence = link(first.message, kind.code)
-        number = f" ({len(of_kind)} such)" if len(of_kind) > 1 else ""
-        style = WARN if first.matters else ""
-        lines.append(f"<li{style}>{first.severity}: {sentence}{number}</li>")
-    warned = len([item for item in items if item.matters])
-    warnings = f", {numbers.counted(warned, 'warning')} among them" if warned else ""
+        number = f" ({len(findings_of_kind)} such)" if len(findings_of_kind) > 1 else ""
+        attribute = AS_WARNING if first.matters else ""
+        entries.append(f"<li{attribute}>{first.severity}: {sentence}{number}</li>")
+    n_warnings = len([item for item in items if item.matters])
+    warnings = f", {numbers.counted(n_warnings, 'warning')} among them" if n_warnings else ""
     summary = f"<summary>{numbers.counted(len(items), 'finding')}{warnings}</summary>"
-    return f'<details class="found">{summary}<ul class="notes">{"".join(lines)}</ul></details>'
+    return f'<details class="found">{summary}<ul class="notes">{"".join(entries)}</ul></details>'
 
 
 def notes(items: Sequence[Finding], prefix: str) -> str:
@@ -432,13 +446,13 @@ def notes(items: Sequence[Finding], prefix: str) -> str:
 
 def _of_one_kind(items: list[Finding], prefix: str) -> str:
     """Findings of one kind as entries of a list, the first with the code of the kind as its id;
-    those after `ALIKE` are folded.
+    those after `UNFOLDED_OF_KIND` are folded.
     """
     code = items[0].kind.code
     entries = [_entry(items[0], f' id="{prefix}{code}"')]
     entries += [_entry(item) for item in items[1:]]
-    html = "".join(entries[:ALIKE])
-    further = entries[ALIKE:]
+    html = "".join(entries[:UNFOLDED_OF_KIND])
+    further = entries[UNFOLDED_OF_KIND:]
     if further:
         summary = f"<summary>{len(further):,} more of {code}</summary>"
         inner = f'<ul class="notes">{"".join(further)}</ul>'
@@ -447,16 +461,14 @@ def _of_one_kind(items: list[Finding], prefix: str) -> str:
 
 
 def _entry(finding: Finding, id: str = "") -> str:
-    """A finding as an entry of a list: its message, its advice if it could change the answer, and
-    its code. id: an attribute of HTML, or "".
+    """A finding as an entry of a list in HTML: its message, its advice if it could change the
+    answer, and its code. id: the attribute with the id, or "".
     """
     message = escape(finding.message)
     if not finding.matters:
         return f"<li{id}>{message} {code(finding)}</li>"
-    # of the pieces between back quotes every second one is code
-    pieces = escape(finding.kind.advice).split("`")
-    pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
-    return f"<li{id}{WARN}>{message} {''.join(pieces)} {code(finding)}</li>"
+    advice = BACK_QUOTED.sub(r"<code>\1</code>", escape(finding.kind.advice))
+    return f"<li{id}{AS_WARNING}>{message} {advice} {code(finding)}</li>"
 
 
 def code(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from evalkit.drawing.pieces import Html, folded, stack
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a long table that are not folded
 LONG = 40  # characters of a row's head: one with more has several lines
-HALF = 62  # characters of a line that fit beside a figure
+BESIDE_FIGURE = 62  # characters of a line that fit beside a figure
 BOLD = 2  # characters by which a head is wider than its text: its bold letters and the mark to sort
 
 
@@ -46,15 +46,15 @@ def table(
     """
     note = note_of_first(len(rows), note)
     content = _content(caption, columns, rows[:LISTED], note, marks)
-    unfolded = content.rows
-    fold = ""
+    first_rows = content.rows
+    folded_html = ""
     further_rows = content.rows[UNFOLDED:]
     if len(further_rows) >= UNFOLDED // 2:  # fewer are not worth a fold
-        unfolded = content.rows[:UNFOLDED]
-        inner = _html(f"{caption}, continued", content.columns, further_rows)
-        fold = folded(f"{len(further_rows):,} more rows", Html(inner), "rows").html
-    html = _html(caption, content.columns, unfolded, place)
-    return Html(html + _note_html(content) + fold, content.text, (content,))
+        first_rows = content.rows[:UNFOLDED]
+        further_table = Html(_html(f"{caption}, continued", content.columns, further_rows))
+        folded_html = folded(f"{len(further_rows):,} more rows", further_table, "rows").html
+    html = _html(caption, content.columns, first_rows, place) + _note_html(content) + folded_html
+    return Html(html, content.text, (content,))
 
 
 def split_table(
@@ -120,13 +120,14 @@ def _html(
     """A table in its box in HTML. Before the first row of each group stands the group's heading;
     the first cell of a row, its head, names the group, "" for none.
 
-    place: the id of the box, "" for none. ends: the end tags, which HTML allows to leave out.
+    columns: the heads. place: the id of the box, "" for none. ends: the end tags of rows, heads and
+    cells, which HTML allows to leave out.
     """
     head = ""
     for i, column in enumerate(columns):
         head += _start_of_column(column, [row[i] for row in rows]) + ends.head
     body = ""
-    group = ""
+    group = ""  # of the row before
     for row_head, *cells in rows:
         if row_head.group != group:
             group = row_head.group
@@ -134,7 +135,8 @@ def _html(
         inner = "".join(f"{_start_of_cell(cell)}{ends.cell}" for cell in cells)
         body += f"<tr>{_start_of_head(row_head)}{ends.head}{inner}{ends.row}"
     box = f' id="{place}"' if place else ""
-    kind = "scroll wide" if _least_width(columns, rows) > HALF else "scroll"
+    # a table that does not fit beside a figure takes the whole width of the page
+    kind = "scroll wide" if _least_width(columns, rows) > BESIDE_FIGURE else "scroll"
     return (
         f'<div class="{kind}"{box}><table class="metrics"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}{ends.row}</thead><tbody>{body}</tbody></table></div>"
@@ -196,15 +198,15 @@ def of_rows(
 ) -> Html:
     """The table of a data frame; an empty piece if it has no rows.
 
-    columns: the cells of each column by its head; or in one text, see `named`. place: the id of its
-    box.
+    columns: by the head of each column, the function that makes its cells from the rows of the
+    frame; or in one text, see `named`. place: the id of the table's box.
     """
     if rows is None or not len(rows):
         return Html("")
     records = rows.head(LISTED).to_dict("records")
     by_head = named(columns) if isinstance(columns, str) else columns
-    cells = [column(records) for column in by_head.values()]
-    table_rows = list(zip(*cells, strict=True))
+    cells_by_column = [make_cells(records) for make_cells in by_head.values()]
+    table_rows = list(zip(*cells_by_column, strict=True))
     return table(caption, list(by_head), table_rows, note_of_first(len(rows), note), place)
 
 
@@ -217,13 +219,16 @@ def by_system(
     head: Callable[..., Head] = str,
 ) -> Html:
     """The table of a data frame with a row for each `system`, and a column for each value of the
-    column `along`; each value has all systems, in the same order.
+    column `along`, such as each k. The frame has, for each value, all systems in the same order.
 
-    column: the cells of a column from the rows of its value. head: the head from the value.
+    column: makes the cells of a column from the rows of its value. head: makes its head from the
+    value.
     """
+    systems = list(dict.fromkeys(frame["system"]))
     heads: list[Head] = ["system"]
-    columns: list[Sequence[Cell | str]] = [list(dict.fromkeys(frame["system"]))]
+    cells_by_column: list[Sequence[Cell | str]] = [systems]
     for value, rows_of_value in frame.groupby(along, sort=False):
         heads.append(head(value))
-        columns.append(column(rows_of_value.to_dict("records")))
-    return table(caption, heads, list(zip(*columns, strict=True)), note)
+        cells_by_column.append(column(rows_of_value.to_dict("records")))
+    table_rows = list(zip(*cells_by_column, strict=True))
+    return table(caption, heads, table_rows, note)

@@ -9,18 +9,19 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
-OWN = 0o700  # what the owner of a folder may do
+ALL_OF_OWNER = 0o700  # the bits of a mode by which the owner may read, write and enter a folder
 SCRATCH = re.compile(r"evalkit-(\d+)-.*")
 
 
 def new_scratch_folder(parent: Path | None = None) -> Path:
-    """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises
-    OSError.
+    """Make a folder in `parent` or the system's temporary folder, and return its path; the caller
+    removes it. Its name has the number of the process, so that the next process removes it if this
+    one is killed. Raises OSError if it cannot be made or used.
     """
     parent = parent or Path(tempfile.gettempdir())
-    sweep(parent)
+    remove_leftovers(parent)
     path = Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
-    if path.stat().st_mode & OWN != OWN:
+    if path.stat().st_mode & ALL_OF_OWNER != ALL_OF_OWNER:
         path.rmdir()
         raise PermissionError(
             errno.EACCES, "umask must let you read what you write; set umask 022", str(parent)
@@ -56,8 +57,8 @@ def scratch_folder() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(parent: Path | None = None) -> None:
-    """Remove the folders of processes that have ended."""
+def remove_leftovers(parent: Path | None = None) -> None:
+    """Remove the temporary folders in `parent` that belong to processes which have ended."""
     for folder in (parent or Path(tempfile.gettempdir())).glob("evalkit-*"):
         name = SCRATCH.fullmatch(folder.name)
         if name and os.name == "posix" and not alive(int(name[1])):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evalkit.machine import processors
 from evalkit.machine.bundled_files import bundled_notebooks, bundled_root, package_folder
-from evalkit.machine.folders import is_writable, scratch_folder, sweep
+from evalkit.machine.folders import is_writable, remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
     from psutil import Process
@@ -139,9 +139,9 @@ def clean(spill: str | None) -> None:
     for kernel in kernels:
         kernel.kill()
     psutil.wait_procs(kernels, timeout=5)
-    sweep()
+    remove_leftovers()
     if spill and Path(spill).expanduser().is_dir():
-        sweep(Path(spill).expanduser())
+        remove_leftovers(Path(spill).expanduser())
 
 
 def end_processes() -> None:

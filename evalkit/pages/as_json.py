@@ -56,7 +56,7 @@ def results(study: Any, findings: Iterable[Finding], fields: Record) -> report.R
     return report.Results(header(study, findings) | answers(study) | dict(fields))
 
 
-SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
+SHARED = ("level", "unit")  # columns of comparisons: all those of a study have the same value
 
 
 def columns(frame: pd.DataFrame) -> dict[str, object]:
@@ -72,13 +72,16 @@ def columns(frame: pd.DataFrame) -> dict[str, object]:
 
 
 def _column(name: str, values: pd.Series) -> object:
-    """One column of comparisons, as `columns` says."""
+    """One column of comparisons for the JSON, made small, as there may be many comparisons: the
+    value that all share; a list of numbers; or the different words, and for each row the place of
+    its word among them. values: at least one.
+    """
     if name in SHARED:
         return values.iloc[0]
     if not isinstance(values.iloc[0], str):
         return numbers.column(values.to_numpy())
-    codes, words = pd.factorize(values)
-    return {"words": words.tolist(), "at": numbers.column(codes)}
+    places, words = pd.factorize(values)
+    return {"words": words.tolist(), "at": numbers.column(places)}
 
 
 def header(study: Published, findings: Iterable[Finding]) -> dict[str, object]:
@@ -88,13 +91,14 @@ def header(study: Published, findings: Iterable[Finding]) -> dict[str, object]:
         "report": study.report,
         "parameters": provenance.printable(study.p.given),
     }
-    settings = cells.settings()
+    settings = cells.settings()  # the settings file of a notebook, with its hash; "" for none
     if settings:
         fields["settings"] = settings
+    gate = None if study.gate is None else study.gate.record()
     return fields | {
         "inputs": provenance.inputs(study.sources),
         "versions": provenance.versions(),
-        "gate": study.gate and study.gate.record(),
+        "gate": gate,
         "findings": [finding.record() for finding in findings],
     }
 
@@ -107,6 +111,7 @@ def answers(study: Study) -> dict[str, object]:
     best_two = diagnostics.best_two(study)
     if len(best_two):
         fields |= records(best_two=best_two)
+    # what a constant prediction reaches in the primary metric; NaN if nothing is predicted
     constant = diagnostics.constant(study, study.primary)
     if math.isfinite(constant):
         fields["constant"] = constant
@@ -123,7 +128,7 @@ def answers(study: Study) -> dict[str, object]:
         with suppress(ParameterError):  # slices that are not independent
             rest = study.slices_against_rest
             fields |= records(slices_against_rest=rest, picked_slices=study.picked_slices)
-    if study.weakest:
+    if study.weakest:  # the weakest slice
         fields["weakest"] = vars(study.weakest)
     return fields | {
         "answer": first_screen.answer(study),

@@ -10,8 +10,17 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs
-from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import Column, Rows, by_row, count, limits, named, value
+from evalkit.drawing.cells import Cell, number_cell
+from evalkit.drawing.columns import (
+    Column,
+    Rows,
+    by_row,
+    count,
+    limits,
+    prefixed_limits,
+    text,
+    value,
+)
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.pieces import Html, folded, stack
@@ -85,8 +94,12 @@ def thresholds(study: ClassesStudy) -> Html:
     """How many rows could be decided without review: those that are predicted into classes whose
     precision reaches the target.
     """
-    columns = named("system | coverage [] | accuracy among them=right [_]")
-    columns["classes"] = by_row(_classes_at_target)
+    columns: dict[str, Column] = {
+        "system": text("system"),
+        "coverage": limits("coverage"),
+        "accuracy among them": prefixed_limits("right"),
+        "classes": by_row(_classes_at_target),
+    }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = texts.sentence("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
@@ -101,34 +114,39 @@ def _classes_at_target(row: Record) -> Cell:
 @probabilities
 def calibration_plot(study: ClassesStudy) -> Figure | Html:
     """Share of right predictions against the score of the predicted class."""
-    words = {}
+    corner_lines = {}  # by system, the lines in the corner of its diagram
     for row in study.calibration.head(DRAWN).to_dict("records"):
         accuracy = f"accuracy {number(row['right'])}"
-        words[row["system"]] = [accuracy, f"mean {number(row['confidence'])}"]
+        mean_probability = f"mean {number(row['confidence'])}"
+        corner_lines[row["system"]] = [accuracy, mean_probability]
     how = "The probability is that of the predicted class. Above the dotted line: underconfident."
-    return reliability(study, "share of right predictions", how, words)
+    return reliability(study, "share of right predictions", how, corner_lines)
 
 
 @probabilities
 def calibration(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
-    columns = named(
-        "system | mean probability of the predicted class=confidence # | accuracy=right [_]"
-    )
-    columns["top-label ECE, 10 equal bins"] = _ece
+    columns: dict[str, Column] = {
+        "system": text("system"),
+        "mean probability of the predicted class": value("confidence"),
+        "accuracy": prefixed_limits("right"),
+        "top-label ECE, 10 equal bins": _ece_cells,
+    }
     caption = "Calibration of the probability of the predicted class (confidence)"
     return of_rows(caption, study.calibration, columns, WITHOUT_INTERVAL)
 
 
-def _ece(rows: Rows) -> list[Cell]:
-    """The top-label ECE of each system, and below it what perfect calibration would show. rows: of
-    `study.calibration`.
+def _ece_cells(rows: Rows) -> list[Cell]:
+    """The top-label ECE of each system over 10 equal bins, and below it the mean ECE of perfectly
+    calibrated probabilities, which is above 0 by chance, with p.
+
+    rows: of `study.calibration`, one for each system.
     """
     places = decimals(row["ece_10"] for row in rows)
     cells = []
-    for cell, row in zip(value("ece_10")(rows), rows, strict=True):
-        below = if_perfect(row["ece_10_expected"], row["ece_10_p"], places)
-        cells.append(replace(cell, below=below))
+    for row in rows:
+        expected_line = if_perfect(row["ece_10_expected"], row["ece_10_p"], places)
+        cells.append(replace(number_cell(row["ece_10"], places), below=expected_line))
     return cells
 
 
@@ -144,29 +162,29 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     """The confusion tables of as many systems as have room; of many classes the rarest share one
     row and one column.
     """
-    matrices = {}
+    drawn = {}  # by system, its table with the rarest of many classes taken together
     for name in study.order:
         confusion_table = study.measured.confusion(name).table
-        matrices[name] = classes.drawn_together(confusion_table, study.names)
+        drawn[name] = classes.drawn_together(confusion_table, study.names)
     # Classes are rare by their actual rows, which all systems share: the same classes are drawn
     # together in every table, and the names of one are those of all.
-    class_names = matrices[study.leader].names
-    names = study.order[: figures.panels_in_row(len(class_names), CELL)]
-    caption = _confusion_caption(study, names, class_names)
-    if len(names) > 1:
+    class_names = drawn[study.leader].names
+    systems = study.order[: figures.panels_in_row(len(class_names), CELL)]
+    caption = _confusion_caption(study, systems, class_names)
+    if len(systems) > 1:
         return figures.row(
             curve_plots.matrices,
-            {name: matrices[name].table for name in names},
+            {name: drawn[name].table for name in systems},
             caption=caption,
             height=figures.tall(len(class_names), head=1.3, each=0.42),
-            panels=len(names),
+            panels=len(systems),
             classes=class_names,
             xlabel="predicted",
             ylabel="actual",
         )
     return figures.picture(
         curve_plots.matrix,
-        matrices[study.leader].table,
+        drawn[study.leader].table,
         caption=caption,
         width=figures.tall(len(class_names), head=SQUARE["width"], each=CELL),
         height=figures.tall(len(class_names), head=SQUARE["height"], each=CELL),
@@ -210,11 +228,14 @@ def confusion(study: ClassesStudy) -> Html:
 @pieces.where(lambda study: len(study.confused))
 def _confused(study: ClassesStudy) -> Html:
     """Which classes the leader most often predicts instead of which."""
-    what = "weight" if study.weighted else "rows"
-    columns = (
-        f"actual | predicted | {what}=n n | share of the actual class=share [] | share of all "
-        f"errors=of_errors #"
-    )
+    size = "weight" if study.weighted else "rows"
+    columns: dict[str, Column] = {
+        "actual": text("actual"),
+        "predicted": text("predicted"),
+        size: count("n"),
+        "share of the actual class": limits("share"),
+        "share of all errors": value("of_errors"),
+    }
     return of_rows(f"Most confused pairs of classes: {study.leader}", study.confused, columns)
 
 
@@ -262,22 +283,22 @@ def every_finding(study: ClassesStudy) -> Iterator[kinds.Finding]:
 
 def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     """How many rows each class has, whether they have weights, classes without rows, and metrics
-    that depend on an order of the classes that is that of the alphabet.
+    that depend on an order of the classes, where this is that of the alphabet.
     """
-    rows = study.rows_by_name
-    majority = float(study.shares.max())
+    rows_by_class = study.rows_by_name
+    majority = float(study.shares.max())  # always predicting the largest class is right so often
     severity = kinds.WARNING if majority > diagnostics.DOMINANT else kinds.NOTE
     yield kinds.CLASS_SHARES.rated(
-        severity, len(rows), "several", rows=counts(rows), majority=majority
+        severity, len(rows_by_class), "several", rows=counts(rows_by_class), majority=majority
     )
     yield from weights(study)
-    absent = [name for name, n in rows.items() if n == 0]
+    absent = [name for name, n in rows_by_class.items() if n == 0]
     if absent:
         yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
     metrics = classes.ordered_alphabetically(study)
     if metrics:
         finding = kinds.CLASS_ORDER.warning(
-            len(rows), metrics=listed(metrics), order=listed(study.names)
+            len(rows_by_class), metrics=listed(metrics), order=listed(study.names)
         )
         yield finding.for_metrics(metrics, study.primary.label)
 
@@ -296,8 +317,8 @@ def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
 
 
 def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
-    """Scores that are no probabilities or decisions, rows whose scores are all 0, and rows whose
-    probabilities do not sum to 1, with what that changes of log loss.
+    """Scores that are no probabilities, or only decisions; rows whose probabilities are all 0; and
+    rows whose probabilities do not sum to 1, with the change of log loss that scaling them makes.
     """
     if study.scored and not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(
@@ -305,14 +326,14 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
         )
     if study.scored:
         yield from binary_scores(study)
-    sums_by_system = classes.row_sums(study)
+    sums_by_system = classes.row_sums(study)  # empty without probabilities
     rows_of_zeros = nonzero({name: sums.rows_of_zeros for name, sums in sums_by_system.items()})
     if rows_of_zeros:
         yield kinds.UNNORMALISED.warning(
             max(rows_of_zeros.values()), "zero", rows=counts(rows_of_zeros)
         )
-    ranges = []
-    loss_changes = []
+    ranges = []  # of the sums, in words, for each system with sums other than 1
+    loss_changes = []  # of the same systems
     for name, sums in sums_by_system.items():
         if sums.rows_not_one:
             rows = counted(sums.rows_not_one, "row")
@@ -351,13 +372,13 @@ SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion
 @with_class_tables
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
-    frame = _histogram(study)
-    distances = _distances(study)
+    groups = _groups_of_rows(study)
     bins = f"{classes.HISTOGRAM_BINS} equal bins of the score"
-    caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
+    shares = f"{groups}, the share of each in {bins}"
+    caption = f"{_leader_and_classes(study)}: {shares}. {_ks_in_words(study)}"
     figure = figures.row(
         curve_plots.histograms,
-        frame,
+        _score_histograms(study),
         caption=caption,
         height=HEIGHT,
         panels=len(study.class_tables),
@@ -365,10 +386,10 @@ def score_plot(study: Either) -> Figure | Html:
         ylabel="share of rows",
         sides=study.sides,
     )
-    return _folded(study, figure, "Scores")
+    return _folded_if_many(study, figure, "Scores")
 
 
-def _histogram(study: Either) -> pd.DataFrame:
+def _score_histograms(study: Either) -> pd.DataFrame:
     """The histogram of the leader's scores of each class, which the frame calls system."""
     edges = score_curves.edges(
         study.class_tables, probabilities=study.probabilities, bins=classes.HISTOGRAM_BINS
@@ -379,16 +400,18 @@ def _histogram(study: Either) -> pd.DataFrame:
 @with_class_tables
 def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
-    functions = []
+    distributions = []  # a frame for each class: both functions at the points that are drawn
     for name, table in study.class_tables.items():
-        functions.append(score_curves.distribution(name, table, classes.SQUARE.curve))
-    caption = texts.sentence("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
+        distributions.append(score_curves.distribution(name, table, classes.SQUARE.curve))
+    caption = texts.sentence(
+        "classes.ks_plot", of_each=_leader_and_classes(study), pair=_groups_of_rows(study)
+    )
     figure = figures.row(
         curve_plots.distributions,
-        pd.concat(functions),
+        pd.concat(distributions),
         score_curves.distances(study.class_tables),
         caption=caption,
-        says=_distances(study),
+        says=_ks_in_words(study),
         height=HEIGHT,
         panels=len(study.class_tables),
         xlabel=f"score of the {study.noun}",
@@ -401,48 +424,54 @@ def ks_plot(study: Either) -> Figure | Html:
 @pieces.where(lambda study: study.probabilities and study.class_tables)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
-    reliability_of_each = study.class_reliability
-    words = _corners(study.class_tables)
-    grey = ""
-    if reliability_of_each.bands is not None:
+    reliability_by_class = study.class_reliability
+    grey = ""  # clustered or weighted rows have no bands
+    if reliability_by_class.bands is not None:
         share_in_band = f"{study.settings.level:.0%} of such curves"
         grey = f"Grey: at each probability, {share_in_band} if the probabilities are right. "
-    caption = texts.sentence("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
+    caption = texts.sentence(
+        "classes.class_calibration_plot", of_each=_leader_and_classes(study), grey=grey
+    )
     figure = page.diagrams(
         curve_plots.reliability,
-        reliability_of_each,
-        words,
+        reliability_by_class,
+        _corner_lines(study.class_tables),
         caption,
         height=2.9,
         panels=len(study.class_tables),
         ylabel=f"share of the {study.noun}",
     )
-    return _folded(study, figure, "Reliability diagrams")
+    return _folded_if_many(study, figure, "Reliability diagrams")
 
 
 @pieces.where(lambda study: study.probabilities and study.class_tables)
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
-    panels = [_benefit(study.leader, name, table) for name, table in study.class_tables.items()]
-    caption = texts.sentence("classes.decision_curve", of_each=_of_each(study))
+    panels = []
+    for name, table in study.class_tables.items():
+        panels.append(_net_benefit_panel(study.leader, name, table))
+    caption = texts.sentence("classes.decision_curve", of_each=_leader_and_classes(study))
     figure = figures.row(
         curve_plots.panels, panels, caption=caption, height=HEIGHT, panels=len(panels)
     )
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 
 
-def _benefit(leader: str, name: str, table: "Counts") -> Panel:
+def _net_benefit_panel(leader: str, name: str, table: "Counts") -> Panel:
     """The panel of one class: the leader's net benefit, and a line at 0, that of acting on no row.
 
     name: of the class. table: of the class against the rest.
     """
-    frame = decision_curves.decision_curves({leader: table}, classes.SQUARE.curve)
     return Panel(
-        frame, threshold_page.THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0))
+        lines=decision_curves.decision_curves({leader: table}, classes.SQUARE.curve),
+        xlabel=threshold_page.THRESHOLD,
+        ylabel="net benefit per row",
+        title=name,
+        reference=((0, 1), (0, 0)),
     )
 
 
-def _corners(class_tables: Mapping[str, "Counts"]) -> dict[str, list[str]]:
+def _corner_lines(class_tables: Mapping[str, "Counts"]) -> dict[str, list[str]]:
     """The lines in the corner of each class's reliability diagram: miscalibration and
     discrimination, with the same decimals for all classes, and slope.
     """
@@ -461,24 +490,26 @@ def _corners(class_tables: Mapping[str, "Counts"]) -> dict[str, list[str]]:
     return corners
 
 
-def _of_each(study: Either) -> str:
-    """The begin of a caption: the leader, and which of its classes are drawn."""
+def _leader_and_classes(study: Either) -> str:
+    """The beginning of a caption: the leader, and which of its classes are drawn: all, or of many
+    classes those that a rule chooses, such as "most rows".
+    """
     leader = f"{study.leader} ({counted(study.account.used, 'row')})"
     undrawn_names = [name for name in study.names if name not in study.class_tables]
     if not undrawn_names:
         return f"{leader}, each {study.noun}"
-    n_drawn = f"the {len(study.class_tables)} of {len(study.names)} {plural(study.noun, 2)}"
-    choice = f"{n_drawn} with the {study.square_choice.words}"
-    return f"{leader}, {choice} (not drawn: {listed(undrawn_names, 6)})"
+    of_all = f"{len(study.class_tables)} of {len(study.names)} {plural(study.noun, 2)}"
+    drawn = f"the {of_all} with the {study.square_choice.words}"
+    return f"{leader}, {drawn} (not drawn: {listed(undrawn_names, 6)})"
 
 
-def _pair(study: Either) -> str:
+def _groups_of_rows(study: Either) -> str:
     """What the rows of a class and the other rows are called."""
     first, second = study.sides
     return f"{first} and {second}"
 
 
-def _distances(study: Either) -> str:
+def _ks_in_words(study: Either) -> str:
     """The largest distance between the distribution functions of each class's scores, in words."""
     rows = score_curves.distances(study.class_tables)
     places = decimals(rows["value"])
@@ -486,30 +517,39 @@ def _distances(study: Either) -> str:
     return f"KS: {listed(distances)}."
 
 
-def _folded(study: Either, figure: Figure, summary: str) -> Figure:
+def _folded_if_many(study: Either, figure: Figure, summary: str) -> Figure:
     """The figure, folded if it has many squares."""
     has_many = len(study.class_tables) > UNFOLDED
     return figure.folded(f"{summary}, {study.noun} by {study.noun}") if has_many else figure
 
 
 def recorded(study: Either) -> dict[str, object]:
-    """For the JSON what the pictures of single classes draw; frames call a class system."""
+    """What the figures with a square for each class draw, for the JSON; empty without such figures.
+    The columns `system` hold the class, as the figures draw a class where others draw a system.
+    """
     if not study.class_tables:
         return {}
     numbers: dict[str, object] = {
         "scores": {
-            "histogram": _histogram(study).to_dict("list"),
+            "histogram": _score_histograms(study).to_dict("list"),
             "distances": score_curves.distances(study.class_tables).to_dict("records"),
         }
     }
     if study.probabilities:
         numbers["isotonic"] = study.class_reliability.recorded()
-        benefits = []
-        for name, table in study.class_tables.items():
-            frame = decision_curves.benefits({name: table}, decision_curves.PROBABILITIES)
-            benefits.append(frame[frame["system"] != decision_curves.ALL])
-        numbers["net_benefit"] = pd.concat(benefits).to_dict("list")
+        numbers["net_benefit"] = _net_benefits(study).to_dict("list")
     return {"one_by_one": numbers}
+
+
+def _net_benefits(study: Either) -> pd.DataFrame:
+    """The leader's net benefit of acting on each class, whose name is in the column `system`; not
+    that of acting on all rows, which depends on no model.
+    """
+    benefits = []
+    for name, table in study.class_tables.items():
+        frame = decision_curves.benefits({name: table}, decision_curves.PROBABILITIES)
+        benefits.append(frame[frame["system"] != decision_curves.ALL])
+    return pd.concat(benefits)
 
 
 def curves_of_each(
@@ -521,36 +561,38 @@ def curves_of_each(
     """A system's ROC and precision-recall curves, one for each class or label.
 
     areas: those below the curves, a row for each class and system, as in `study.by_class`; its
-    second column names the class. bands: by the kind of curve, roc and pr; None for a kind without.
+    second column names the class. bands: the pointwise limits by the kind of curve, "roc" and "pr";
+    a kind without bands is left out or None.
     """
     if not study.curve_tables:
         return Html("")
     rows = counted(study.account.used, "row")
+    # of many curves only some have a colour and a name; the others are grey
     faint = set(study.curve_tables).difference(study.coloured)
-    caption = f"{system}: one {study.noun} per curve ({_pair(study)}), {rows}."
+    caption = f"{system}: one {study.noun} per curve ({_groups_of_rows(study)}), {rows}."
     if faint:
-        caption += _coloured(study)
+        caption += _colours_in_words(study)
     if bands.get("roc") is not None:
         caption += f" Bands: pointwise {study.settings.level:.0%} limits."
     areas_by_class = areas[areas["system"] == system].set_index(areas.columns[1])
-    coloured_areas = areas_by_class.loc[study.coloured]
+    coloured_areas = areas_by_class.loc[study.coloured]  # the legend names the coloured curves
     roc = Panel(
-        study.curve("roc", system),
-        "false positive rate",
-        f"recall (n = {rows})",
-        "ROC",
-        bands.get("roc"),
+        lines=study.curve("roc", system),
+        xlabel="false positive rate",
+        ylabel=f"recall (n = {rows})",
+        title="ROC",
+        bands=bands.get("roc"),
         reference=DIAGONAL,
         legend_texts=_legend_texts(coloured_areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
         faint=faint,
     )
     pr = Panel(
-        study.curve("pr", system),
-        "recall",
-        "precision",
-        "Precision and recall",
-        bands.get("pr"),
+        lines=study.curve("pr", system),
+        xlabel="recall",
+        ylabel="precision",
+        title="Precision and recall",
+        bands=bands.get("pr"),
         steps=STEPS,
         legend_texts=_legend_texts(coloured_areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",
@@ -560,14 +602,16 @@ def curves_of_each(
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 
 
-def _coloured(study: Either) -> str:
-    """Which curves have colours, and which are grey, in a sentence with a space before it."""
+def _colours_in_words(study: Either) -> str:
+    """In a sentence, with a space before it, which classes have curves in colour: those that the
+    leader separates worst. The others are grey; of very many only the next ones have a curve.
+    """
     grey = "the others"
-    if len(study.curve_tables) == classes.MAX_CURVES:
+    if len(study.curve_tables) == classes.MAX_CURVES:  # no more curves fit into the figure
         grey = f"the next {study.uncoloured}"
-    n_coloured = f"the {len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
-    coloured = f"{n_coloured} with the {classes.WORST.words} of {study.leader}"
-    return f" In colour: {coloured}; grey: {grey}."
+    of_all = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
+    rule = classes.WORST.words  # "lowest average precision"
+    return f" In colour: the {of_all} with the {rule} of {study.leader}; grey: {grey}."
 
 
 def _legend_texts(areas: pd.DataFrame, column: str, short: str) -> dict[str, str]:
@@ -616,21 +660,23 @@ def class_by_class(
 def _class_table(
     study: Either, frame: pd.DataFrame, caption: str, counts: Heads, metrics: Heads
 ) -> Html:
-    """A row for each row of the frame; its head has the system too unless that is the leader. The
-    arguments are those of `class_by_class`.
-    """
-    class_column = frame.columns[1]
+    """A table with a row for each row of the frame, a class of a system. Its head is the class,
+    with the system unless that is the leader, whose table needs no names of systems.
 
-    @by_row
-    def name(row: Record) -> str:
-        """The head of a row: the class, behind its system if that is not the leader."""
+    frame: its second column names the class. counts, metrics: the heads of the table by the columns
+    of the frame that are printed; a metric also has the limits METRIC_low and METRIC_high.
+    """
+    class_column = frame.columns[1]  # "class" or "label"
+
+    def row_head(row: Record) -> str:
+        """The class of a row, behind its system if that is not the leader."""
         if row["system"] == study.leader:
             return str(row[class_column])
         return f"{row['system']}: {row[class_column]}"
 
-    columns: dict[str, Column] = {class_column: name}
+    columns: dict[str, Column] = {class_column: by_row(row_head)}
     for column, head in counts.items():
         columns[head] = count(column)
     for column, head in metrics.items():
-        columns[head] = limits(column, f"{column}_low", f"{column}_high")
+        columns[head] = prefixed_limits(column)
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)

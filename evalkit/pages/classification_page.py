@@ -39,19 +39,21 @@ def _piece(name: str) -> Piece:
     the function of this name in the first module of the kind that has one. The part is empty for a
     kind of which no module has it.
     """
-    pieces_by_kind: dict[type, Piece] = {}  # by the class of the study
-    for kind, modules in PAGES.items():
+    make_by_class: dict[type, Piece] = {}  # by the class of the study, which is its kind of table
+    for study_class, modules in PAGES.items():
         for module in modules:
             if hasattr(module, name):
-                pieces_by_kind.setdefault(kind, getattr(module, name))
-    first_piece = next(iter(pieces_by_kind.values()))
+                make_by_class.setdefault(study_class, getattr(module, name))  # the first module's
 
     def piece(study: Study) -> object:
-        return pieces_by_kind.get(type(study), pieces.nothing)(study)
+        make = make_by_class.get(type(study), pieces.nothing)  # which makes an empty part
+        return make(study)
 
+    # for the documentation, and for whether the part is a figure: as one of the kinds has it
+    example = next(iter(make_by_class.values()))
     piece.__name__ = name
-    piece.__doc__ = first_piece.__doc__
-    piece.__annotations__["return"] = first_piece.__annotations__["return"]
+    piece.__doc__ = example.__doc__
+    piece.__annotations__["return"] = example.__annotations__["return"]
     return piece
 
 
@@ -127,7 +129,7 @@ def estimates(study: Classified) -> Html:
         f"Metrics with {study.settings.level:.0%} intervals, "
         f"{page.sample(study, len(study.account))}"
     )
-    constant = _constant(study)
+    constant = _constant(study)  # the row below the systems, and its note
     if isinstance(study, binary.BinaryStudy):
         metrics = sorted(metrics, key=lambda chosen: chosen.uses_decisions)  # True is last
         if metrics[-1].uses_decisions:
@@ -135,21 +137,23 @@ def estimates(study: Classified) -> Html:
             preposition = "by" if study.decision_column else "at"
             caption += f"; those of decisions {preposition} {study.decided_by}"
     references = []
-    if constant.name:
+    if constant.name:  # else the table has no such row
         references.append(page.reference_row(study, constant.name, study.constant, metrics))
     return page.estimates(study, caption, constant.note, metrics=metrics, references=references)
 
 
 def _constant(study: Classified) -> ConstantRow:
-    """The row of a prediction without a model that stands below the metrics of this kind of table;
-    with the note that explains it only where the table has the metrics that need the note.
+    """The row of a prediction without a model that stands below the metrics of this kind of table,
+    with the note that explains it. Two or several classes need the note only for some metrics.
     """
     if isinstance(study, binary.BinaryStudy):
+        # the note says which class a constant predicts, on which only decisions depend
         has_decisions = any(chosen.uses_decisions for chosen in study.settings.metrics)
         return CONSTANT if has_decisions else CONSTANT.without_note()
     if not isinstance(study, labels.LabelsStudy):  # several classes
+        # the note says which probabilities the row has
         return LARGEST if study.probabilities else LARGEST.without_note()
-    if not study.probabilities:  # the shares are probabilities, the scores are not
+    if not study.probabilities:  # the labels' shares are probabilities, the systems' scores are not
         return ConstantRow("", "")
     return SHARES if study.measured.label_sets_known else NO_SHARES
 
@@ -171,8 +175,10 @@ def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
     """
     if isinstance(curves, Html):
         return curves
-    panels = curves.data[0]  # what the figure was drawn from: first the panels
+    # the figure holds the arguments from which it is drawn; the first of them is all its panels
+    panels = curves.data[0]
     panel = panels[number]
+    # the legend has a text for each system, ": AUC 0.93"
     says = "; ".join(f"{name}{area}" for name, area in panel.legend_texts.items())
     return figures.picture(
         curve_plots.panels, [panel], caption=panel.caption, says=says, panels=(1, 1), **ALONE

@@ -256,7 +256,7 @@ def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
     """
     cell = with_interval(row["value"], row["low"], row["high"], places=decimals)
     below = []
-    if diagnostics.moved_by_ties(row):
+    if diagnostics.depends_on_tied_order(row):
         worst = number(row["worst_ties"], decimals)
         best = number(row["best_ties"], decimals)
         below.append(f"ties {worst} to {best}")
@@ -439,7 +439,7 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     """
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
-    mark = "*" if row["verdict"] in diagnostics.TURNED else ""
+    mark = "*" if row["verdict"] in diagnostics.OPPOSITE_VERDICT else ""
     cells = {
         "first − second": minus(row["first"], row["second"]),
         "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),

@@ -6,16 +6,18 @@ from itertools import chain
 
 import pandas as pd
 
+from evalkit.arrays import Floats, Ints
 from evalkit.drawing import figures, paragraphs, plots, tables
 from evalkit.drawing.cells import Cell, escape, number_cell
 from evalkit.drawing.columns import (
     Column,
     Rows,
     limits,
-    named,
+    p_column,
     pair as pair_column,
     text,
     value,
+    words,
 )
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.paragraphs import paragraph
@@ -41,9 +43,9 @@ pieces.offered(__name__)
 # share of the lists that reach a recall level that is drawn: beyond it those that end before pull
 # the mean to 0
 HALF = 0.5
-MOVED = 500  # queries that a page lists
-NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
-OPENED = 50  # queries whose lists stand on the page
+MAX_QUERIES = 500  # queries that a page lists
+MAX_VALUES = 700  # of all metrics of these queries: for many queries of fewer metrics
+WITH_ITEMS = 50  # queries whose lists of items stand on the page, the first ones
 TOP = 10  # items of such a list
 
 
@@ -56,21 +58,21 @@ def estimates(study: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first. Below an estimate that the order of tied
     items visibly changes stands its range over all orders.
     """
-    over = f"over {counted(diagnostics.most_units(study), 'query')}"
+    sample = f"over {counted(diagnostics.most_units(study), 'query')}"
     if study.settings.unit:
-        over = f"over queries, clustered by {study.settings.unit}"
-    caption = f"Mean {over} with its {percent(study.settings.level)} interval"
-    note = ""
-    if any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records"))):
+        sample = f"over queries, clustered by {study.settings.unit}"
+    caption = f"Mean {sample} with its {percent(study.settings.level)} interval"
+    note = ""  # on the ranges that `page.estimates` puts below such estimates
+    if any(map(diagnostics.depends_on_tied_order, study.estimates.to_dict("records"))):
         note = "Ties: the range from the worst to the best order of tied items."
-    # on a query with fewer relevant items than k no list has a precision@k of 1, with more no list
-    # has a recall@k of 1
-    below_1 = []
+    # the highest mean of a metric that any lists could have: on a query with fewer relevant items
+    # than k no list has a precision@k of 1, with more no list has a recall@k of 1
+    ceilings_below_1 = []
     for label, ceiling in study.ceilings.items():
         if ceiling.value < 1:
-            below_1.append(f"{label} {ceiling.value:.4g}")
-    if below_1:
-        caption = f"{caption}; highest possible: {listed(below_1)}"
+            ceilings_below_1.append(f"{label} {ceiling.value:.4g}")
+    if ceilings_below_1:
+        caption = f"{caption}; highest possible: {listed(ceilings_below_1)}"
     return page.estimates(study, caption, note)
 
 
@@ -78,13 +80,14 @@ def extremes(study: Ranking) -> Html:
     """The queries that the leader wins and loses by most against its opponent; the leader's worst
     queries if there is no such pair.
     """
-    query = {"query": text("query")}
-    if not len(study.headline):  # one system, or a metric without a better direction
-        end = "highest" if study.primary.metric.best == "low" else "lowest"
-        caption = f"Queries with the {end} {study.primary.label}, {study.leader}"
-        return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
-    first, second = study.opponents
-    columns = query | {
+    columns: dict[str, Column] = {"query": text("query")}
+    if not len(study.headline):  # no pair: one system, or a metric without a better direction
+        worst = "highest" if study.primary.metric.best == "low" else "lowest"
+        caption = f"Queries with the {worst} {study.primary.label}, {study.leader}"
+        columns[study.leader] = value("value")
+        return of_rows(caption, study.extremes(), columns)
+    first, second = study.opponents  # the leader and the system that it is compared with
+    columns |= {
         first: value("first"),
         second: value("second"),
         "difference": value("difference", signed),
@@ -97,89 +100,97 @@ def extremes(study: Ranking) -> Html:
 
 def explorer(study: Ranking) -> Html:
     """A list of the queries with the values of the two compared systems, or of the only one; the
-    first queries open to the lists of items side by side. Of more than `MOVED` queries it has those
-    on which the two systems differ most, or the worst of the only one.
+    first queries open to the lists of items side by side. Of more than `MAX_QUERIES` queries it has
+    those on which the two systems differ most, or the worst of the only one.
     """
-    frame = study.most_different(MOVED)
-    all_queries = len(study.runs.query)
-    # the primary metric first; further metrics as far as the page has room for their numbers
-    primary, *further_metrics = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
+    queries = study.most_different(MAX_QUERIES)
+    numbers = queries["number"].to_numpy()  # of the queries in the order of the study
+    n_all = len(study.runs.query)
+    # the primary metric first; further metrics as far as the page has room for their values
+    explored_metrics = study.explored(len(queries), MAX_VALUES)
+    primary, *further_metrics = [chosen.label for chosen in explored_metrics]
     pair = None
     columns: dict[str, list[Cell]] = {}
     if len(study.compared_systems) > 1:
-        pair = _pair(study, frame)
+        pair = _pair_columns(study, queries)
     else:
-        columns = _values_of(study, frame, primary)
-    further_columns = _likeness(study, frame)
+        columns = _metric_columns(study, numbers, primary)
+    further_columns = _likeness_columns(study, numbers)
     for label in further_metrics:
-        further_columns |= _values_of(study, frame, label)
+        further_columns |= _metric_columns(study, numbers, label)
     attributes = {}
     for name in study.settings.attributes:
-        attributes[name] = study.attributes[name][frame["number"]]
-    opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
-    which = f"The {len(frame)} queries that differ most"
-    if len(frame) == all_queries:
-        which = f"All {counted(all_queries, 'query')}"
-    with_lists = [html for html in opened if html]
+        attributes[name] = study.attributes[name][numbers]
+    lists = [_first_items(study, number) for number in numbers[:WITH_ITEMS].tolist()]
+    n_with_lists = len([html for html in lists if html])
+    which = f"The {len(queries)} queries that differ most"
+    if len(queries) == n_all:
+        which = f"All {counted(n_all, 'query')}"
     explored = Explored(
         which,
         systems=" and ".join(study.compared_systems),
         unit="query",
-        names=list(frame["query"]),
+        names=list(queries["query"]),
         attributes=attributes,
         columns=columns,
-        opened=opened,
-        note=" ".join(_notes(study, len(frame), len(with_lists))),
+        opened=lists,
+        note=" ".join(_notes(study, len(queries), n_with_lists)),
         pair=pair,
         further_columns=further_columns,
     )
     return listing(explored)
 
 
-def _notes(study: Ranking, queries: int, opened: int) -> Iterator[str]:
-    """The sentences below the queries. queries: how many are listed. opened: how many of them open
-    to their lists.
+def _notes(study: Ranking, n_listed: int, n_with_lists: int) -> Iterator[str]:
+    """The sentences below the queries of the explorer. n_listed: how many queries it lists.
+    n_with_lists: how many of them, the first ones, open to the lists of items.
     """
-    if queries < len(study.runs.query):
+    if n_listed < len(study.runs.query):
         yield "The JSON has the differences of all queries."
-    if opened:
+    if n_with_lists:
         items = f"the first {TOP} items and their grades (–: not judged)"
-        yield f"The first {opened} queries open to {items}."
-    if len(study.likeness):
+        yield f"The first {n_with_lists} queries open to {items}."
+    if len(study.likeness):  # two systems are compared, and their items are in memory
         overlap = number(study.mean_likeness.overlap, 2)
         rank_biased_overlap = number(study.mean_likeness.rbo, 2)
         yield f"Mean overlap@{study.depth} {overlap}, mean RBO {rank_biased_overlap}."
 
 
-def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
-    """The cells of how alike the two lists of each query are, by the head of the column; none if
-    the items are not at hand. frame: of `study.most_different`.
+def _likeness_columns(study: Ranking, numbers: Ints) -> dict[str, list[Cell]]:
+    """How alike the lists of the two compared systems are, a cell for each query, by the head of
+    the column; no columns if there is one system or the items are not in memory.
+
+    numbers: of the queries, in the order of their rows.
     """
     if not len(study.likeness):
         return {}
-    rows = study.likeness.iloc[frame["number"]]
+    rows = study.likeness.iloc[numbers]
     return {
         f"overlap@{study.depth}": [number_cell(value, 2) for value in rows["overlap"]],
         "RBO": [number_cell(value, 2) for value in rows["rbo"]],
     }
 
 
-def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
-    """The cells of one metric, a column for each system that is shown, by its head. frame: of
-    `study.most_different`.
+def _metric_columns(study: Ranking, numbers: Ints, label: str) -> dict[str, list[Cell]]:
+    """The values of the metric `label`, a column for each compared system and a cell for each
+    query, by the head of the column; all with the same decimals.
+
+    numbers: of the queries, in the order of their rows.
     """
-    values = {
-        name: study.per_query[label, name].per_unit[frame["number"]]
-        for name in study.compared_systems
-    }
+    values = {name: _values(study, label, name)[numbers] for name in study.compared_systems}
     places = decimals(chain.from_iterable(values.values()))
     columns = {}
-    for name, column in values.items():
-        columns[f"{label} {name}"] = [number_cell(value, places) for value in column]
+    for name, values_of_system in values.items():
+        columns[f"{label} {name}"] = [number_cell(value, places) for value in values_of_system]
     return columns
 
 
-def _choice(study: Ranking) -> Sequence[str]:
+def _values(study: Ranking, label: str, system: str) -> Floats:
+    """The values of a metric of a system, one per query in the order of the study."""
+    return study.per_query[label, system].per_unit
+
+
+def _systems_to_choose(study: Ranking) -> Sequence[str]:
     """The systems of which the reader of the page chooses two: the two compared ones, which it
     shows at first, then the best of the others; the only one if no two are compared.
     """
@@ -188,30 +199,32 @@ def _choice(study: Ranking) -> Sequence[str]:
     return list(dict.fromkeys([*study.compared_systems, *study.order]))[:CHOICE]
 
 
-def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
+def _pair_columns(study: Ranking, queries: pd.DataFrame) -> Pair:
     """The columns of the primary metric: the values of the two compared systems, and their
-    difference. They have the values of every system that the reader can choose in place of the two.
-    frame: of `study.most_different`.
+    difference; also the values of every system that the reader can choose in place of the two.
+
+    queries: a row for each query, with its number and the difference of the two systems.
     """
     label = study.primary.label
     values = {}
-    for name in _choice(study):
-        values[name] = study.per_query[label, name].per_unit[frame["number"]]
+    for name in _systems_to_choose(study):
+        values[name] = _values(study, label, name)[queries["number"]]
+    # the decimals are those of the two systems that are shown at first
     places = decimals(chain.from_iterable(values[name] for name in study.compared_systems))
-    # {0} and {1} become the names of the two systems
+    # what each column holds, by its head, in which {0} and {1} become the names of the two systems
     heads = {f"{label} {{0}}": FIRST, f"{label} {{1}}": SECOND, "difference": DIFFERENCE}
-    return Pair(values, frame["difference"], heads, places)
+    return Pair(values, queries["difference"], heads, places)
 
 
-def _opened(study: Ranking, query: int) -> str:
+def _first_items(study: Ranking, query: int) -> str:
     """The first items of each system's list for a query side by side, as HTML; empty if the items
     are not in memory. query: its number.
 
     The page has the lists of all systems that the reader can choose; those of systems other than
     the two compared are hidden until they are chosen.
     """
-    # by system, each item with its grade
-    lists = {system: study.top(system, query, TOP) for system in _choice(study)}
+    # by system, pairs of an item and its grade
+    lists = {system: study.top(system, query, TOP) for system in _systems_to_choose(study)}
     if not any(lists.values()):
         return ""
     html = ""
@@ -229,15 +242,16 @@ def _grade(grade: float) -> str:
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
+    # how the items of a list are ordered, in words
     rank_gaps = "a missing rank counts as an item that is not relevant"
     if study.p.ranks == RENUMBER:
         rank_gaps = "gaps are closed"
+    meaning_by_order = dict(texts.meanings("ranking_order", gaps=rank_gaps))
     ordered_by = "ranks" if "rank" in study.runs.columns else "scores"
-    meaning_of_order = dict(texts.meanings("ranking_order", gaps=rank_gaps))
-    order = meaning_of_order[ordered_by]
-    items = page.metric_definitions(study)
+    order = meaning_by_order[ordered_by]
+    items = page.metric_definitions(study)  # pairs of a term and its meaning
     items += texts.meanings("ranking", level=study.relevance_level, order=order)
-    if len(study.likeness):
+    if len(study.likeness):  # the explorer shows overlap and RBO
         items += texts.meanings(
             "likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST
         )
@@ -285,42 +299,43 @@ def queries(study: Ranking) -> Figure | Html:
     """The difference of the two compared systems in the primary metric on each query, sorted; the
     values of the leader if there is no such pair.
     """
-    if not len(study.headline):  # one system, or a metric without a better direction
-        return _values(study)
-    row = study.headline.iloc[0]
-    values = study.differences()
+    if not len(study.headline):  # no pair: one system, or a metric without a better direction
+        return _values_of_leader(study)
+    pair = study.headline.iloc[0]
+    differences = study.differences()  # first − second on each query, sorted
+    n_above, n_equal, n_below = diagnostics.sign_counts(differences)
     better_colour = page.COLOURED["better"]
     worse_colour = page.COLOURED["worse"]
-    colours = (better_colour.code, worse_colour.code)  # above 0, below 0
-    n_above, n_equal, n_below = diagnostics.sign_counts(values)
-    better = n_above
-    worse = n_below
-    if study.primary.metric.best == "low":  # a difference above 0 is a loss
-        colours = (worse_colour.code, better_colour.code)
-        better = n_below
-        worse = n_above
+    if study.primary.metric.best == "low":  # a difference above 0 is a loss of the first system
+        n_better = n_below
+        n_worse = n_above
+        colours = (worse_colour.code, better_colour.code)  # of bars above 0, below 0
+    else:
+        n_better = n_above
+        n_worse = n_below
+        colours = (better_colour.code, worse_colour.code)
     caption = texts.sentence(
         "ranking.queries",
-        pair=f"{row['first']} − {row['second']}",
+        pair=f"{pair['first']} − {pair['second']}",
         label=study.primary.label,
-        better=counted(better, "query"),
+        better=counted(n_better, "query"),
         green=better_colour.name,
         equal=n_equal,
-        worse=worse,
+        worse=n_worse,
         orange=worse_colour.name,
     )
     return figures.picture(
         plots.bars,
-        values.to_numpy(),
+        differences.to_numpy(),
         caption=caption,
         height=2.6,
-        xlabel=f"queries, sorted (n = {len(values):,})",
+        xlabel=f"queries, sorted (n = {len(differences):,})",
         ylabel=f"difference in {study.primary.label}",
         colours=colours,
     )
 
 
-def _values(study: Ranking) -> Figure:
+def _values_of_leader(study: Ranking) -> Figure:
     """The primary metric of each query of one system, sorted."""
     values = study.values()[study.leader].dropna().to_numpy()
     _, n_zero, _ = diagnostics.sign_counts(values)
@@ -355,12 +370,14 @@ def precision_recall(study: Ranking) -> Figure:
     reach.
     """
     precision = "interpolated precision"
-    frame = study.precision_recall
-    reached = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
+    levels = study.precision_recall  # a row for each system and recall level
+    # few lists of a poor system reach any level: each line has at least the point at 0
+    is_drawn = (levels["reached"] >= HALF) | (levels["recall"] == 0)
     subject = f"{precision} at 11 recall levels"
-    if len(reached) < len(frame):
+    if not is_drawn.all():
         subject = f"{subject}, up to the last that at least half of a system's lists reach,"
-    return _curves(study, reached, subject, x="recall", xlabel="recall", ylabel=precision)
+    drawn = levels[is_drawn]
+    return _curves(study, drawn, subject, x="recall", xlabel="recall", ylabel=precision)
 
 
 def _curves(
@@ -373,13 +390,14 @@ def _curves(
     ylabel: str,
     log: bool = False,
 ) -> Figure:
-    """Means over queries along x, in words also each line's first and last point.
+    """A figure of means over queries along x, a line with a band for each system; in words each
+    line's first and last point.
 
-    frame: system, value, low, high, n, and the column that `x` names. subject: what is drawn, for
-    the caption. log: as of `plots.curves`.
+    frame: system, value, low, high, n (of queries), and the column that `x` names. subject: what is
+    drawn, for the caption. log: True for a logarithmic x axis.
     """
-    n = max(frame["n"])
-    frame = page.rows_of_figure(study, frame)
+    n = max(frame["n"])  # of all systems, also of those that are not drawn
+    frame = page.rows_of_figure(study, frame)  # of the systems that a figure has room for
     caption = (
         f"Mean {subject} with {percent(study.settings.level)} bands, "
         f"{counted(n, 'query')}.{page.omission(study)}"
@@ -408,7 +426,7 @@ def every_finding(study: Ranking) -> Iterator[Finding]:
     """Every finding of a ranking report, those on the input first, those on the sample last."""
     yield _rows(study)
     yield from unshared(study.runs.accounts)
-    yield from _undefined(study)
+    yield from _undefined_values(study)
     yield from _own_documents(study)
     yield from _judgements(study)
     yield from _ceilings(study)
@@ -422,7 +440,9 @@ def every_finding(study: Ranking) -> Iterator[Finding]:
 
 
 def _against_ranks(study: Ranking) -> Iterator[Finding]:
-    """TREC runs whose scores contradict their ranks."""
+    """TREC runs with lists whose scores contradict their ranks, a higher score standing at a later
+    rank. Only the first lists of a run were checked: if the two columns disagree, they do at once.
+    """
     runs = []
     for name, check in study.runs.rank_checks.items():
         lists = f"{check.contradicting:,} of the first {counted(check.lists, 'list')}"
@@ -450,56 +470,70 @@ def _rows(study: Ranking) -> Finding:
     )
 
 
-def _undefined(study: Ranking) -> Iterator[Finding]:
+def _undefined_values(study: Ranking) -> Iterator[Finding]:
     """How many queries have no value of a metric, and how many have none in a segment column. It is
     a warning for a metric if the systems differ in this number: then their means are over different
     queries.
     """
-    for label, queries_by_system, are_shared in ranking.undefined(study):
-        n = max(queries_by_system.values())
-        if are_shared:
-            queries = counted(n, "query")
-            yield kinds.UNDEFINED_VALUES.note(n, "shared", metric=label, queries=queries)
+    for undefined in ranking.undefined(study):
+        n = max(undefined.queries.values())
+        if undefined.is_shared:
+            yield kinds.UNDEFINED_VALUES.note(
+                n, "shared", metric=undefined.label, queries=counted(n, "query")
+            )
         else:
-            systems = counts(queries_by_system)
-            yield kinds.UNDEFINED_VALUES.warning(n, "apart", metric=label, counts=systems)
-    without = ranking.without_segment(study)
-    if without:
-        yield kinds.NO_SEGMENT_VALUE.warning(max(without.values()), counts=counts(without))
+            yield kinds.UNDEFINED_VALUES.warning(
+                n, "apart", metric=undefined.label, counts=counts(undefined.queries)
+            )
+    queries_by_column = ranking.without_segment(study)
+    if queries_by_column:
+        n = max(queries_by_column.values())
+        yield kinds.NO_SEGMENT_VALUE.warning(n, counts=counts(queries_by_column))
 
 
 def _judgements(study: Ranking) -> Iterator[Finding]:
-    """What the judgements lack: a file of their own, grades, or the items of some systems."""
-    # the share of each system's first k items without a judgement, and whether the shares are so
-    # large or so unlike that they can change the order of the systems
-    k, shares, uneven = ranking.unjudged(study)
-    if study.runs.pooled_ideal:
+    """What the judgements lack: a file of their own, irrelevant items, or the items of some
+    systems. Also grades below 0, judged items that the lists spell otherwise, and judged items that
+    are not in the table of items.
+    """
+    runs = study.runs
+    if runs.pooled_ideal:
         yield kinds.NO_JUDGEMENT_FILE.warning()
-    if study.runs.all_relevant:
-        yield kinds.ALL_RELEVANT.note(study.runs.judgements, n=study.runs.judgements)
-    if study.runs.negative:
-        yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
-    shares_text = listed(f"{name} {value:.0%}" for name, value in shares.items())
-    # where people chose the relevant items, all others have no judgement, as is to be expected
-    if any(shares.values()) and study.interactions:
-        yield kinds.OTHER_ITEMS.note(k=k, shares=shares_text, noun=study.unit_name)
-    elif any(shares.values()):
-        severity = WARNING if uneven else NOTE
-        yield kinds.UNJUDGED_ITEMS.rated(severity, k=k, shares=shares_text)
-    lists = ranking.respelled(study)
+    if runs.all_relevant:
+        yield kinds.ALL_RELEVANT.note(runs.judgements, n=runs.judgements)
+    if runs.negative:  # the number of such judgements
+        yield kinds.NEGATIVE_GRADES.note(runs.negative, n=runs.negative)
+    yield from _unjudged_items(study)
+    lists = ranking.respelled(study)  # by system, those with a judged item under another spelling
     if lists:
-        queries = f"{len(study.runs.query):,}"
+        queries = f"{len(runs.query):,}"
         yield kinds.RESPELLED_ITEMS.warning(
             max(lists.values()), counts=counts(lists), queries=queries
         )
-    unlisted = study.runs.unlisted
+    unlisted = runs.unlisted  # judged items that the table of items lacks
     if unlisted:
-        yield kinds.UNLISTED_ITEMS.warning(unlisted, n=unlisted, judgements=study.runs.judgements)
+        yield kinds.UNLISTED_ITEMS.warning(unlisted, n=unlisted, judgements=runs.judgements)
+
+
+def _unjudged_items(study: Ranking) -> Iterator[Finding]:
+    """The share of each system's first k items without a judgement; nothing if all are judged. A
+    warning if the shares are so large or so unlike that they can change the order of the systems.
+    """
+    unjudged_shares = ranking.unjudged(study)
+    if not any(unjudged_shares.shares.values()):
+        return
+    k = unjudged_shares.k
+    shares = listed(f"{name} {share:.0%}" for name, share in unjudged_shares.shares.items())
+    if study.interactions:  # people chose the relevant items: all others have no judgement
+        yield kinds.OTHER_ITEMS.note(k=k, shares=shares, noun=study.unit_name)
+    else:
+        severity = WARNING if unjudged_shares.may_mislead else NOTE
+        yield kinds.UNJUDGED_ITEMS.rated(severity, k=k, shares=shares)
 
 
 def _own_documents(study: Ranking) -> Iterator[Finding]:
-    """Lists that return the query itself as an item, and the primary metric with and without this
-    item.
+    """Lists that return the query itself as an item, as happens if queries are documents of the
+    collection, and the primary metric with and without this item.
     """
     if study.p.leave_out:  # the user has asked to leave these items out
         yield kinds.OWN_DOCUMENT.note(None, "left_out")
@@ -510,7 +544,7 @@ def _own_documents(study: Ranking) -> Iterator[Finding]:
     most_lists = max(lists.values())
     facts = {"counts": counts(lists), "queries": f"{len(study.runs.query):,}"}
     values_without = ranking.without_own_document(study)
-    if not values_without:  # the query itself is the only item with a judgement
+    if not values_without:  # then undefined on all queries: the query may be what is searched for
         yield kinds.OWN_DOCUMENT.note(most_lists, "sought", **facts)
         return
     values = []
@@ -545,28 +579,29 @@ def _renumbered(study: Ranking) -> Iterator[Finding]:
 
 
 def _ties(study: Ranking) -> Iterator[Finding]:
-    """How many items of each system are tied, and what their order could change in the primary
-    metric; a warning if the change is large for the interval. Nothing without ties.
+    """How many items of each system are tied, and between which values of the primary metric their
+    order decides; a warning if it changes a value by more than half of its interval's width.
+    Nothing without ties.
     """
-    tied = ranking.by_system(study.runs.accounts, "tied")
-    if not tied:
+    tied_items = ranking.by_system(study.runs.accounts, "tied")
+    if not tied_items:
         return
     label = study.primary.label
-    changed_estimates, matters = ranking.ties(study)
+    estimates = ranking.ties(study)  # those that the order of tied items visibly changes
     ranges = []
-    for row in changed_estimates.itertuples():
+    for row in estimates.rows.itertuples():
         worst_to_best = interval(row.worst_ties, row.best_ties)
         ranges.append(f"{label} of {row.system} lies in {worst_to_best}")
     change = f" Their order changes {label} by less than {VISIBLE:g}."
     if ranges:
         change = f" Depending on their order, {listed(ranges, joint='; ')}."
     order = "rank" if "rank" in study.runs.columns else "score"
-    severity = WARNING if matters else NOTE
+    severity = WARNING if estimates.matters else NOTE
     yield kinds.TIES.rated(
         severity,
         total(study.runs.accounts, "tied"),
         order=order,
-        counts=counts(tied),
+        counts=counts(tied_items),
         moved=change,
     )
 
@@ -582,21 +617,25 @@ def diversity(study: Ranking) -> Html:
             f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
         )
         return paragraph(text)
-    frame = beyond_relevance.measures(study)  # a row for each measure and system
+    measures = beyond_relevance.measures(study)  # a row for each measure and system
     caption = (
         f"The first {study.depth} items of each list, with {percent(study.settings.level)} "
         f"intervals"
     )
-    names = dict.fromkeys(frame["metric"])
+    note = _catalogue_note(study.catalogue, measures)
+    table = tables.by_system(caption, measures, "metric", limits("value"), note)
     meanings = dict(texts.meanings("diversity"))
-    note = _catalogue_note(study.catalogue, frame)
-    table = tables.by_system(caption, frame, "metric", limits("value"), note)
     sentences = []
-    for name in names:
+    for name in measures["metric"].unique():
         capitalised = f"{name[0].upper()}{name[1:]}"
         sentences.append(f"{capitalised}: {meanings[name]}.")
-    columns: dict[str, Column] = {"first − second": pair_column}
-    columns |= named("metric w | difference ±[] | p p | adjusted p=adjusted p")
+    columns: dict[str, Column] = {
+        "first − second": pair_column,
+        "metric": words("metric"),
+        "difference": limits("difference", show=signed),
+        "p": p_column("p"),
+        "adjusted p": p_column("adjusted"),
+    }
     differences = tables.of_rows(
         f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric",
         beyond_relevance.differences(study),
@@ -625,23 +664,21 @@ def unjudged(study: Ranking) -> Html:
     """The lowest and the highest value that each metric could have if the unjudged items were
     judged, a row for each system; empty if no bounds are known.
     """
-    frame = beyond_relevance.bounds(study)
-    if frame.empty:
+    bounds = beyond_relevance.bounds(study)  # a row for each metric and system
+    if bounds.empty:
         return Html("")
-    labels = dict.fromkeys(frame["metric"])
-    # a row for each system, in the order of the frame; columns by the name and the metric
-    systems = list(dict.fromkeys(frame["system"]))
-    wide = frame.pivot(index="system", columns="metric").loc[systems]
-    counts = wide["unjudged"].max(axis=1).astype(int).map("{:,}".format)
-    rows = pd.DataFrame({"system": wide.index, "unjudged": counts.to_numpy()})
+    # the number of unjudged items of a system is the same for every metric that has bounds
+    by_system = bounds.groupby("system", sort=False)  # in the order of the frame
+    rows = by_system["unjudged"].max().reset_index()
     columns: dict[str, Column] = {
         "system": text("system"),
-        f"unjudged in the first {study.depth}": text("unjudged"),
+        f"unjudged in the first {study.depth}": text("unjudged", lambda n: f"{n:,.0f}"),
     }
-    for label in labels:
-        rows[f"{label} low"] = wide["low", label].to_numpy()
-        rows[f"{label} high"] = wide["high", label].to_numpy()
-        columns[label] = _range(f"{label} low", f"{label} high")
+    for label, bounds_of_metric in bounds.groupby("metric", sort=False):
+        bounds_by_system = bounds_of_metric.set_index("system")
+        rows[f"{label} low"] = rows["system"].map(bounds_by_system["low"])
+        rows[f"{label} high"] = rows["system"].map(bounds_by_system["high"])
+        columns[str(label)] = _range(f"{label} low", f"{label} high")
     note = texts.sentence("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return folded("What the unjudged items could change", table)
@@ -656,6 +693,7 @@ def _range(low: str, high: str) -> Column:
         """The ranges of all rows: "0.31 to 0.38"."""
         lowest = [row[low] for row in rows]
         highest = [row[high] for row in rows]
+        # as many decimals as a value deserves whose interval is the range
         places = min(decimals(lowest, lowest, highest), PLACES)
         return [f"{number(row[low], places)} to {number(row[high], places)}" for row in rows]
 

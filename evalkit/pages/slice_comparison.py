@@ -25,32 +25,37 @@ def against_rest(study: Study) -> Iterator[Html]:
     """For the leader and the difference of the headline pair: the slices of each column beside the
     others; or why those of a column are not compared.
     """
-    left_out = winners.left_out_columns(study)
-    for reason in left_out.values():
+    reason_by_column = winners.left_out_columns(study)
+    for reason in reason_by_column.values():
         yield paragraph(texts.sentence("slices.not_compared", reason=reason))
-    if len(left_out) == study.by_segment["segment"].nunique():
+    if len(reason_by_column) == study.by_segment["segment"].nunique():  # no column is left
         return
-    frame = study.slices_against_rest
-    picked = study.picked_slices
-    if not len(frame):
+    comparisons = study.slices_against_rest  # a row for each system, column and slice
+    if not len(comparisons):  # no column has two slices with a value
         return
     systems = [study.leader]
     if len(study.headline):
-        systems.append(" − ".join(study.opponents))
+        systems.append(" − ".join(study.opponents))  # the name of the pair's difference
     for system in systems:
-        yield _table(study, system, frame[frame["system"] == system])
-    picked = picked[picked["system"].isin(systems)]
-    sentences = list(_picked(picked))
+        yield _table(study, system, comparisons[comparisons["system"] == system])
+    picked = study.picked_slices
+    sentences = list(_picked(picked[picked["system"].isin(systems)]))
     sentences.append(texts.sentence("slices.rest_note", level=percent(study.settings.level)))
     yield paragraph(" ".join(sentences))
 
 
 def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
-    """The slices of all columns, each beside the others of its column."""
+    """A table of the slices of all columns: the primary metric in each slice, the mean of the other
+    slices of its column (rest), and their difference with its test.
+
+    frame: of `study.slices_against_rest`, of one system or of the difference of a pair.
+    """
     caption = f"{study.primary.label} of {system}: each slice beside the others of its column"
     places = decimals(frame["difference"], frame["low"], frame["high"])
     rows = []
     for row in frame.to_dict("records"):
+        # an empty cell in place of "cannot tell", which most slices would have
+        verdict = "" if row["verdict"] == CANNOT_TELL else row["verdict"]
         rows.append(
             [
                 slice_cell(row["segment"], row["slice"]),
@@ -59,20 +64,21 @@ def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
                 Cell(number(row["rest"], places), numbers=(row["rest"],)),
                 with_interval(row["difference"], row["low"], row["high"], signed, places),
                 p_cell(row["adjusted"]),
-                Cell(row["verdict"].replace(CANNOT_TELL, "")),
+                Cell(verdict),
             ]
         )
     return tables.table(caption, COLUMNS, rows)
 
 
 def _picked(frame: pd.DataFrame) -> Iterator[str]:
-    """The highest and the lowest slice of each column, in a sentence for each system and column.
+    """The highest and the lowest slice of each column, in a sentence for each system and column:
+    the value of each, and the value corrected for the gain of being picked as an extreme one.
 
-    frame: of `study.picked_slices`.
+    frame: of `study.picked_slices`, two rows for each system and column.
     """
     for (system, column), rows in frame.groupby(["system", "segment"], sort=False):
         places = decimals(rows["value"], rows["low"], rows["high"])
-        slices_in_words = {}  # by place: highest, lowest
+        slices_in_words = {}  # of the "highest" and of the "lowest" slice
         for row in rows.to_dict("records"):
             corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
             slices_in_words[row["place"]] = texts.sentence(

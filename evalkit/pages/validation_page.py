@@ -1,13 +1,24 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
 from evalkit.drawing.cells import Cell, Head, as_cell, join, number_cell, with_interval
-from evalkit.drawing.columns import Column, Rows, by_row, limits, named, p_column, pair
+from evalkit.drawing.columns import (
+    Column,
+    Rows,
+    by_row,
+    count,
+    limits,
+    p_column,
+    pair,
+    text,
+    value,
+    words,
+)
 from evalkit.drawing.paragraphs import paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
@@ -39,7 +50,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.reading.tables import rules
 from evalkit.report import Results
 from evalkit.studies import split_claims
-from evalkit.studies.diagnostics import TURNED, ends
+from evalkit.studies.diagnostics import OPPOSITE_VERDICT, ends
 from evalkit.studies.out_of_fold import (
     FEW_POOLED,
     INSIDE,
@@ -54,7 +65,8 @@ from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 pieces.offered(__name__)
 
 
-EXAMPLES = 3
+CellOfRow = Callable[[Record], Cell]  # makes a cell of a table from a row of a frame
+EXAMPLES = 3  # rows that a finding of the audit names
 LEAKS = "table-leakage"  # where the findings of the audit stand
 
 
@@ -70,17 +82,17 @@ def _extent(study: Validation) -> str:
     If the folds were drawn several times, an id can have a row in every draw, so that ids are
     counted in place of rows.
     """
-    folds = len(study.tests)
+    folds = len(study.tests)  # of all repeats together
     repeats = study.examples.repeats
     if study.holdout:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
-    if repeats > 1 and folds == repeats:  # one test set in each repeat
-        return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
-    if repeats > 1 and study.folds_per_repeat:
-        split = f"{repeats} repeats of {study.folds_per_repeat} folds"
+    if repeats > 1:
+        if folds == repeats:  # one test set in each repeat
+            return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
+        split = f"{folds} folds in {repeats} repeats"  # of unlike numbers of folds
+        if study.folds_per_repeat is not None:
+            split = f"{repeats} repeats of {study.folds_per_repeat} folds"
         return f"{study.distinct:,} ids, {split}"
-    if repeats > 1:  # the repeats have unlike numbers of folds
-        return f"{study.distinct:,} ids, {folds} folds in {repeats} repeats"
     if study.examples.has_resampled_folds:
         return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
     return f"{counted(len(study.examples), 'row')} in {counted(folds, 'fold')}"
@@ -91,18 +103,18 @@ def verdict(study: Validation) -> Html:
     value of each system; then the verdict with its first reason, followed by the estimate and what
     limits it.
     """
-    lines = [_estimate(study)]
+    lines = [_subject_estimate(study)]
     lines += _training_gap(study)
-    lines += _baseline(study)
+    lines += _against_baseline(study)
     lines += _claims(study)
     lines.append(Cell(f"Split: {study.folds.rule}."))
     for finding in unchecked(study):
         lines.append(join(f"{finding.message} ", Cell("", markup=shown.code(finding))))
-    if _worst(study):
+    if _deciding_findings(study):
         first_line = _with_evidence(study, _problem(study))
     elif study.unchecked_leaks:
         first_line = _with_evidence(study, texts.sentence("validation.unseen"))
-    else:  # nothing speaks against the estimate, which then is the first line itself
+    else:  # nothing speaks against the subject's estimate: it takes the first line itself
         first_line = lines.pop(0)
     parts = first_screen.gate(study)
     parts.append(paragraphs.answer(_answer(study)))
@@ -146,12 +158,11 @@ def _strip(study: Validation) -> Html:
     """
     places = page.places(study, study.primary.label)
     subject = study.subject
-    # a row of `paired` has the verdict on the subject, its first system; the chart has the verdict
-    # on the other system, which is the reverse
-    verdicts = {
-        row["second"]: TURNED.get(row["verdict"], row["verdict"])
-        for row in study.paired.to_dict("records")
-    }
+    # `paired` compares the subject with each other system ("worse": the subject is worse); the
+    # chart says of the other system how it compares with the subject, which is the reverse
+    verdicts = {}
+    for row in study.paired.to_dict("records"):
+        verdicts[row["second"]] = OPPOSITE_VERDICT.get(row["verdict"], row["verdict"])
     rows = []
     for name in study.order:
         deciding = study.answer  # of the subject, whose interval may come from fits on other splits
@@ -160,10 +171,15 @@ def _strip(study: Validation) -> Html:
         value = deciding["value"]
         low = deciding["low"]
         high = deciding["high"]
-        word = verdicts.get(name, "")
+        word = verdicts.get(name, "")  # the subject has none
         verdict_cell = Cell(word, tag="strong") if word else Cell("")
-        cells = [with_interval(value, low, high, places=places), verdict_cell]
-        rows.append(strips.Result(Cell(name), [(name, (value, low, high))], cells, word))
+        result = strips.Result(
+            name=Cell(name),
+            points=[(name, (value, low, high))],
+            cells=[with_interval(value, low, high, places=places), verdict_cell],
+            tone=word,
+        )
+        rows.append(result)
     level = percent(study.settings.level)
     caption = f"{study.primary.label} with its {level} interval; {_interval_methods(study)}"
     heads: list[Head] = [
@@ -175,20 +191,18 @@ def _strip(study: Validation) -> Html:
 
 
 def _interval_methods(study: Validation) -> str:
-    """How the intervals were calculated, in words: the systems of each method, that of the subject
-    first.
+    """How the intervals on which the verdicts rest were calculated, in words: each method with its
+    systems, the subject's method first.
     """
-    systems = list(study.order)
-    systems.remove(study.subject)
-    systems.insert(0, study.subject)
+    others = [name for name in study.order if name != study.subject]
     systems_by_method: dict[str, list[str]] = {}
-    for name in systems:
-        method = study.decides(name)
+    for name in [study.subject, *others]:
+        method = study.interval_method(name)
         systems_by_method.setdefault(method, []).append(name)
     return "; ".join(f"{listed(names)}: {method}" for method, names in systems_by_method.items())
 
 
-def _worst(study: Validation) -> list[Finding]:
+def _deciding_findings(study: Validation) -> list[Finding]:
     """The findings that decide the verdict: the severe ones if the verdict is fail, else the
     warnings; empty if there are none.
     """
@@ -197,36 +211,40 @@ def _worst(study: Validation) -> list[Finding]:
 
 
 def _problem(study: Validation) -> str:
-    """The first finding that decides the verdict, else the important checks that are missing; "" if
-    there are neither.
+    """What speaks against the evaluation: the first finding that decides the verdict and the number
+    of the others; without such findings, the important checks that could not be run; "" if there
+    are neither.
     """
-    worst = _worst(study)
-    if worst:
-        further_note = f" (and {len(worst[1:])} more below)" if worst[1:] else ""
-        return f"{worst[0].message}{further_note}"
-    if study.unchecked_leaks:
+    deciding = _deciding_findings(study)
+    if deciding:
+        further = len(deciding) - 1
+        further_note = f" (and {further} more below)" if further else ""
+        return f"{deciding[0].message}{further_note}"
+    if study.unchecked_leaks:  # the names of these checks
         return f"important checks are missing: {', '.join(study.unchecked_leaks)}"
     return ""
 
 
 def _reason(study: Validation) -> str:
-    """Why the verdict is what it is, for the JSON."""
-    problem = _problem(study)
+    """Why the verdict is what it is, for the JSON: a severe finding makes it fail; a warning or a
+    missing check leaves it open; otherwise the number of checks stands behind it.
+    """
+    problem = _problem(study)  # in words; "" if there is none
     if study.word == "fail":
         return f"this evaluation cannot be trusted, because {problem}"
     checked = f"{len(study.checks_run)} of {len(study.checks)} checks could be run"
-    if _worst(study):
+    if _deciding_findings(study):  # the verdict is not fail, so these are warnings
         return f"a warning must be explained first: {problem}; {checked}"
-    if problem:  # without findings, the important checks that could not be run
+    if problem:  # not a finding, but the important checks that could not be run
         return f"no problem found; {checked}; {problem}"
     return f"no problem found; {checked}"
 
 
-def _estimate(study: Validation) -> Cell:
-    """The subject's primary metric with the interval that decides, the number of its units, and its
-    method; with a link to the table of intervals.
+def _subject_estimate(study: Validation) -> Cell:
+    """In a sentence, the subject's primary metric with the interval on which the verdict rests, the
+    number of its units, and its method; with a link to the table of all intervals.
     """
-    answer = study.answer  # a row of `study.intervals`
+    answer = study.answer  # that interval, as a row: value, low, high, n, unit, what, method
     value = estimate(answer["value"], answer["low"], answer["high"])
     units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
     subject = f" of {study.subject}"
@@ -247,45 +265,60 @@ def _estimate(study: Validation) -> Cell:
 
 
 def _claims(study: Validation) -> list[Cell]:
-    """The sentences about the two claims: the value of the fitted models (MODELS) and of models of
-    the same kind that are fitted to other rows (LEARNER), which claim the verdict is about, the
-    systems whose verdict depends on it, and the value of the best system without the gain of being
-    chosen as the best.
+    """What may be claimed, a sentence in each cell: of the fitted models (MODELS), and of models of
+    the same kind fitted to other rows (LEARNER), which is the wider claim. Last stands the value of
+    the best of several systems without the gain of being chosen as the best.
     """
     lines = []
-    # the rows of a claim repeat its value for each system that the subject is compared with
-    claimed = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
     if study.holdout:  # its one model says nothing about models fitted to other rows
         lines.append(texts.sentence("validation.one_split"))
-    elif len(claimed) > 1:  # the learner has no value if fewer than two folds define the metric
-        values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claimed}
-        why = texts.sentence("validation.many_decide")
-        if study.few_pooled:
-            why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED)
-        facts = {
-            "metric": study.primary.label,
-            "models": values[MODELS],
-            "learner": values[LEARNER],
-            "why": why,
-        }
-        lines.append(texts.sentence("validation.claims", **facts))
-        pairs = []
-        for name, verdicts in split_claims.otherwise(study).items():
-            as_models = f"{verdicts[MODELS]} as these models"
-            pairs.append(f"{name} ({as_models}, {verdicts[LEARNER]} as learners)")
-        if pairs:
-            lines.append(texts.sentence("validation.claims_differ", pairs=listed(pairs)))
-    lines += [_winner(study, row) for row in split_claims.winner(study).to_dict("records")]
+    else:
+        lines += _two_claims(study)
+    # one row, or none if the subject was not chosen among several systems
+    for row in split_claims.winner(study).to_dict("records"):
+        lines.append(_winner(study, row))
     return [Cell(line) for line in lines]
 
 
-def _winner(study: Validation, row: Record) -> str:
-    """In a sentence, how far the value of the best system falls if the system is chosen on other
-    folds than those that measure it. row: of `split_claims.winner`.
+def _two_claims(study: Validation) -> list[str]:
+    """In a sentence, the subject's value as each claim has it and which claim the verdicts are
+    about; in a second one, the systems against which the claims have different verdicts, if there
+    are any. Empty if fewer than two folds define the metric: then the learner has no value.
     """
+    # the rows of a claim repeat its value for each system that the subject is compared with
+    claims = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
+    values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claims}
+    if LEARNER not in values:
+        return []
+    why = texts.sentence("validation.many_decide")
+    if study.few_pooled:
+        why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED)
+    sentence = texts.sentence(
+        "validation.claims",
+        metric=study.primary.label,
+        models=values[MODELS],
+        learner=values[LEARNER],
+        why=why,
+    )
+    systems = []
+    for name, verdicts in split_claims.differing_verdicts(study).items():
+        as_models = f"{verdicts[MODELS]} as these models"
+        systems.append(f"{name} ({as_models}, {verdicts[LEARNER]} as learners)")
+    if not systems:
+        return [sentence]
+    return [sentence, texts.sentence("validation.claims_differ", pairs=listed(systems))]
+
+
+def _winner(study: Validation, row: Record) -> str:
+    """In a sentence, how much worse the primary metric is if the best system is chosen on other
+    folds than those that measure it: the gain of being chosen on the same rows.
+
+    row: of `split_claims.winner`, which says what its columns are.
+    """
+    # the system is chosen again without each fold or part, and is another one `changed` times
     parts = "parts of the test rows" if study.holdout else "folds"
     choice = {"of": row["of"], "parts": parts, "changed": row["changed"], "folds": row["folds"]}
-    if row["value"] == row["apparent"]:  # being chosen was no advantage
+    if row["value"] == row["apparent"]:  # the gain is 0
         return texts.sentence("validation.no_gain", **choice)
     value = estimate(row["value"], row["low"], row["high"])
     selection = number(abs(row["selection"]), page.places(study, study.primary.label))
@@ -315,26 +348,27 @@ def _training_gap(study: Validation) -> list[Cell]:
     return [Cell(f"Training gap ({what}): {difference} ({gap.method}).")]
 
 
-def _baseline(study: Validation) -> list[Cell]:
-    """In a sentence, the verdict on the subject against the baseline, which uses no features, with
-    the difference; empty if no fold defines the metric of both.
+def _against_baseline(study: Validation) -> list[Cell]:
+    """In a sentence such as "better than mean, …", the verdict on the subject against the baseline,
+    which uses no features, with the difference; empty if no fold defines the metric of both.
     """
     pairs = [row for row in study.paired.to_dict("records") if row["second"] == study.baseline]
     if not pairs:
         return []
-    row = pairs[0]
-    if study.few_pooled:  # then the comparison by fold decides
+    row = pairs[0]  # the subject minus the baseline
+    if study.few_pooled:  # with so few rows the folds decide
         difference = estimate(row["by_fold"], row["low"], row["high"], signed)
     else:
         difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
-    reached = study.deciding_estimate(study.primary, study.baseline).value
-    text = (
-        f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and "
-        f"reaches {number(reached)}: {difference}, adjusted p {p_value(row['adjusted'])} "
+    baseline_value = study.deciding_estimate(study.primary, study.baseline).value
+    verdict_cell = Cell(row["verdict"], tag="strong")
+    preposition = first_screen.BETWEEN[row["verdict"]]  # better "than", equivalent "to"
+    comparison = (
+        f" {preposition} {study.baseline}, which uses no features and reaches "
+        f"{number(baseline_value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
         f"({row['method']}); "
     )
-    word = Cell(row["verdict"], tag="strong")
-    return [join(word, text, first_screen.linked("evidence", PAIRED), ".")]
+    return [join(verdict_cell, comparison, first_screen.linked("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:
@@ -375,10 +409,12 @@ def definitions(study: Validation) -> Html:
     """The metrics shown, then the terms of this page; those of the training gap and of other ways
     of splitting only if the page uses them.
     """
+    # pairs of a term and its meaning
     items = page.metric_definitions(study) + texts.meanings("validation")
     if study.training_gap is not None:
         items += texts.meanings("holdout")
-    if study.other_splits is not None or study.examples.ids_again:
+    # folds that were drawn several times are among the other ways of splitting
+    if study.other_splits is not None or study.examples.has_repeated_ids:
         items += texts.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT)
     return paragraphs.definitions(items)
 
@@ -454,7 +490,7 @@ def findings_of_data(study: Validation) -> Iterator[Finding]:
     yield from _fits(study)
     yield from rows_without_value(study.rows_without_value, study.rows.size)
     yield from picked(study, [name for name in study.systems if name != study.baseline])
-    if not study.few_pooled:
+    if not study.few_pooled:  # otherwise the folds decide, not a mean over rows that may be skewed
         yield from skewed(study)
 
 
@@ -464,10 +500,11 @@ def _rows(study: Validation) -> Iterator[Finding]:
     """
     examples = study.examples
     n = len(examples)
+    n_systems = len(examples.score)
     yield kinds.ROWS_READ.note(
         examples.read,
         "rows",
-        used=rows_used(examples.read, n, len(examples.score)),
+        used=rows_used(examples.read, n, n_systems),
         columns=columns_read(examples.columns),
     )
     for exclusion in examples.exclusions:  # rows, columns or folds that were read but not used
@@ -499,10 +536,12 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     """
     if study.threshold is None:
         return
-    stored = study.examples.precision  # by system
+    precisions = study.examples.precision  # of the stored scores, such as float32, by system
     score_ends = ends(study.examples.score)  # the lowest and the highest score of each system
-    thresholds = {name: rules.rounded(study.threshold, stored[name]) for name in score_ends}
-    yield from rounded_threshold(study.threshold, stored)
+    thresholds = {}
+    for name in score_ends:
+        thresholds[name] = rules.rounded(study.threshold, precisions[name])
+    yield from rounded_threshold(study.threshold, precisions)
     yield from idle_thresholds(thresholds, score_ends)
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
     outside_0_1 = []
@@ -528,7 +567,7 @@ def _features(study: Validation) -> Iterator[Finding]:
         constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
         if constant:
             yield kinds.CONSTANT_FEATURES.warning(len(constant), columns=listed(constant))
-    for steps in study.described:
+    for steps in study.described:  # a text for each fitted model
         yield kinds.MODELS.note(steps=steps)
 
 
@@ -536,36 +575,44 @@ def _folds(study: Validation) -> Iterator[Finding]:
     """Folds that were drawn several times, rows that no fold tests, and few pooled rows: how far
     tests on so few rows err, as simulated.
     """
-    examples = study.examples
-    if examples.ids_again:
-        fewest, most_times = study.times_of_ids
-        times_of_each = f"{fewest}" if fewest == most_times else f"{fewest} to {most_times}"
-        once = ""
-        if study.settings.unit == "id":
-            once = " Each id counts once, with the mean of its repeats."
-        # form: the wording of the finding
-        form = "repeats"
-        times = examples.repeats
-        if examples.has_resampled_folds:  # each fold is a draw of its own, without repeats
-            form = "redrawn"
-            times = len(study.tests)
-        if examples.repeats == len(study.tests):  # one test set in each repeat
-            form = "holdouts"
-        yield kinds.REPEATED_FOLDS.note(
-            times,
-            form,
-            each=times_of_each,
-            once=once,
-            times=times,
-            rows=len(examples),
-            ids=study.distinct,
-        )
+    if study.examples.has_repeated_ids:
+        yield _repeated_folds(study)
     if study.untested:
         yield kinds.UNTESTED_ROWS.note(study.untested, rows=counted(study.untested, "row"))
     if study.pooled_of_folds:
         rows = counted(study.distinct, study.row_name)
-        form = "classes" if examples.classes else "forecasts"
+        # the errors of tests were simulated for metrics of classes alone
+        form = "classes" if study.examples.classes else "forecasts"
         yield kinds.FEW_POOLED.note(study.distinct, form, rows=rows, folds=len(study.tests))
+
+
+def _repeated_folds(study: Validation) -> Finding:
+    """That the folds were drawn several times, so that an id has several rows: how often, and how
+    many rows the ids have.
+    """
+    examples = study.examples
+    n_folds = len(study.tests)  # of all repeats together
+    wording = "repeats"
+    draws = examples.repeats
+    if examples.has_resampled_folds:  # each fold is a draw of its own, without repeats
+        wording = "redrawn"
+        draws = n_folds
+    if examples.repeats == n_folds:  # one test set in each repeat
+        wording = "holdouts"
+    fewest, most = study.times_of_ids
+    rows_per_id = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    once = ""
+    if study.settings.unit == "id":
+        once = " Each id counts once, with the mean of its repeats."
+    return kinds.REPEATED_FOLDS.note(
+        draws,
+        wording,
+        each=rows_per_id,
+        once=once,
+        times=draws,
+        rows=len(examples),
+        ids=study.distinct,
+    )
 
 
 def unchecked(study: Validation) -> Iterator[Finding]:
@@ -583,20 +630,25 @@ def _fits(study: Validation) -> Iterator[Finding]:
     """
     if study.other_splits is None:
         return
-    unfitted = study.other_splits.unfitted  # a way without a reason ran out of time
+    unfitted = study.other_splits.unfitted  # a way of splitting without a reason ran out of time
     out_of_time = [_why_not(way) for way in unfitted if not way.reason]
     impossible = [_why_not(way) for way in unfitted if way.reason]
     if out_of_time:
         yield kinds.NOT_FITTED.note(len(out_of_time), why="; ".join(out_of_time))
     if impossible:
         yield kinds.UNFIT_SPLITS.note(len(impossible), why="; ".join(impossible))
-    for text, n in study.other_splits.warned.items():
-        yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
+    for message, n in study.other_splits.warned.items():
+        yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=message)
 
 
 BINS = 120  # of the map of the folds
 INTERVALS = "table-intervals"  # where the tables stand, for links of the first screen
 PAIRED = "table-other-systems"
+# the columns that only the deciding one of the two tables of pairs has
+VERDICT_COLUMNS: dict[str, Column] = {
+    "adjusted p": p_column("adjusted"),
+    "verdict": words("verdict"),
+}
 ALONG = {
     "time": "time",
     "group": "groups, in the order of the folds that test them",
@@ -610,17 +662,24 @@ def intervals(study: Validation) -> Html:
     """
     label = study.primary.label
     note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
-    columns = named("estimate=what | claim")
-    columns[label] = limits("value")
-    columns["n"] = _units_of
-    columns |= named("method w")
+    columns: dict[str, Column] = {
+        "estimate": text("what"),
+        "claim": text("claim"),
+        label: limits("value"),
+        "n": _number_of_units,
+        "method": words("method"),
+    }
 
     def is_naive(row: Record) -> bool:
+        """True for an interval that is too narrow for its level."""
         return not _is_valid(study, row)
 
-    crossed = {head: _struck(column, is_naive, "muted") for head, column in columns.items()}
+    # every cell of a naive interval is crossed out, and grey
+    crossed_out = {
+        head: _crossed_out(column, is_naive, "muted") for head, column in columns.items()
+    }
     caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
-    return of_rows(caption, study.intervals, crossed, note, INTERVALS)
+    return of_rows(caption, study.intervals, crossed_out, note, INTERVALS)
 
 
 def _is_valid(study: Validation, row: Record) -> bool:
@@ -635,26 +694,33 @@ def _is_valid(study: Validation, row: Record) -> bool:
 
 
 @by_row
-def _units_of(row: Record) -> str:
+def _number_of_units(row: Record) -> str:
     """How many units an estimate is of."""
     return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
 
 
-def _struck(column: Column, where: Callable[[Record], object] = bool, kind: str = "") -> Column:
-    """A column whose cells are crossed out in the rows for which `where` is true, by default in
-    all. kind: further classes of HTML of these cells.
+def _crossed_out(column: Column, where: Callable[[Record], bool], kind: str = "") -> Column:
+    """A column whose cells are crossed out in the rows for which `where` is true.
+
+    column: makes the cells of a column from all rows of a frame. kind: further classes of HTML of
+    the cells that are crossed out.
     """
 
     def cells(rows: Rows) -> list[Cell]:
-        """The cells of `column`, crossed out in the rows that `where` selects."""
-        struck = []
+        """The cells of `column` for these rows; those that `where` selects have the tag <s>."""
+        new_cells = []
         for cell, row in zip(map(as_cell, column(rows)), rows, strict=True):
             if where(row):
                 cell = replace(cell, tag="s", kind=f"{cell.kind} {kind}".strip())
-            struck.append(cell)
-        return struck
+            new_cells.append(cell)
+        return new_cells
 
     return cells
+
+
+def _all_rows(row: Record) -> bool:
+    """True, so that every row is selected."""
+    return True
 
 
 def by_fold(study: Validation) -> Html:
@@ -662,67 +728,74 @@ def by_fold(study: Validation) -> Html:
     pooled rows and the means of the folds. Columns: the sizes of the fold and its mean label; every
     metric; where models were fitted, also the primary metric on the training rows.
     """
-    frame = study.by_fold[study.by_fold["system"] == study.subject]
+    folds = study.by_fold[study.by_fold["system"] == study.subject]
     primary = study.primary.label
-    label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
+    mean_label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     places = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
-    # by the head of a column, the function that makes its cell from a row of `frame`
-    sizes: dict[str, Callable[[Record], Cell]] = {
+    # by the head of a column, the function that makes its cell from the row of a fold
+    size_columns: dict[str, CellOfRow] = {
         "fold": lambda row: Cell(str(row["fold"])),
-        "training": _training_rows,
-        "test": _number("test", 0),
-        label: _number("label", 3),
+        "training": _training_rows_cell,
+        "test": _cell_of_number("test", 0),
+        mean_label: _cell_of_number("label", 3),
     }
-    values: dict[str, Callable[[Record], Cell]] = {}
+    value_columns: dict[str, CellOfRow] = {}
     for metric in places:
-        values[metric] = _number(metric, places[metric])
-    if study.gap is not None:
-        frame = frame.assign(gap=study.gap)
-        values[f"{primary} in training"] = _number("on_train", places[primary])
-        values["better by"] = _number("gap", places[primary], signed)
-    columns = sizes | values
-    rows = []
-    for row in frame.to_dict("records"):
-        rows.append([cell_of_row(row) for cell_of_row in columns.values()])
+        value_columns[metric] = _cell_of_number(metric, places[metric])
+    if study.gap is not None:  # models were fitted
+        folds = folds.assign(gap=study.gap)
+        value_columns[f"{primary} in training"] = _cell_of_number("on_train", places[primary])
+        value_columns["better by"] = _cell_of_number("gap", places[primary], signed)
+    columns = size_columns | value_columns
     heads = list(columns)
+    rows = []
+    for fold in folds.to_dict("records"):
+        rows.append([cell_of_row(fold) for cell_of_row in columns.values()])
     if study.holdout:
         note = "One holdout: there are no folds to pool."
         return tables.table(f"{study.subject}, the one test set", heads, rows, note)
-    # the cells of the two rows below the folds, by the heads of their columns
-    pooled = {
-        "fold": Cell("pooled", tag="strong"),
-        "test": number_cell(study.rows.size, 0),
-    }
+    pooled = _pooled_cells(study, places)
     means = {"fold": Cell("mean of folds")}
-    for head, cell_of_row in values.items():
+    for head, cell_of_row in value_columns.items():
         means[head] = cell_of_row(study.mean_of_folds)
-    differing = []  # the metrics of which the two rows print different values
-    for chosen in study.settings.metrics:
-        value = study.estimate(chosen, study.subject).value
-        cell = number_cell(value, places[chosen.label])
-        pooled[chosen.label] = replace(cell, tag="strong")
-        if cell.text != means[chosen.label].text:
-            differing.append(chosen.label)
-    for cells in (pooled, means):
-        rows.append([cells.get(head, Cell("")) for head in heads])
+    for cells_by_head in (pooled, means):
+        rows.append([cells_by_head.get(head, Cell("")) for head in heads])
+    differing = [metric for metric in places if pooled[metric].text != means[metric].text]
     note = f"{_heterogeneity(study)}{_pooled_differs_from_mean(study, differing)}"
     return tables.table(f"{study.subject}, fold by fold", heads, rows, note)
 
 
-def _training_rows(row: Record) -> Cell:
+def _pooled_cells(study: Validation, places: Mapping[str, int]) -> dict[str, Cell]:
+    """The cells of the row of `by_fold` for the rows of all folds together, by the heads of their
+    columns. places: the decimals of each metric.
+    """
+    cells = {
+        "fold": Cell("pooled", tag="strong"),
+        "test": number_cell(study.rows.size, 0),
+    }
+    for chosen in study.settings.metrics:
+        value = study.estimate(chosen, study.subject).value
+        cell = number_cell(value, places[chosen.label])
+        cells[chosen.label] = replace(cell, tag="strong")
+    return cells
+
+
+def _training_rows_cell(row: Record) -> Cell:
     """The number of training rows of a fold; ? if it is unknown."""
     return number_cell(row["train"], 0) if row["train"] else Cell("?")
 
 
-def _number(name: str, places: int, show: Show = number) -> Callable[[Record], Cell]:
-    """The function from a row to the cell of its number in the column `name`, with `places`
-    decimals.
+def _cell_of_number(name: str, places: int, show: Show = number) -> CellOfRow:
+    """The function that makes, from a row, the cell of its number in the column `name`, with
+    `places` decimals.
     """
     return lambda row: number_cell(row[name], places, show)
 
 
 def _heterogeneity(study: Validation) -> str:
-    """Whether the folds differ by more than chance, in a sentence."""
+    """In a sentence, whether the folds differ by more than chance: Cochran's test, whose Q has the
+    mean of its degrees of freedom if all folds have the same true value.
+    """
     test = study.heterogeneity
     if math.isnan(test["p"]):
         return "Too few folds to test whether they differ."
@@ -761,51 +834,62 @@ def paired(study: Validation) -> Html:
         return paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
         )
-    pooled_columns = {
+    adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
+    # only the comparison with the baseline is one-sided, that with further systems is not
+    one_sided_note = ""
+    if study.settings.alternative.one_sided and len(study.paired) > 1:
+        one_sided_note = texts.sentence("validation.one_sided_note", study)
+    pooled_table = _paired_on_pooled_rows(study, adjusted, one_sided_note)
+    if study.holdout:
+        return pooled_table
+    return stack([pooled_table, _paired_by_fold(study, adjusted, one_sided_note)])
+
+
+def _paired_on_pooled_rows(study: Validation, adjusted: str, one_sided_note: str) -> Html:
+    """The subject against each other system on the pooled rows, with the verdict unless the test by
+    fold decides. adjusted: how p is adjusted, in words, "" for a single pair.
+    """
+    columns: dict[str, Column] = {
         "first − second": pair,
         "difference": limits("pooled", "pooled_low", "pooled_high", signed),
     }
-    fold_columns = {
-        "first − second": pair,
-        "mean difference": limits("by_fold", show=signed),
-        "naive p": _struck(p_column("p_naive")),
-        "p": p_column("p"),
-    }
     if study.few_pooled:
-        fold_columns |= named("adjusted p=adjusted p | verdict w")
-    else:
-        pooled_columns |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
-    label = study.primary.label
-    level = f"{study.settings.level:.0%} interval"
-    # the caption has the number of units of the first pair
-    comparison = study.compare_pooled(
-        study.primary, (study.subject, study.paired["second"].iloc[0])
-    )
-    n = comparison.difference.n
-    rows = "of the test set" if study.holdout else "pooled out of fold"
-    sample = f"{n:,} {plural(comparison.unit, n)} {rows}"
-    adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
-    pooled_note = f"p by {_paired_methods(study)}{adjusted}."
-    folds_adjusted = ", not adjusted"
-    if study.few_pooled:
-        pooled_note = (
+        note = (
             f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' "
             f"models are taken as fixed."
         )
-        folds_adjusted = adjusted
-    folds_note = texts.sentence("validation.wrong_note", adjusted=folds_adjusted)
-    # only the comparison with the baseline is one-sided, that with further systems is not
-    if study.settings.alternative.one_sided and len(study.paired) > 1:
-        one_sided_note = texts.sentence("validation.one_sided_note", study)
-        pooled_note += one_sided_note
-        folds_note += one_sided_note
-    pooled_caption = f"{MODELS.capitalize()}: differences in {label}, {level}, {sample}"
-    of_models = of_rows(pooled_caption, study.paired, pooled_columns, pooled_note, PAIRED)
-    if study.holdout:
-        return of_models
-    folds_caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
-    of_learner = of_rows(folds_caption, study.paired, fold_columns, folds_note)
-    return stack([of_models, of_learner])
+    else:
+        columns |= {"p": p_column("p_pooled")} | VERDICT_COLUMNS
+        note = f"p by {_paired_methods(study)}{adjusted}."
+    # the caption has the number of units of the first pair
+    first_pair = (study.subject, study.paired["second"].iloc[0])
+    comparison = study.compare_pooled(study.primary, first_pair)
+    n = comparison.difference.n
+    rows = "of the test set" if study.holdout else "pooled out of fold"
+    sample = f"{n:,} {plural(comparison.unit, n)} {rows}"
+    level = f"{study.settings.level:.0%} interval"
+    caption = f"{MODELS.capitalize()}: differences in {study.primary.label}, {level}, {sample}"
+    return of_rows(caption, study.paired, columns, f"{note}{one_sided_note}", PAIRED)
+
+
+def _paired_by_fold(study: Validation, adjusted: str, one_sided_note: str) -> Html:
+    """The subject against each other system by the mean difference over folds, with the verdict if
+    this test decides. adjusted: how p is adjusted, in words, "" for a single pair.
+    """
+    columns: dict[str, Column] = {
+        "first − second": pair,
+        "mean difference": limits("by_fold", show=signed),
+        "naive p": _crossed_out(p_column("p_naive"), _all_rows),
+        "p": p_column("p"),
+    }
+    if study.few_pooled:
+        columns |= VERDICT_COLUMNS
+    else:
+        adjusted = ", not adjusted"
+    level = f"{study.settings.level:.0%} interval"
+    caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
+    note = texts.sentence("validation.wrong_note", adjusted=adjusted)
+    return of_rows(caption, study.paired, columns, f"{note}{one_sided_note}")
 
 
 def _paired_methods(study: Validation) -> str:
@@ -832,29 +916,29 @@ def fold_map(study: Validation) -> figures.Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table; of
     repeated folds those of the first repeat.
     """
-    along = ALONG[study.axis]
-    # each stretch is a part of the axis whose rows train, test, or do both in a fold
-    frame = study.stretches(BINS)
+    axis = ALONG[study.axis]
+    # each row is a fold and a part of the axis whose rows train, test, or do both in the fold
+    stretches = study.stretches(BINS)
     rows = counted(len(study.rows_of_first_repeat), "row")
-    mixed = ""
-    if "both" in set(frame["kind"]):
-        mixed = (
+    both = ""
+    if "both" in set(stretches["kind"]):
+        both = (
             "; both: some of these rows are in the training set, others in the test set, and no "
             "row is in both"
         )
-    fold_count = frame["fold"].nunique()
+    fold_count = stretches["fold"].nunique()
     repeat = ""
     if study.examples.repeats > 1:
         repeat = f" of the first of {study.examples.repeats} repeats"
     folds = f"{counted(fold_count, 'fold')}{repeat}"
-    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
+    caption = f"Where each fold trains and tests, along the {axis}{both}. {folds}, {rows}."
     height = figures.tall(fold_count, head=1.3, each=0.2)
     return figures.picture(
         curve_plots.draw_map,
-        frame,
+        stretches,
         caption=caption,
         height=height,
-        xlabel=f"{along} (n = {rows})",
+        xlabel=f"{axis} (n = {rows})",
         dated=study.examples.dated,
     )
 
@@ -863,14 +947,16 @@ def folds(study: Validation) -> figures.Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     label = study.primary.label
     frame = study.by_fold[study.by_fold["system"].isin(study.order)]
-    sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
-    low, high = study.fold_range(study.subject)
-    if study.holdout:
-        caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
+    hollow = ""  # what the hollow dots are, which only fitted models have
+    if "on_train" in frame:
+        hollow = " Hollow: the value on the fold's own training rows."
+    lowest, highest = study.fold_range(study.subject)
+    if study.holdout:  # its one fold has the lowest and the highest value
+        caption = f"{label} on the test rows.{hollow} {study.subject} {number(lowest)}."
     else:
-        ends = f"{study.subject} from {number(low)} to {number(high)}"
+        value_range = f"{study.subject} from {number(lowest)} to {number(highest)}"
         caption = (
-            f"{label} on each fold's test rows.{sides} {ends} over "
+            f"{label} on each fold's test rows.{hollow} {value_range} over "
             f"{counted(len(study.tests), 'fold')}."
         )
     return figures.picture(
@@ -894,13 +980,20 @@ def interval_plot(study: Validation) -> figures.Figure:
         is_valid = _is_valid(study, row)
         colour = plots.COLOURS[0] if is_valid else plots.GREY
         colours.append(colour)
-    frame["colour"] = colours
+    frame["colour"] = colours  # of each interval
     label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     height = figures.tall(len(frame))
     caption = texts.sentence("validation.interval_plot", study)
     return figures.picture(
         plots.intervals, frame, caption=caption, height=height, label=label, zero=False
     )
+
+
+# in words, how columns were selected: by the F statistic, on these rows; else by the user
+SELECTIONS = {
+    OUTSIDE: "selected by the F statistic on all rows, before the split",
+    INSIDE: "selected by the F statistic on the training rows of each fold",
+}
 
 
 @pieces.where(lambda study: len(study.selection))
@@ -910,27 +1003,26 @@ def selection(study: Validation) -> Html:
     raises the metric. Empty if no columns were selected.
     """
     n_selected, n_columns = study.selection_sizes
-    words = {
-        OUTSIDE: "selected by the F statistic on all rows, before the split",
-        INSIDE: "selected by the F statistic on the training rows of each fold",
-    }
-    outside_folds = study.selection.iloc[:2]  # the user's selection, and the one on all rows
-    leaks = outside_folds["verdict"].eq("better").all()  # than the third, inside each fold
-    difference = limits("difference", "difference_low", "difference_high", signed)
+    # the last row is the selection inside each fold, which sees no test row; the rows before it,
+    # the user's selection and one on all rows, are compared with it
+    is_inside = study.selection["columns"] == INSIDE
+    verdicts = study.selection.loc[~is_inside, "verdict"]
+    has_leak = bool((verdicts == "better").all())
 
-    def is_leak(row: Record) -> bool:
+    def is_raised(row: Record) -> bool:
         """True for a value that a selection outside the folds has raised."""
-        return bool(leaks and row["columns"] != INSIDE)
+        return has_leak and row["columns"] != INSIDE
 
+    difference = limits("difference", "difference_low", "difference_high", signed)
     columns: dict[str, Column] = {
-        f"{n_selected} of {n_columns:,} columns": by_row(
-            lambda row: words.get(row["columns"], "as given")
-        ),
-        study.primary.label: _struck(limits("value"), is_leak),
-        "minus the last": _but_last(difference),
-        "adjusted p": _but_last(p_column("adjusted")),
+        f"{n_selected} of {n_columns:,} columns": by_row(_selection_in_words),
+        study.primary.label: _crossed_out(limits("value"), is_raised),
+        "minus the last": _empty_in_last_row(difference),
+        "adjusted p": _empty_in_last_row(p_column("adjusted")),
     }
-    n, test = study.selection[["n", "test"]].iloc[0]
+    first_row = study.selection.iloc[0]
+    n = first_row["n"]
+    test = first_row["test"]  # the name of the test of both comparisons
     note = texts.sentence(
         "validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test
     )
@@ -938,7 +1030,12 @@ def selection(study: Validation) -> Html:
     return of_rows(caption, study.selection, columns, note)
 
 
-def _but_last(column: Column) -> Column:
+def _selection_in_words(row: Record) -> str:
+    """How the columns of a row were selected; those of the user's selection were given."""
+    return SELECTIONS.get(row["columns"], "as given")
+
+
+def _empty_in_last_row(column: Column) -> Column:
     """The column with an empty cell in the last row, with which the other rows are compared."""
 
     def cells(rows: Rows) -> list[Cell | str]:
@@ -960,31 +1057,38 @@ def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
     if study.other_splits is None:
         return Html("")
-    columns = (
-        "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
-    )
+    columns: dict[str, Column] = {
+        "split": text("way"),
+        "fits": count("fits"),
+        "estimates": count("estimates"),
+        "mean": value("mean"),
+        "standard deviation": value("sd"),
+        "lowest": value("lowest"),
+        "highest": value("highest"),
+    }
     caption = (
         f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in "
         f"other ways"
     )
     resplits = study.other_splits
-    summary = of_rows(caption, resplits.summary, columns, _lesson(study, resplits))
-    return stack([summary, _bootstrap(resplits), _ignoring(study, resplits)])
+    summary = of_rows(caption, resplits.summary, columns, _spread_note(study, resplits))
+    return stack([summary, _bootstrap(resplits), _optimism(study, resplits)])
 
 
-def _lesson(study: Validation, resplits: Resplits) -> str:
-    """The note on the ways of splitting: how much more a single holdout varies than k folds, and
-    the value of leave-one-out where that is far below the baseline's.
+def _spread_note(study: Validation, resplits: Resplits) -> str:
+    """The note on the ways of splitting: how much more a single holdout varies than k folds; that
+    this is the spread of the split alone; and the share that leave-one-out predicts correctly, if
+    an artefact has pushed it far below the baseline's.
     """
     sentences = []
-    single, ratios = resplits.spread_ratios
-    times = [f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items()]
-    if times:
-        sentences.append(f"{single} varies {' and '.join(times)}.")
-    sentences.append(texts.sentence("resplits._lesson_text"))
-    value = study.reversed_by_one_out
-    if value is not None:  # leave-one-out errs on most rows
-        sentences.append(texts.sentence("resplits.one_out", value=number(value)))
+    holdout, ratio_by_way = resplits.spread_ratios  # standard deviations, holdout / k folds
+    ratios = [f"{ratio:.1f} times as much as {way}" for way, ratio in ratio_by_way.items()]
+    if ratios:
+        sentences.append(f"{holdout} varies {' and '.join(ratios)}.")
+    sentences.append(texts.sentence("resplits.spread"))
+    share = study.value_reversed_by_one_out
+    if share is not None:  # else there is no artefact, or leave-one-out was not computed
+        sentences.append(texts.sentence("resplits.one_out", value=number(share)))
     return " ".join(sentences)
 
 
@@ -999,19 +1103,22 @@ def _bootstrap(resplits: Resplits) -> Html:
     return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
-def _ignoring(study: Validation, resplits: Resplits) -> Html:
+def _optimism(study: Validation, resplits: Resplits) -> Html:
     """The subject's primary metric by the split of the report, which respects time or groups, and
-    by a random split of the rows, which ignores them; empty if no such split was fitted.
+    by a random split of the rows, which ignores them and looks too good: their difference is its
+    optimism. Empty if no random split was fitted.
     """
-    if resplits.ignoring is None:
+    random_split_rows = resplits.ignoring  # the rows that its folds test
+    if random_split_rows is None:
         return Html("")
     what = "time" if "time" in study.known_columns else "group"
     split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
     respecting = study.estimate(study.primary, study.subject)
-    at_random = study.interval(study.primary, resplits.ignoring)
+    at_random = study.interval(study.primary, random_split_rows)
     random_cell = with_interval(at_random.value, at_random.low, at_random.high)
     rows: list[list[Cell | str]] = [
         [split, with_interval(respecting.value, respecting.low, respecting.high)],
+        # crossed out: this value is not to be relied on
         [Cell(f"rows at random, {what} ignored", tag="s"), replace(random_cell, tag="s")],
         ["difference", number_cell(study.optimism(at_random), show=signed)],
     ]

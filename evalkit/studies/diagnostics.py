@@ -31,7 +31,7 @@ DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 # of a class or label, below which intervals of its precision hold it less often than they say
 FEW_ROWS = 25
 # verdicts of a comparison the other way round
-TURNED = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+OPPOSITE_VERDICT = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 Ends = tuple[float, float]  # the lowest and the highest score
 ComparisonRow = Mapping[str, Any]  # of `Study.comparisons`
 
@@ -140,7 +140,7 @@ def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in rows.items() if 0 < n < FEW_ROWS}
 
 
-def moved_by_ties(estimate: Mapping[str, float]) -> bool:
+def depends_on_tied_order(estimate: Mapping[str, float]) -> bool:
     """True if the order of tied items visibly changes an estimate."""
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
 
@@ -428,7 +428,7 @@ def turned(row: ComparisonRow) -> Row:
         **row,
         "first": row["second"],
         "second": row["first"],
-        "verdict": TURNED.get(row["verdict"], row["verdict"]),
+        "verdict": OPPOSITE_VERDICT.get(row["verdict"], row["verdict"]),
         "difference": -row["difference"],
         "low": -row["high"],
         "high": -row["low"],

@@ -195,7 +195,7 @@ class Validation(Shown, Study):
         first is left out.
         """
         time = self.examples.time
-        has_other_training_rows = self.fitted or self.holdout or self.examples.ids_again
+        has_other_training_rows = self.fitted or self.holdout or self.examples.has_repeated_ids
         if time is None or has_other_training_rows:
             return self.split
         return self.split.in_time(time)
@@ -223,7 +223,7 @@ class Validation(Shown, Study):
         drawn.
         """
         e = self.examples
-        if not e.ids_again or e.id is None:
+        if not e.has_repeated_ids or e.id is None:
             return self.rows.size
         return len(np.unique(e.id.code[self.rows]))
 
@@ -263,12 +263,12 @@ class Validation(Shown, Study):
         """
         if self.holdout:
             return HELD_OUT
-        return REPEATED if self.examples.ids_again else POOLED
+        return REPEATED if self.examples.has_repeated_ids else POOLED
 
     @property
     def row_name(self) -> str:
         """The noun for what `distinct` counts: ids if rows are repeated, else rows."""
-        return "id" if self.examples.ids_again else "row"
+        return "id" if self.examples.has_repeated_ids else "row"
 
     @property
     def baseline(self) -> str:
@@ -605,7 +605,7 @@ class Validation(Shown, Study):
         answer: Row = intervals.iloc[0].to_dict()
         return answer
 
-    def decides(self, system: str) -> str:
+    def interval_method(self, system: str) -> str:
         """How the interval of a system is made on which the verdict rests, as text: a method of
         `intervals`.
         """
@@ -725,7 +725,7 @@ class Validation(Shown, Study):
         return {str(name): float(folds[name].mean()) for name in folds.select_dtypes("number")}
 
     @property
-    def reversed_by_one_out(self) -> float | None:
+    def value_reversed_by_one_out(self) -> float | None:
         """The share of rows that leave-one-out predicts correctly, if it is so low that an artefact
         explains it: at most half of the baseline's. None if it is larger, or was not computed.
 

@@ -74,7 +74,7 @@ def _test(study: Validation, system: str, claim: str) -> Comparison:
     return study.compare_pooled(study.primary, pair)
 
 
-def otherwise(study: Validation) -> dict[str, dict[str, str]]:
+def differing_verdicts(study: Validation) -> dict[str, dict[str, str]]:
     """The systems against which the subject has one verdict if the fitted models are meant and
     another one if the learner is meant: system -> claim -> verdict, see `claims`. Empty for a
     holdout, which allows a claim about its model alone.

@@ -148,7 +148,7 @@ class Examples:
         return bool(most_again or are_pairs or fold_size.mean() >= DRAWN * estimated_ids)
 
     @property
-    def ids_again(self) -> bool:
+    def has_repeated_ids(self) -> bool:
         """True if ids have several rows because the folds were drawn several times."""
         return self.repeats > 1 or self.has_resampled_folds
 
@@ -164,7 +164,7 @@ class Examples:
         """
         if self.group is not None:
             return "group"
-        return "id" if self.ids_again else None
+        return "id" if self.has_repeated_ids else None
 
     def units_named(self, rows: Ints) -> Any:
         """The names of the units of these rows, as Arrow text: the groups, else the ids."""
@@ -178,7 +178,7 @@ class Examples:
         """The number of each row's unit, in the order of the names; None without units."""
         if self.group is not None:
             code = self.group.code
-        elif self.id is not None and self.ids_again:
+        elif self.id is not None and self.has_repeated_ids:
             code = self.id.code
         else:
             return None
