@@ -24,7 +24,7 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Catalogue, ListAccount
-from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.inputs.runs import QueryMeasure, Runs
 from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
@@ -85,8 +85,8 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     )
     cuts = p.ks or KS
     relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
-    asks = _asks(settings, cuts, relevance_level)
-    runs = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
+    query_measures = _query_measures(settings, cuts, relevance_level)
+    runs = sharded.read(ranked, query_measures, backends.budget_of(p, limits.reading))
     settings.checked(runs.systems)  # raises if, for example, the baseline is none of them
     files = runs.sources
     if catalogue is not None:
@@ -137,7 +137,9 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
     return Inputs(rows.RankingInput(run, judged, queries, options), catalogue)
 
 
-def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
+def _query_measures(
+    settings: study.Settings, cuts: Sequence[int], level: float
+) -> list[QueryMeasure]:
     """What the page needs to know of the rankings, as questions that are each asked once. All are
     asked while the input is read, because the lists may not fit into memory later.
 
@@ -149,19 +151,23 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
     cuts: the cut-offs of the curve along the list. level: the lowest grade of a relevant item.
     """
     primary = settings.metrics[0]  # the metric that decides
-    asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
+    query_measures: list[QueryMeasure] = [
+        LastRank(),
+        LowestGrade(),
+        Unjudged(primary.k or USUAL_CUT),
+    ]
     for chosen in settings.metrics:
         if _has_ceiling(chosen):
-            asks.append(Ceiling(chosen, level))
+            query_measures.append(Ceiling(chosen, level))
     for chosen in settings.metrics:
-        asks.append(PerQuery(chosen, level))
+        query_measures.append(PerQuery(chosen, level))
         if chosen.metric.tie_range:  # relevant items first is the best order of ties
-            asks += [PerQuery(chosen, level, ties) for ties in TIES]
+            query_measures += [PerQuery(chosen, level, ties) for ties in TIES]
     curve_metric = _curve_metric(primary)
     # the curve has a point at rank 1 alone if all lists end before the first cut-off
-    asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
-    asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
-    return list(dict.fromkeys(asks))  # each once
+    query_measures += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
+    query_measures += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
+    return list(dict.fromkeys(query_measures))  # each once
 
 
 def _has_ceiling(chosen: MetricAtK) -> bool:
@@ -200,9 +206,9 @@ class Likeness(NamedTuple):
 class Ranking(Shown, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`.
 
-    runs: the answers to the questions of `_asks`, and the lists if they fit into memory. ks: the
-    cut-offs of the curves along the list. relevance_level: the lowest grade of a relevant item.
-    catalogue: all items, if the user gives them.
+    runs: the values of `_query_measures`, and the lists if they fit into memory. ks: the cut-offs
+    of the curves along the list. relevance_level: the lowest grade of a relevant item. catalogue:
+    all items, if the user gives them.
     """
 
     report: ClassVar[str] = "ranking"
@@ -324,9 +330,9 @@ class Ranking(Shown, Study):
         ceilings = {}
         for chosen in self.settings.metrics:
             if _has_ceiling(chosen):
-                ask = Ceiling(chosen, self.relevance_level)
+                query_measure = Ceiling(chosen, self.relevance_level)
                 # it follows from the judgements alone, so that any system can be asked
-                ceilings[chosen.label] = self.runs.measure(self.systems[0], ask)
+                ceilings[chosen.label] = self.runs.measure(self.systems[0], query_measure)
         return ceilings
 
     @property
@@ -496,8 +502,8 @@ class Ranking(Shown, Study):
         chosen = MetricAtK(lookup.TABLE["precision"])  # says how the intervals are made
         for name in self.order:
             for recall in RECALLS:
-                ask = InterpolatedPrecision(float(recall), self.relevance_level)
-                values = self.runs.measure(name, ask)
+                query_measure = InterpolatedPrecision(float(recall), self.relevance_level)
+                values = self.runs.measure(name, query_measure)
                 row = {"system": name, "recall": recall}
                 row |= estimate_columns(self._with_interval(chosen, values))
                 precision = values.per_unit[values.defined]

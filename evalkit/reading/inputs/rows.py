@@ -84,9 +84,9 @@ class ListPart(NamedTuple):
         """Role -> column as the page prints it. None is printed of a TREC run, which has no columns
         to choose from; of other TREC text the number of each field.
         """
-        if self.part.layout is trec.RUN:
+        if self.part.trec_layout is trec.RUN:
             return {}
-        if self.part.layout:
+        if self.part.trec_layout:
             return {name: f"field {i}" for i, name in enumerate(self.part.columns, start=1)}
         # roles of several words, such as "score a" and "attribute country", are printed elsewhere
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
@@ -104,6 +104,13 @@ class RunColumns(NamedTuple):
     scores: dict[str, str]
 
 
+class RowsOfPart(NamedTuple):
+    """A part, and how many rows of it were read."""
+
+    part: InputPart
+    rows: int
+
+
 @dataclass(eq=False)
 class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
@@ -112,8 +119,7 @@ class ListRows:
     per block: Arrow text, or an array of doubles; None for a column that the block lacks. system:
     the column of systems, or an `OnlySystem`. score: the negated rank if rows have no score.
     rank_is_position: True for each row whose rank is its place in the list. attributes: name of a
-    column -> its texts. stretches: the part of each block, and its number of rows. columns: role ->
-    column, as the page prints it.
+    column -> its texts. columns: role -> column, as the page prints it.
     """
 
     system: list["pa.Array | OnlySystem"] = field(default_factory=list)
@@ -123,28 +129,30 @@ class ListRows:
     rank_is_position: list[Bools] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
     attributes: list[dict[str, "pa.Array"]] = field(default_factory=list)
-    stretches: list[tuple[InputPart, int]] = field(default_factory=list)
+    rows_of_parts: list[RowsOfPart] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: ListPart, block: table.CheckedPart, *, ranks_are_positions: bool) -> None:
+    def add(
+        self, list_part: ListPart, block: table.CheckedPart, *, ranks_are_positions: bool
+    ) -> None:
         """Append the rows of a part, once for each system of a wide table.
 
-        piece: the part with its roles. block: the same part with its values. ranks_are_positions:
-        as in `ListOptions`.
+        list_part: the part with the roles of its columns. block: the same part with its values.
+        ranks_are_positions: as in `ListOptions`.
         """
         columns: Mapping[str, Any] = block.columns
         rows = block.rows
         self.sources.append(block.part.fingerprint(rows))
-        self.columns.update(piece.printed_columns)
+        self.columns.update(list_part.printed_columns)
         attributes = _attributes(columns)
-        systems = naming_column(piece.part, columns.get("system"))
-        for system, role in piece.scores.items():
+        systems = naming_column(list_part.part, columns.get("system"))
+        for system, role in list_part.scores.items():
             score = columns.get(role)
             is_rank = role == "rank"
             if is_rank:  # the lowest rank is the best one
                 score = -columns[role]
-            name = piece.system_name if system is None else system  # None: not a wide table
+            name = list_part.system_name if system is None else system  # None: not a wide table
             system_of_row = OnlySystem(name, rows) if systems is None else systems
             self.system.append(system_of_row)
             self.query.append(columns["query"])
@@ -153,13 +161,18 @@ class ListRows:
             self.rank_is_position.append(np.broadcast_to(is_rank and ranks_are_positions, rows))
             self.grade.append(columns.get("grade"))
             self.attributes.append(attributes)
-            self.stretches.append((piece.part, rows))
+            self.rows_of_parts.append(RowsOfPart(list_part.part, rows))
+
+    @property
+    def first_name(self) -> str:
+        """The name of the first file or table, for errors."""
+        return self.rows_of_parts[0].part.name
 
     def place(self, row: int) -> str:
         """The file and the row there, from 1, of a row, for errors. row: its number in all
         blocks.
         """
-        part, number = table.locate(self.stretches, row)
+        part, number = table.locate(self.rows_of_parts, row)
         return part.place(number)
 
 
@@ -313,7 +326,7 @@ class RankingInput:
         """Run -> its first lists whose scores contradict their ranks, of TREC runs with such
         lists.
         """
-        runs = [part for part in self.run if part.layout is trec.RUN]
+        runs = [part for part in self.run if part.trec_layout is trec.RUN]
         checks = {part.name: trec.check_ranks(part.path) for part in runs}
         return {name: check for name, check in checks.items() if check.contradicting}
 
@@ -321,9 +334,9 @@ class RankingInput:
     def all_relevant(self) -> bool:
         """True if judgements have no grades, so that each of them is a relevant item."""
         return any(
-            piece.fields["grade"].column == ALL_RELEVANT
-            for piece in self.list_parts
-            if "grade" in piece.fields
+            list_part.fields["grade"].column == ALL_RELEVANT
+            for list_part in self.list_parts
+            if "grade" in list_part.fields
         )
 
     @property
@@ -335,9 +348,9 @@ class RankingInput:
     def grade_precision(self) -> Precision:
         """The widest type in which a part stores its grades."""
         return rules.widest(
-            rules.precision_of(piece.part, piece.fields["grade"].column)
-            for piece in self.list_parts
-            if "grade" in piece.fields
+            rules.precision_of(list_part.part, list_part.fields["grade"].column)
+            for list_part in self.list_parts
+            if "grade" in list_part.fields
         )
 
     def _run_part(self, part: InputPart, name: str) -> ListPart:
@@ -346,7 +359,7 @@ class RankingInput:
 
         name: what the system of the run is called if no column says it.
         """
-        if part.layout is trec.QRELS:
+        if part.trec_layout is trec.QRELS:
             raise refused(part.name, "no_run")
         columns, score_columns = self._columns_of_run(part)
         _refuse_attributes(part, columns, self.attributes_of_runs)
@@ -395,7 +408,7 @@ class RankingInput:
         """Raise InputError if an unused column could be the query or the grade as well as the
         column that has the role, and would give other lists or grades. columns: role -> column.
         """
-        if part.layout:  # TREC text has no further columns
+        if part.trec_layout:  # TREC text has no further columns
             return
         uses = set(columns.values()).union(self.options.columns.values(), self.options.attributes)
         unused = [name for name in part.columns if name not in uses]
@@ -433,7 +446,7 @@ class RankingInput:
         cells leave a role without a column or with several. mapping: the columns by their names.
         """
         # TREC text needs no names; a column that the user names and that is missing is an error
-        if part.layout or mapping.missing_columns:
+        if part.trec_layout or mapping.missing_columns:
             return None
         roles = mapping.columns.keys()
         is_ordered = not roles.isdisjoint(ORDER)
@@ -492,19 +505,23 @@ class RankingInput:
         """The parts of judgements. Raises InputError if some of them have grades and some have
         none.
         """
-        pieces = [self._judgements_part(part) for part in self.judged or ()]
+        list_parts = [self._judgements_part(part) for part in self.judged or ()]
         # `_judgements_part` gives a part without grades a column of that name
-        graded = [piece for piece in pieces if piece.fields["grade"].column != ALL_RELEVANT]
-        ungraded = [piece for piece in pieces if piece not in graded]
+        graded = [
+            list_part
+            for list_part in list_parts
+            if list_part.fields["grade"].column != ALL_RELEVANT
+        ]
+        ungraded = [list_part for list_part in list_parts if list_part not in graded]
         if graded and ungraded:
             raise refused(ungraded[0].part.name, "some_grades", other=graded[0].part.name)
-        return pieces
+        return list_parts
 
     def _judgements_part(self, part: InputPart) -> ListPart:
         """A part of judgements with its columns by role. Without a column that could be the grade
         each row gets the grade 1. Raises InputError for roles without a column.
         """
-        if part.layout and part.layout is not trec.QRELS:
+        if part.trec_layout and part.trec_layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
         roles = (*LISTED, "grade")
         chosen = self._chosen_columns(part, roles)
@@ -547,7 +564,7 @@ class RankingInput:
         have no names.
         """
         chosen = self.options.columns
-        if part.layout:
+        if part.trec_layout:
             return {}
         return {role: chosen[role] for role in roles if role in chosen}
 
@@ -556,10 +573,10 @@ class RankingInput:
         or QUERY_TABLE.
         """
         rows = ListRows()
-        for piece in self.list_parts:
-            if piece.kind == kind:
-                block = table.read_part(piece.part, piece.fields)
-                rows.add(piece, block, ranks_are_positions=self.options.ranks_are_positions)
+        for list_part in self.list_parts:
+            if list_part.kind == kind:
+                block = table.read_part(list_part.part, list_part.fields)
+                rows.add(list_part, block, ranks_are_positions=self.options.ranks_are_positions)
         return rows
 
 
@@ -593,7 +610,7 @@ def _refuse_attributes(
 
 def columns_of_lists(part: InputPart) -> list[str]:
     """The columns that hold a list or a dict in each of their first cells."""
-    if part.layout:
+    if part.trec_layout:
         return []
     is_list = re.compile(r"\[.*\]|\{.*\}", re.DOTALL).fullmatch
     texts = {column.name: column.texts for column in samples_of(part)}
@@ -657,7 +674,7 @@ def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
     if DISTANCES.intersection(snake_case(score).split("_")):
         raise refused(part.name, "distances", score=score, fault="it is called a distance")
     names = map(snake_case, part.columns)
-    if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
+    if part.trec_layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
         return  # without ranks beside the scores nothing can rise with them
     sampled = SampledTable.from_part(part, {})
     ranks = [column.numbers for column in sampled.named("rank")]
@@ -689,7 +706,7 @@ def _score_columns(
     roles: role -> column, of the roles that names of columns say. systems: those that the user
     names; empty for all. Raises InputError for a table that is long and wide at once.
     """
-    if part.layout:
+    if part.trec_layout:
         return {}
     _refuse_two_forms(part, roles, systems)
     are_columns = bool(systems) and set(systems) <= set(part.columns)
@@ -715,7 +732,7 @@ def naming_column(part: InputPart, column: "pa.Array | None") -> "pa.Array | Non
     """The column of systems, or None if it does not tell systems apart: the last field of a TREC
     run, its tag, is often the same in all files, and so counts only if it has several values.
     """
-    is_tag = part.layout is not None and "system" not in part.folder_values
+    is_tag = part.trec_layout is not None and "system" not in part.folder_values
     if is_tag and column is not None and len(column.unique()) < 2:
         return None
     return column

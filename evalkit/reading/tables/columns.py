@@ -389,22 +389,22 @@ def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[st
 NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")
 
 
-def refuse_names(names: Iterable[str], column: str, named: str) -> None:
-    """Raise InputError for names of systems that mean "no name", or that differ only in case or
-    blanks.
+def refuse_names(names: Iterable[str], column: str, parameter: str) -> None:
+    """Raise InputError for names in a column of systems that mean a missing value, such as "n/a",
+    or that differ only in case or blanks, as misspelled names of one system do.
 
-    column: the column of systems, for the message. named: the parameter by which the user can name
-    the systems instead, for the message.
+    column: the file and its column, for the message. parameter: that by which the user can say
+    which names are systems, for the message.
     """
-    first_name = dict[str, str]()  # a name in small letters -> the first name that is written so
+    first_spelling = dict[str, str]()  # name in small letters -> its first spelling
     for name in names:
-        plain = " ".join(name.split()).casefold()
-        if plain in NO_NAMES:
-            raise InputError(sentence("nameless", column=column, name=name, named=named))
-        earlier_name = first_name.setdefault(plain, name)
-        if earlier_name != name:
+        normalised = " ".join(name.split()).casefold()
+        if normalised in NO_NAMES:
+            raise InputError(sentence("nameless", column=column, name=name, named=parameter))
+        other_spelling = first_spelling.setdefault(normalised, name)
+        if other_spelling != name:
             raise InputError(
-                sentence("alike", column=column, other=earlier_name, name=name, named=named)
+                sentence("alike", column=column, other=other_spelling, name=name, named=parameter)
             )
 
 

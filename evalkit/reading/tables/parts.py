@@ -77,16 +77,16 @@ class InputPart(ABC):
     """One file, frame or table before it is read.
 
     path: the path of a file, or for a table the path after which a system is called.
-    folder_values: the columns encoded in a file's folders, with their value in every row. layout:
-    the layout of TREC text; None if the columns have names. selected_rows: the rows that are read;
-    None: all.
+    folder_values: the columns encoded in a file's folders, with their value in every row.
+    trec_layout: the fields of a line of TREC text; None for tables, whose columns have names.
+    selected_rows: the rows that are read; None: all.
     """
 
     name: str
     columns: tuple[str, ...]
     path: Path = Path()
     folder_values: Mapping[str, str | None] = field(default_factory=dict)
-    layout: trec.LineLayout | None = None
+    trec_layout: trec.LineLayout | None = None
     selected_rows: RowFilter | None = None
     # True if no system can be called after the part: for a frame, or record batches
     unnamed: ClassVar[bool] = False
@@ -172,7 +172,7 @@ class InputPart(ABC):
         files. Half of them come from stretches over the whole part, unless it has few rows or very
         many: the rows may be sorted.
         """
-        if self.layout is not None:
+        if self.trec_layout is not None:
             return {}
         texts = {f"column {name}": name for name in self.columns}
         selection = self.select(texts, {})
