@@ -465,27 +465,28 @@ def planned_catalogue(part: InputPart, columns: Mapping[str, str]) -> dict[str, 
 def read_catalogue(
     parts: Sequence[InputPart] | None, columns: Mapping[str, str]
 ) -> Catalogue | None:
-    """The catalogue of items from the parts of its table; None without one.
+    """The table of all items that could be recommended: their ids, categories, features and
+    popularity; None if the user gives no such table.
 
-    columns: role -> column, as the user named them. Raises ParameterError for a role of this table
-    alone if there is none, InputError with file, column, row and value for invalid values.
+    parts: its files. columns: role -> column, as the user names them. Raises ParameterError for a
+    role that only this table has if there is none, InputError for invalid values.
     """
     if parts is None:
-        for role in ONLY_OF_ITEMS:
+        for role in ONLY_OF_ITEMS:  # such as the category
             if role in columns:
                 raise ParameterError(
                     f"columns: {role} is a column of the table of items; set items=TABLE"
                 )
         return None
-    fields = [planned_catalogue(part, columns) for part in parts]
-    table.refuse_missing_columns(parts, fields)
+    fields = [planned_catalogue(part, columns) for part in parts]  # role -> column, of each file
+    table.refuse_missing_columns(parts, fields)  # so that the columns of the first stand for all
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
     category = None
     if "category" in fields[0]:
         category = _codes(rows.texts("category"))
-    # role -> its numbers
+    # popularity, share of users and features
     numbers = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
     feature_columns = [numbers[role] for role in numbers if role.startswith(FEATURE)]
     features = None

@@ -280,10 +280,11 @@ def read(
     called with. budget: the memory and rows that may be used. Raises InputError as `runs.read`
     does, and for a query without a unit if queries are clustered.
     """
-    lists = [*ranked.run, *(ranked.judged or ())]
+    lists = [*ranked.run, *(ranked.judged or ())]  # files of runs and of judgements
     parts = [*lists, *(ranked.queries or ())]
     rows = sum(part.rows for part in lists)
-    fits_in_memory = rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
+    bytes_in_memory = rows * IN_MEMORY
+    fits_in_memory = rows <= budget.reading.lists and bytes_in_memory <= budget.memory
     is_on_cluster = any(part.cluster_session is not None for part in parts)
     if fits_in_memory and not is_on_cluster:
         data = runs.rankings_of(ranked)

@@ -95,20 +95,21 @@ class InputPart(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have the same name but for capitals, which DuckDB does
-        not tell apart, or if a name is too long or holds a NUL character.
+        """Raise InputError if the names of two columns differ at most in capitals, which DuckDB
+        does not tell apart, or if a name is too long or holds a NUL character.
         """
-        written_names: dict[str, str] = {}  # name in small letters -> name as it is written
+        spelling: dict[str, str] = {}  # name in small letters -> the name as it is written
         for name in self.columns:
             if "\0" in name:
+                # text in UTF-16 that is read as UTF-8 has one beside each letter
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
                 raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
-            if name.lower() in written_names:
-                got = f"{written_names[name.lower()]!r} and {name!r}"
+            if name.lower() in spelling:
+                got = f"{spelling[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
-            written_names[name.lower()] = name
+            spelling[name.lower()] = name
 
     # What is known before reading
 
