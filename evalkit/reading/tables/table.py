@@ -227,9 +227,8 @@ def coded(column: Texts, normalise: Callable[[str], str] = str, empty_text: str 
     text that stands for an empty cell.
     """
     encoded = encode(column)
-    names = []  # of each distinct text, so that each is normalised once
-    for text in encoded.texts.to_pylist():
-        names.append(empty_text if text is None else normalise(text))
+    distinct_texts = encoded.texts.to_pylist()  # so that each is normalised once
+    names = [empty_text if text is None else normalise(text) for text in distinct_texts]
     return Coded.from_texts(names, encoded.code)
 
 
