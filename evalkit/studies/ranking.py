@@ -76,14 +76,16 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     if p.preds is None:
         p = p.with_defaults(SAMPLE)
     chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
-    ranked, catalogue = _inputs(p, limits)  # not yet read
+    # runs, judgements and queries, not yet read; and the table of items, if there is one
+    ranked, catalogue = _inputs(p, limits)
     if p.slices:
         ranked = ranked.with_slices(p.slices)
     slices = ranked.options.slices
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, slices=slices, limits=limits
     )
-    cuts = p.ks or KS
+    cuts = p.ks or KS  # cut-offs of the curve by rank
+    # rounded to the type of the grades: a grade 0.7 in single precision is below the double 0.7
     relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
     # functions with one value per query: if the lists do not fit into memory, all are computed
     # while the input is read

@@ -247,8 +247,8 @@ class RankGaps(NamedTuple):
 
 
 def rank_gaps(lists: Lists) -> RankGaps:
-    """Count the lists that begin below rank 1 (late), and those that skip a rank between their
-    first and last row (gaps); both may be signs of rows that were lost.
+    """Count the lists whose first row has a rank above 1 (late), and those that skip a rank between
+    their first and last row (gaps): rows may have been lost there.
     """
     if lists.position is None:  # rows are ranked 1, 2, 3, …, as the input states no other ranks
         return RankGaps(0, 0)

@@ -148,12 +148,13 @@ class ListRows:
         """
         values: Mapping[str, Any] = checked.columns  # role -> the values of its column
         rows = checked.rows
+        # name, number of rows and state of the file, as the report states them
         self.sources.append(checked.part.fingerprint(rows))
         self.columns.update(list_part.printed_columns)
         attributes = _attributes(values)
         system_column = naming_column(list_part.part, values.get("system"))
         for system, role in list_part.scores.items():
-            score = values.get(role)  # None in a table of queries, which has no lists
+            score = values.get(role)  # None for judgements and tables of queries
             is_rank = role == "rank"
             if is_rank:  # negated, so that higher is better as for scores
                 score = -values[role]
@@ -816,7 +817,7 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
             names.append("/".join([*innermost, stem]))
         if len(set(names)) == len(set(paths)):  # a file that is given twice has one name
             return names
-    return stems  # whole paths are not distinct either, as those of frames are empty
+    return stems  # two files differ in their suffix alone: no folder tells them apart
 
 
 def _stem(name: str) -> str:

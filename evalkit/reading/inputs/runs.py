@@ -499,6 +499,7 @@ class RankingBuilder:
         matches = rows_by_key.find(ids.row_keys(wanted_lists, lists, wanted_items))
         # the number of the judgement, without the system; max: there may be no judgement
         judgement = matches.key_index % max(len(judgements.rows), 1)
+        # keys are made of hashes of items, and equal hashes may be those of different items
         self._items.refuse_collisions(
             self.run_rows, matches.row, self.judgement_rows, judgements.rows[judgement]
         )
@@ -586,6 +587,7 @@ class RankingBuilder:
         rows_per_list = listing.retrieved_depth(len(names) * len(self._judged_queries))
         if not rows_per_list:
             return None
+        # the number of each system, by which its lists are numbered
         codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
         first_list_of_system = codes * len(self._queries.names)  # numbered as in `_list_of_row`
         lists = np.add.outer(first_list_of_system, self._judged_queries).ravel()
@@ -621,11 +623,11 @@ class RankingBuilder:
 
     @cached_property
     def _is_kept_in_order(self) -> Bools | slice:
-        """A mask of the rows that count, in the order of ranks: all, as a slice, unless the user
-        leaves out rows whose item is their query (`leave_out`).
+        """A mask of the rows that are not left out, list by list from the first rank on. Rows whose
+        item is their query are left out if the user says so (`leave_out`).
         """
         if not self.options.leave_out:
-            return slice(None)
+            return slice(None)  # selects all rows without a copy
         is_own_document = listing.own_documents(self.run_rows)
         is_kept: Bools = ~is_own_document[self._order_of_all_rows.rows]
         return is_kept
