@@ -521,7 +521,9 @@ def find_metrics(
 
 
 def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...]:
-    """Return the metrics as they are. Raises ParameterError if two have the same label."""
+    """Return the metrics as they are. Raises ParameterError if two have the same label, by which
+    results are found, such as two functions of the user with the same name.
+    """
     labels = [metric.label for metric in metrics]
     repeated = [label for label in labels if labels.count(label) > 1]
     if repeated:

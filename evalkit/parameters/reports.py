@@ -997,7 +997,8 @@ class DiffParameters(Compared):
 
 
 def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
-    """The names of the columns of the segments and of the unit, each once.
+    """The columns with attributes of rows, segments and the unit, each once: the unit may be a
+    segment too.
 
     >>> attributes(["country", "user"], "user")
     ['country', 'user']

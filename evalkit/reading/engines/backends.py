@@ -83,7 +83,7 @@ def budget(
     the temporary folder. reading: how many rows are read into memory.
     """
     return Budget(
-        memory=memory or max(LEAST_MEMORY, available() // 2),
+        memory=memory or max(LEAST_MEMORY, available_memory() // 2),
         threads=threads or os.cpu_count() or 1,
         spill=spill or Path(tempfile.gettempdir()),
         reading=reading,
@@ -95,7 +95,7 @@ def budget_of(p: Resources, reading: Reading) -> Budget:
     return budget(p.memory, p.threads, p.spill, reading)
 
 
-def available() -> int:
+def available_memory() -> int:
     """The memory in bytes of the machine, or, if that is less, of the container in which this
     process runs.
     """

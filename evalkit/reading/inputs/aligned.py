@@ -769,11 +769,13 @@ def _rows_of_systems(
 
 
 def _rows_by_id(rows: CheckedTable, id: Ids) -> Ints:
-    """The rows of a wide table in the order of their ids. Raises InputError for an id that two rows
-    have.
+    """The row numbers of a wide table in the order of the ids. Raises InputError for an id that two
+    rows have.
     """
-    # pairing the rows of one system orders them, and finds an id that occurs twice
-    pairing = pair_rows(id.rank, np.zeros(len(rows), np.int64), 1)
+    # a table with one row per id is one whose rows are all of one system: pairing them with no
+    # other system sorts them by id, and finds an id that occurs twice
+    only_system = np.zeros(len(rows), np.int64)
+    pairing = pair_rows(id.rank, only_system, systems=1)
     if pairing.repeated_row is not None:
         raise repeated_id(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
     return pairing.rows[:, 0]

@@ -179,13 +179,14 @@ def is_respelled(items: "pa.Array", query: Ints, judged: "pa.Array", judged_quer
 
 
 def items_of_rows(blocks: Sequence["pa.Array"], rows: Ints) -> "pa.Array":
-    """The items of some rows as Arrow text.
+    """The ids of the items of some rows, as one Arrow array of texts.
 
-    blocks: Arrow arrays with the items of all rows, in sequence. rows: their numbers.
+    blocks: Arrow arrays that together have the item of every row, in the order of the rows. rows:
+    the numbers of the wanted rows.
     """
     import pyarrow as pa
 
-    if len(blocks) > 1:
+    if len(blocks) > 1:  # which may differ in their type of text: they get a common one first
         column = pa.chunked_array([block.cast(pa.large_string()) for block in blocks])
         return column.take(pa.array(rows)).combine_chunks()
     return blocks[0].take(pa.array(rows)).cast(pa.large_string())

@@ -393,8 +393,8 @@ class OutcomeTable(PredictionTable):
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
     def refuse_both_classes(self, scores: Mapping[str, Floats]) -> None:
-        """Raise InputError if the scores of two systems sum to 1 in every row, unless the user names
-        them as `systems`: they are rather the probabilities of the two classes by one system.
+        """Raise InputError if the scores of two systems sum to 1 in every row, unless the user
+        names them as `systems`: they are rather one system's probabilities of the two classes.
 
         scores: system -> its scores, of all rows or of the first ones.
         """

@@ -325,10 +325,11 @@ class RankingInput:
 
     @cached_property
     def list_parts(self) -> list[ListPart]:
-        """All parts with their columns by role: the runs, then the judgements, then the tables of
-        queries. Raises one InputError for all roles of a part without a column.
+        """All files and tables of the input, each with its columns by role: the runs, then the
+        judgements, then the tables of queries. Raises InputError for a file in which a role has no
+        column.
         """
-        names = names_of_systems(self.run)
+        names = names_of_systems(self.run)  # for runs without a column of systems
         parts = [self._run_part(part, name) for part, name in zip(self.run, names, strict=True)]
         parts += self._judgement_parts()
         parts += map(self._query_table_part, self.queries or ())

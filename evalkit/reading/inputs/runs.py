@@ -461,11 +461,11 @@ class RankingBuilder:
 
     @cached_property
     def _judged_queries(self) -> Ints:
-        """The codes of the judged queries, ascending: every query of the judgements, also with
-        nothing relevant.
+        """The numbers of the judged queries, ascending: of all that have a judgement, even if no
+        item is relevant.
         """
         query = self._queries.judgement_codes
-        if self.judgement_rows is self.run_rows:
+        if self.judgement_rows is self.run_rows:  # a row of a run with an empty grade is unjudged
             query = query[~np.isnan(ids.concatenated(self.judgement_rows.grade))]
         return np.flatnonzero(np.bincount(query, minlength=len(self._queries.names)))
 
@@ -651,10 +651,13 @@ class RankingBuilder:
 
     @cached_property
     def _offsets(self) -> Ints:
-        """Where each list begins among the ranked rows, and where the last one ends."""
+        """For each list, by its number, the place in `_rank_order` at which its rows begin, and
+        last the place behind all rows: list i has the rows from offset i to offset i + 1.
+        """
+        # every system has a list of every query, which is empty if it returns nothing
         lists = len(self._systems.names) * len(self._queries.names)
-        sizes = np.bincount(self._list_of_row[self._rank_order.rows], minlength=lists)
-        return np.concatenate([[0], np.cumsum(sizes)])
+        rows_per_list = np.bincount(self._list_of_row[self._rank_order.rows], minlength=lists)
+        return np.concatenate([[0], np.cumsum(rows_per_list)])
 
     @cached_property
     def _own_documents(self) -> OwnDocuments:
@@ -810,7 +813,9 @@ class RankingBuilder:
 
     @cached_property
     def _is_judged_query(self) -> Bools:
-        """True for each query that is judged."""
+        """For each query of the input, by its number, True if it has a judgement. Metrics are only
+        defined for these.
+        """
         is_judged = np.zeros(len(self._queries.names), bool)
         is_judged[self._judged_queries] = True
         return is_judged

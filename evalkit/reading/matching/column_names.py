@@ -43,9 +43,9 @@ def comparable(name: str) -> str:
     >>> comparable(" Question ID"), comparable("questionId")
     ('question_id', 'question_id')
     """
-    with_id_apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip())  # questionId: question_Id
+    with_id_apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip())  # questionId -> question_Id
     lower = with_id_apart.lower()
-    # "unnamed: 0" and "column 1", as tools call columns without a name, are compared with blanks
+    # "unnamed: 0" and "column 1", as tools call columns without a name, are known with their blank
     if lower.startswith(("unnamed", "column")):
         return lower
     return re.sub(r"[ _-]+", "_", lower)

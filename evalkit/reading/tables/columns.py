@@ -140,13 +140,15 @@ class RoleMapping:
     other_uses: Mapping[str, str] = field(default_factory=dict)
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """The needed roles that no column could have, each as a tuple of alternatives.
+        """The needed roles that no column could have, each as a tuple: (role,), or the roles of
+        which none has a column.
 
-        needed: roles; of a tuple of roles it is enough that one has a column.
+        needed: roles; a tuple such as ("score", "rank") stands for roles of which one will do.
         """
+        # a role that several columns could have is ambiguous, but not missing
         roles_with_columns = set(self.columns).union(self.ambiguous_columns)
-        choices = [(role,) if isinstance(role, str) else role for role in needed]
-        return [choice for choice in choices if roles_with_columns.isdisjoint(choice)]
+        alternatives = [(role,) if isinstance(role, str) else role for role in needed]
+        return [roles for roles in alternatives if roles_with_columns.isdisjoint(roles)]
 
     def resolve(
         self,
@@ -280,7 +282,9 @@ def match(
 
 
 def columns_called(role: str, names: Collection[str]) -> list[str]:
-    """The column with the name of the role; without one, all columns with a usual name of it."""
+    """The columns that may have a role by their names: the one that is called as the role, such as
+    query; only without one all with a usual name of it, such as qid and query_id. names: columns.
+    """
     if role in names:
         return [role]
     return [name for name in SYNONYMS.get(role, ()) if name in names]
@@ -376,8 +380,8 @@ def listed(
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
-    """The requested systems in the order of `names`; all if none is requested. Raises
-    ParameterError for one that does not exist.
+    """The systems that the user requests, in the order of `names`; all if none is requested. Raises
+    ParameterError for one that the input does not have.
 
     names: the systems of the input.
     """

@@ -117,9 +117,8 @@ class Frame(InputPart):
         types = self.stored_types  # column -> Arrow's name of its type
         text_types = [types.get(name, "") for name in text.values()]
         number_types = [types.get(name, "") for name in numbers.values()]
-        gives_same_texts = (
-            all(map(SAME_TEXT_TYPES.fullmatch, text_types)) and not self.mixed_columns
-        )
+        has_same_text_types = all(map(SAME_TEXT_TYPES.fullmatch, text_types))
+        gives_same_texts = has_same_text_types and not self.mixed_columns
         can_be_cast = all(map(CASTABLE_TYPES.fullmatch, number_types))
         if self.selected_rows or not (gives_same_texts and can_be_cast):
             return super().load(text, numbers)  # by a query
@@ -185,7 +184,7 @@ def as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def part_of(data: object) -> InputPart | None:
+def part_in_memory(data: object) -> InputPart | None:
     """A table in memory, ready to be read; None for anything else, such as a path, a dict of
     several tables, or a Spark frame.
 
@@ -342,8 +341,8 @@ class ConvertedFrame(NamedTuple):
 
 
 def _arrow_table(data: Any) -> ConvertedFrame:
-    """Convert a frame to an Arrow table, with the names of the columns that hold both texts and
-    numbers, which become texts. Raises what Arrow raises if it cannot be converted.
+    """Convert a frame to an Arrow table. Columns that hold both texts and numbers become texts, and
+    are named beside the table. Raises what Arrow raises if it cannot be converted.
 
     data: a frame of pandas, or any object with Arrow's interface.
     """

@@ -177,7 +177,7 @@ def parts(
     if text tables have no header. reading: how many rows may be collected from Spark. Raises
     InputError for a path without a file, an empty list, and what cannot be read.
     """
-    in_memory = frames.part_of(data)
+    in_memory = frames.part_in_memory(data)
     if in_memory is not None:
         return [in_memory]
     items = [located(item) if _is_path(item) else item for item in _flattened(data)]
@@ -252,7 +252,7 @@ def _parts_of_item(
         return parts_of_systems
     if isinstance(data, Located):
         return list(formats.opened(data.files, header, common_folder))
-    part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
+    part = spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)
     if part is None:
         raise frames.no_table_error(data)
     return [part]

@@ -423,13 +423,13 @@ def _lacks(part: InputPart, column: Field, other_part: InputPart) -> str:
 
 
 def read_part(part: InputPart, fields: Fields) -> CheckedPart:
-    """Read the columns of a part and check every value.
+    """Read columns of a file or table and check every value.
 
-    fields: role -> the column and its rules. Raises InputError if there is no row, or a value
-    breaks a rule of its column.
+    fields: role -> the column and the rules that its values must follow. Raises InputError if there
+    is no row, or a value breaks a rule of its column.
     """
-    columns_of_fields = columns_by_type(fields)
-    loaded = part.load(columns_of_fields.texts, columns_of_fields.numbers)
+    by_type = columns_by_type(fields)
+    loaded = part.load(by_type.texts, by_type.numbers)  # role -> Arrow array
     rows = len(next(iter(loaded.values())))  # all columns have the same number
     if not rows:
         raise part.no_rows_error()
