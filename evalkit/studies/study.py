@@ -165,7 +165,7 @@ def settings(
         metrics=lookup.with_directions(metrics, p),
         baseline=p.baseline,
         unit=unit,
-        segments=tuple(dict.fromkeys(segments)),
+        segments=tuple(dict.fromkeys(segments)),  # each once
         level=p.level,
         margin=p.margin,
         gate=p.gate,

@@ -337,9 +337,9 @@ class RankingInput:
 
     @property
     def rank_checks(self) -> dict[str, trec.RankCheck]:
-        """Name of a TREC run -> what a comparison of its ranks with its scores found, of the runs
-        with a list in which a lower rank has a higher score. Lists are ordered by score; such
-        ranks say that another order was meant.
+        """Name of a TREC run -> its lists whose ranks order the items in another way than their
+        scores do, of the runs with such lists. As in trec_eval the scores decide; the report warns
+        of such lists.
         """
         trec_runs = [part for part in self.run if part.trec_layout is trec.RUN]
         checks = {part.name: trec.check_ranks(part.path) for part in trec_runs}

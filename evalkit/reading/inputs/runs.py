@@ -377,7 +377,9 @@ class RankingBuilder:
 
     @property
     def parts(self) -> list[ListRows]:
-        """The rows of the runs, of the judgements and of the table of queries, each once."""
+        """The rows of the runs, of the judgements and of the table of queries; those of the runs
+        only once, if they stand for the others too, so that nothing is encoded or counted twice.
+        """
         parts = [self.run_rows]
         if self.judgement_rows is not self.run_rows:
             parts.append(self.judgement_rows)
@@ -471,7 +473,9 @@ class RankingBuilder:
 
     @cached_property
     def _list_of_row(self) -> Ints:
-        """The number of the list of each row of the run: system · number of queries + query."""
+        """The number of the list that each row of the runs belongs to; there is one list per system
+        and query. It is system · number of queries + query, all counted from 0.
+        """
         if len(self._systems.names) == 1:
             return self._queries.run_codes
         return self._systems.code * len(self._queries.names) + self._queries.run_codes
