@@ -843,26 +843,26 @@ class RankingBuilder:
             position = lists.position[rows]
         return Lists(lists.grade[rows], lists.tied[rows], offset - offset[0], position)
 
-    def _list_account(self, name: str, lists: Lists, judged: Lists) -> ListAccount:
+    def _list_account(self, name: str, all_lists: Lists, judged_lists: Lists) -> ListAccount:
         """Count how the rows of a system were used; each count is explained in `ListAccount`.
 
-        name: of the system. lists: its list of every query, also those without a row. judged: its
-        lists of the judged queries.
+        name: of the system. all_lists: its list of every query, some without a row. judged_lists:
+        those of the judged queries.
         """
         queries = len(self._queries.names)
         codes = np.flatnonzero(self._systems.names == name)  # empty without a row in this shard
-        rows_per_list = lists.length
-        ranks = listing.rank_gaps(judged)
+        rows_per_list = all_lists.length
+        ranks = listing.rank_gaps(judged_lists)
         own_is_early = self._own_documents_of(codes).is_early  # of each list that returns its query
         system_of_respelled = self._respelled // queries  # a list is system · queries + query
         return ListAccount(
-            rows=len(lists.grade),
-            used=len(judged.grade),
-            unjudged_query=len(lists.grade) - len(judged.grade),
+            rows=len(all_lists.grade),
+            used=len(judged_lists.grade),
+            unjudged_query=len(all_lists.grade) - len(judged_lists.grade),
             missing=int((rows_per_list[self._is_judged_query] == 0).sum()),
             extra=int((rows_per_list[~self._is_judged_query] > 0).sum()),
-            tied=int(judged.tied.sum()),
-            unjudged=int(np.isnan(judged.grade).sum()),
+            tied=int(judged_lists.tied.sum()),
+            unjudged=int(np.isnan(judged_lists.grade).sum()),  # a row without a judgement is NaN
             late=ranks.late,
             gaps=ranks.gaps,
             own=len(own_is_early),
