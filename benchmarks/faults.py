@@ -280,8 +280,8 @@ FAULTS = (
     ),
     Fault(
         "reading/inputs/runs.py",
-        "missing=int((rows[self._is_judged_query] == 0).sum())",
-        "missing=int((rows[~self._is_judged_query] == 0).sum())",
+        "missing=int((rows_per_list[self._is_judged_query] == 0).sum())",
+        "missing=int((rows_per_list[~self._is_judged_query] == 0).sum())",
         "missing queries of the wrong group",
     ),
     Fault(
@@ -298,8 +298,8 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/table.py",
-        "int(order[repeated[0] + 1]) if",
-        "int(order[repeated[0]]) if",
+        "repeated_row=int(order[repeated[0] + 1])",
+        "repeated_row=int(order[repeated[0]])",
         "a repeated id at its first row",
     ),
     Fault(

@@ -405,13 +405,15 @@ def merge_by_rows() -> AbstractContextManager[object]:
     """Judged rows are found by a merge of the texts of all rows."""
     plain = runs.despite_collisions
 
-    def merged(build: runs.Build, use: Callable[[runs.Build], runs.Result]) -> runs.Result:
+    def merged(
+        builder: runs.RankingBuilder, use: Callable[[runs.RankingBuilder], runs.Result]
+    ) -> runs.Result:
         pairs = [
             pd.DataFrame({"query": texts(rows.query), "item": texts(rows.item)})
-            for rows in (build.run, build.judged)
+            for rows in (builder.run_rows, builder.judgement_rows)
         ]
         pairs[0].merge(pairs[1])
-        return plain(build, use)
+        return plain(builder, use)
 
     return mock.patch.object(runs, "despite_collisions", merged)
 

@@ -162,7 +162,7 @@ def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
 def test_sizes():
     assert kinds.size("memory", "0.5 gib", 0) == 2**29
     assert engine.budget().memory >= engine.LEAST_MEMORY
-    assert engine.available() > 0
+    assert engine.available_memory() > 0
 
 
 def test_wrong_sql_names_the_source():

@@ -248,7 +248,7 @@ NUMERIC = {
 
 def frame_with_column_x(column):
     """A frame with one column, called x."""
-    part = frames.part_of(pa.table({"x": column}))
+    part = frames.part_in_memory(pa.table({"x": column}))
     assert isinstance(part, frames.Frame)
     return part
 
@@ -299,7 +299,7 @@ def test_the_first_cells_of_a_frame_are_texts_as_duckdb_writes_them(name):
     query. They must be what a query of DuckDB gives that casts the column to text. VALUES_OF_COLUMN
     has a column of each type, such as doubles with an infinity; its ten rows are all in the head.
     """
-    part = frames.part_of(pd.DataFrame({name: VALUES_OF_COLUMN[name]}))
+    part = frames.part_in_memory(pd.DataFrame({name: VALUES_OF_COLUMN[name]}))
     types = duck.sql("DESCRIBE SELECT * FROM frame", part.name, frame=part.table)
     as_text = duck.DUCKDB.text(name, types["column_type"][0].as_py())
     query = f"SELECT {as_text} AS written FROM frame"

@@ -81,15 +81,14 @@ for _metric in chain.from_iterable(table.values() for table in TABLES.values()):
 
 
 def find_metric(name: Any, structure: str) -> MetricAtK:
-    """The metric that a name such as `ndcg@10`, `map` or `bpref` stands for, as people write it:
-    `nDCG@10`, `P_10`, `ndcg_cut_10`, `ROC AUC`, `neg_log_loss`.
+    """The metric that a name stands for, in the spellings that people and tools use: `ndcg@10`,
+    `nDCG@10`, `ndcg_cut_10`, `P_10`, `ROC AUC`, or scikit-learn's `neg_log_loss`, which stands for
+    log_loss.
 
-    structure: the kind of input, a key of `TABLES` such as "rankings", whose metrics are looked
-    through. An own metric is named by its file, `my_metrics.py:gain@10`, or is the object that
-    `own.mean` and its like declare. Raises ParameterError for an unknown name, a cut-off that the
-    metric lacks or needs, or one below 1, and SeveralMeanings for a name of several metrics. A name
-    that begins with neg_, as scikit-learn names its scorers, stands for the error behind the
-    prefix, of which lower values are better.
+    name: the name; for a metric that the user wrote, `my_metrics.py:gain@10`, or the function or
+    object. structure: the kind of input, a key of `TABLES` such as "rankings". Raises
+    ParameterError for an unknown name and for a cut-off that the metric does not take,
+    SeveralMeanings for a name of several metrics.
 
     >>> find_metric("map", "rankings").label, find_metric("NDCG_cut_10", "rankings").label
     ('average_precision', 'ndcg@10')
@@ -104,7 +103,7 @@ def find_metric(name: Any, structure: str) -> MetricAtK:
         return metrics[0]
     definitions = {meaning.label: meaning.metric.formula for meaning in metrics}
     advice = ""
-    if structure in READ_AS:  # the name may have one meaning for input that is read otherwise
+    if structure in READ_AS:  # as another kind of input, the name may have a single meaning
         advice = _how_the_input_is_read(structure)
     raise SeveralMeanings(name, definitions, advice)
 
@@ -115,8 +114,10 @@ Chosen = MetricAtK
 
 
 def _refuse_file_alone(name: str) -> None:
-    """Raise ParameterError for a name such as `my_metrics.py`, without a metric behind it."""
-    file = name.strip(" :")
+    """Raise ParameterError for the name of a file of the user's own metrics, such as
+    `my_metrics.py`, without the name of a metric in it: this stands behind a colon.
+    """
+    file = name.strip(" :")  # "my_metrics.py:" lacks the name too
     if file.endswith(".py"):
         raise ParameterError(
             f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'"
@@ -143,12 +144,12 @@ def _letters(name: str) -> str:
 
 
 def _spellings(name: str) -> Iterator[Spelling]:
-    """The ways to read a name, the likeliest first; none for a name that cannot be read.
+    """The ways to read the name of a metric, the likeliest first; none if it cannot be read.
 
-    A way is the name's lower-case letters and digits, and the text of its cut-off. The letters end
-    with @ or ^ if the metric must have a cut-off. Behind an @ stands the cut-off, or a false
-    positive rate. Any other number is first taken for a part of the name, then for a cut-off that
-    the metric must have, then for one that it may have.
+    A way is the letters and digits of the metric, in lower case, and the text of its cut-off or
+    None. The letters end with @, or ^ as in pass^4, if they are the name of a metric only together
+    with a cut-off: an alias such as "p@" stands for precision, and p alone does not. A number
+    without an @ is first taken for a part of the name, then for a cut-off.
 
     >>> [f"{spelled.letters} {spelled.cut}" for spelled in _spellings("P_10")]
     ['p10 None', 'p@ 10', 'p 10']
@@ -158,16 +159,16 @@ def _spellings(name: str) -> Iterator[Spelling]:
     match = NAME_AND_CUT.fullmatch(name)
     if match is None:
         return
-    base, sign, cut = match.group("base", "sign", "cut")  # ndcg, @, 10; None, None without a sign
+    base, sign, cut = match.group("base", "sign", "cut")  # ndcg, @, 10; or map, None, None
     at_rate = AT_RATE.fullmatch(cut or "")
-    if at_rate:  # the metric recall@fpr, whose number is the rate
+    if at_rate:  # recall@1% FPR is the metric recall@fpr at the false positive rate 0.01
         rate = at_rate["number"]
         if at_rate["percent"]:
             rate = f"{float(rate) / 100:g}"
         yield Spelling(_letters(f"{base}fpr"), rate)
         return
     if sign == "@":
-        # the metric may be one that needs a cut-off, or one that may have it
+        # the name of a metric that always has a cut-off, else of one that may have it
         yield Spelling(_letters(f"{base}@"), cut)
         yield Spelling(_letters(base), cut)
         return
@@ -199,21 +200,22 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
 
 
 def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
-    """The metrics, with the cut-off, that a name may stand for.
+    """The metrics, each with its cut-off, that a name may stand for: several if it is an alias of
+    several; none if it is unknown.
 
-    The likeliest spelling of the name that is known decides: as the name of a metric it means this
-    metric, as an alias all metrics that have it. Without a known spelling there is none. structure:
-    the kind of input, a key of `TABLES`. Raises ParameterError for a wrong cut-off.
+    A name can be read in several ways, such as P_10 as p10 or as p at 10: the likeliest one that is
+    the name or alias of a metric counts. structure: the kind of input, a key of `TABLES`. Raises
+    ParameterError for a cut-off that the metric does not take.
 
     >>> [metric.label for metric in meanings("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
-    by_letters = _metrics_by_letters(structure)
-    for spelling in _spellings(name):
-        if spelling.letters not in by_letters:
+    metrics_by_letters = _metrics_by_letters(structure)  # the letters of a name or alias
+    for spelling in _spellings(name):  # the likeliest first
+        if spelling.letters not in metrics_by_letters:
             continue
         metrics = []
-        for metric in by_letters[spelling.letters]:
+        for metric in metrics_by_letters[spelling.letters]:
             k = _number_behind(metric, spelling.cut, name)
             metrics.append(_at_cut_off(metric, k, name))
         return tuple(metrics)
@@ -350,9 +352,11 @@ def of_draws(name: Any) -> bool:
 
 
 def columns_needed_by(names: Iterable[Any]) -> dict[str, str]:
-    """The columns that the user's own metrics need beside labels and predictions: column -> the
-    parameter and metric that need it, for errors. names: entries of the parameter `metrics`;
-    metrics of the catalogue need no further column of the input.
+    """The columns that metrics which the user wrote need beside labels and predictions: column ->
+    the parameter and metric that need it, for errors.
+
+    names: entries of the parameter `metrics`: names of metrics of the catalogue, which need no
+    further column, and metrics that the user wrote.
     """
     needed_by: dict[str, str] = {}
     for name in names:
@@ -370,17 +374,18 @@ def is_in_catalogue(name: Any) -> bool:
 
 
 def _number_behind(metric: Metric, text: str | None, name: str) -> float | None:
-    """The number behind the @ in the name of a metric: a cut-off, or the number of a metric that
-    takes any number, such as `fbeta@0.5`. None if the name has no @; NaN if such a metric has text
-    that is no number.
+    """The number behind the @ in the name of a metric: a whole cut-off, as in ndcg@10, or for some
+    metrics any number, as in fbeta@0.5; NaN if such a metric has text that is no number.
 
-    text: what stands behind the @. name: the whole name, for errors.
+    text: what stands behind the @; None without one, as is the result. name: the whole name, for
+    the error that a cut-off is no whole number.
     """
-    takes_any_number = metric.kind_at is not None
-    if not (text and takes_any_number):
+    if not text or not metric.takes_any_number:
         return _cut_off(text, name)
-    number = float(text) if NUMBER.fullmatch(text) else math.nan
-    return int(number) if number.is_integer() else number
+    if not NUMBER.fullmatch(text):
+        return math.nan
+    number = float(text)
+    return int(number) if number.is_integer() else number  # fbeta@1.0 is labelled fbeta@1
 
 
 def _cut_off(text: str | None, name: str) -> int | None:
@@ -469,18 +474,17 @@ def _wrong_arguments(metric: OwnMetric, structure: str) -> ParameterError:
 
 
 def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
-    """The metric at a cut-off k, such as ndcg@10, or at another number, such as fbeta@0.5.
+    """The metric at a cut-off k, such as ndcg@10, or at a number k that may be a fraction, such as
+    the β of fbeta@0.5. Raises ParameterError if the metric does not take this k.
 
-    k: None without one; NaN for a number that cannot be read. A metric with `kind_at` has a number
-    above 0 in place of a cut-off, which may be a fraction. `most` is the greatest number. name: as
-    the user wrote it, for errors. Raises ParameterError if the metric needs a k and gets None, or
-    if it does not take this k.
+    k: None if the user wrote none; NaN if it cannot be read as a number. name: as the user wrote
+    it, for errors.
     """
-    # not a rank, of which there are only whole ones, but such as the β of fbeta
-    takes_any_number = metric.kind_at is not None
-    if takes_any_number and (k is None or not 0 < k <= metric.most):
+    # not 0 < k is true of NaN too
+    if metric.takes_any_number and (k is None or not 0 < k <= metric.most):
         example = 0.5
-        if 1 < metric.most < 100:  # a percentage, as the greatest number is 99.99
+        is_percentage = 1 < metric.most < 100  # the greatest one is 99.99
+        if is_percentage:
             example = 90
         raise ParameterError(
             f"metrics: {metric.name} needs a number above 0 and at most {metric.most:,}, "
@@ -504,8 +508,10 @@ def _at_cut_off(metric: Metric, k: float | None, name: str) -> MetricAtK:
 def find_metrics(
     names: Iterable[Any], structure: str, usual: Iterable[str]
 ) -> tuple[MetricAtK, ...]:
-    """The metrics that the names, or own metrics, of a parameter stand for, without duplicates;
-    those of the `usual` names if there are none.
+    """The metrics that the entries of the parameter `metrics` stand for, without duplicates; those
+    of the `usual` names if it is empty.
+
+    structure: the kind of input, a key of `TABLES`.
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
@@ -515,7 +521,9 @@ def find_metrics(
 
 
 def with_distinct_labels(metrics: tuple[MetricAtK, ...]) -> tuple[MetricAtK, ...]:
-    """Return the metrics as they are. Raises ParameterError if two have the same label."""
+    """Return the metrics as they are. Raises ParameterError if two have the same label, by which
+    results are found, such as two functions of the user with the same name.
+    """
     labels = [metric.label for metric in metrics]
     repeated = [label for label in labels if labels.count(label) > 1]
     if repeated:
@@ -708,9 +716,10 @@ def _with_direction(
     direction.
     """
     metric = metric_at_k.metric
-    # True for a metric of the catalogue, whose definition says the direction. The user may state
-    # that of an own function, and of a metric of which only the name is known.
-    is_defined_here = metric.structure not in BY_NAME and not isinstance(metric, OwnMetric)
+    # The definition of a metric of the catalogue says its direction. That of a function of the
+    # user, or of a column of values that another tool computed, only the user knows.
+    is_only_a_name = metric.structure in BY_NAME
+    is_defined_here = not is_only_a_name and not isinstance(metric, OwnMetric)
     if metric_at_k.label in lower_is_better and metric.best != "low":
         if is_defined_here:
             raise ParameterError(

@@ -90,6 +90,11 @@ class Metric:
         return 0 if self.best == UNKNOWN else self.sign
 
     @property
+    def takes_any_number(self) -> bool:
+        """True if the number behind the @ is no cut-off but such as the β of fbeta@0.5."""
+        return self.kind_at is not None
+
+    @property
     def before_cut(self) -> str:
         """The part of the name before k: ndcg@, pass^, recall@fpr."""
         has_sign = "@" in self.name or self.name.endswith("^")

@@ -30,7 +30,9 @@ def new_scratch_folder(parent: Path | None = None) -> Path:
 
 
 def working_directory() -> Path | None:
-    """The working directory; None if it was removed."""
+    """The working directory; None if it was removed while the process was running, as temporary
+    folders of notebooks may be.
+    """
     try:
         return Path.cwd()
     except FileNotFoundError:

@@ -258,13 +258,12 @@ def _is_text(value: object) -> bool:
 
 
 def paths(name: str, value: object) -> Any:
-    """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value
-    unchanged.
+    """Return several paths in one text, "[a.run, b.run]" or "a.run,b.run", as a list; any other
+    value, such as a frame, unchanged.
 
-    Text that is the path of an existing file or folder, or a pattern that matches one, is one path
-    even with commas. Text within a list or a dict is one path too. Keys of a dict, which are names
-    of columns or of systems, become text; so do those of dicts in it, or in a list. name: the
-    parameter, for errors.
+    A text is one path, even with commas, if a file or folder has this name or fits this pattern, or
+    if it stands in a list or a dict. Keys of dicts, which are names of columns or of systems,
+    become text. name: the parameter, for errors.
 
     >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
     (['a.run', 'b.run'], {'1': 'a.run'})
@@ -276,8 +275,10 @@ def paths(name: str, value: object) -> Any:
         return [_nested_paths(name, item) for item in value]
     if not isinstance(value, str):  # a path, a frame or batches
         return value
-    is_list = value.startswith("[") or "," in value
-    return texts(name, value) if is_list and not _exists(value) else value
+    looks_like_list = value.startswith("[") or "," in value
+    if looks_like_list and not _exists(value):
+        return texts(name, value)
+    return value
 
 
 def _nested_paths(name: str, item: object) -> Any:

@@ -151,12 +151,12 @@ class Parameters:
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, object]) -> Self:
-        """Return the parameters, read from raw values.
+        """Return the parameters, read from what the user wrote.
 
-        raw: name -> value, as the user gives it; parameters that are not in it have their default.
-        A value that equals the default counts as not given. Raises ParameterError for unknown
-        names, for segments, groups or slices that are values beside a table, which must be its
-        columns, or one error for all invalid values; None is invalid unless it is the default.
+        raw: name -> value, as the user wrote it; a parameter that is not in it, or has the value of
+        its default, counts as not given. Raises ParameterError for unknown names, for invalid
+        values, and for segments, groups or slices that are arrays beside a table, of which they
+        must be columns.
         """
         entries = cls.declared()
         if not raw.keys() <= entries.keys():
@@ -168,9 +168,12 @@ class Parameters:
         has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
-        for name in ATTRIBUTES:
-            if name in changed and (columns := _columns_of_attribute(name, changed[name])):
-                names = " and ".join(map(repr, columns))
+        for name in ATTRIBUTES:  # segments, groups and slices
+            if name not in changed:
+                continue
+            arrays = _columns_of_attribute(name, changed[name])  # empty for names of columns
+            if arrays:
+                names = " and ".join(map(repr, arrays))
                 raise ParameterError(
                     f"{name}: name columns of the table; add these values to it as {names}"
                 )
@@ -224,35 +227,36 @@ class Parameters:
 
 
 def _is_default(value: object, default: object) -> bool:
-    """True if a raw value is the default of its parameter; a frame or a list never is, as == of
-    these compares their elements.
+    """True if the value that a user wrote for a parameter is its default. Always False for a frame,
+    list or array, of which == compares the elements.
     """
     if isinstance(value, bool):
         return value is default  # == would take True for 1
-    is_comparable = value is None or isinstance(value, str | int | float)
-    return is_comparable and value == default
+    is_single_value = value is None or isinstance(value, str | int | float)
+    return is_single_value and value == default
 
 
 def _read_values(entries: Mapping[str, Parameter], raw: Mapping[str, object]) -> dict[str, Any]:
-    """Read raw values: name -> the value that the kind of the parameter makes of it.
+    """Parameter -> its value, such as a list of numbers, read from what the user wrote, such as the
+    text "1,5,10". Raises one ParameterError for all values that are invalid.
 
-    entries: all parameters. raw: name -> raw value, of some of them. Raises one ParameterError for
-    all values that are invalid; None is invalid unless it is the default.
+    entries: all parameters. raw: parameter -> what the user wrote, of some of them. None is invalid
+    unless it is the default.
     """
     values = {}
-    refusals = []
+    messages = []
     for name, entry in entries.items():
         if name not in raw:
             continue
         try:
             value = entry.kind.read(name, raw[name])
             if entry.default is not None:
-                value = required(name, value)
+                value = required(name, value)  # refuses None
             values[name] = value
         except ParameterError as error:
-            refusals.append(str(error))
-    if refusals:
-        raise ParameterError("; ".join(refusals))
+            messages.append(str(error))
+    if messages:
+        raise ParameterError("; ".join(messages))
     return values
 
 
@@ -346,6 +350,10 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     def decorate(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
         @wraps(study_of)
         def read(*data: Any, **arguments: Any) -> Made:
+            """The study of a report whose parameters are these arguments, such as that of
+            `ek.ranking("a.run", qrels="test.qrels")`. Its docstring is replaced below.
+            """
+            # parameter -> value, as the user wrote it
             raw = _arguments_by_parameter(report, signature, data, arguments)
             if any(value is None for value in raw.values()):
                 _refuse_none(report, raw)
@@ -365,20 +373,22 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
 
 
 def _study(study_of: Callable[[Any], Made], p: Any) -> Made:
-    """The study of the parameters `p`, which `study_of` makes. Raises InputError or ParameterError
-    alone, and none of their subclasses: who catches errors of input knows these two names.
+    """The study that `study_of` makes of the parameters `p` of a report.
+
+    Errors of subclasses, which are private, become InputError or ParameterError, the two that users
+    know. If the name of a metric has several meanings, the error states the value of each.
     """
     try:
         return study_of(p)
-    except SeveralMeanings as refusal:
-        # the value of each meaning helps to choose one
-        with_values = refusal.with_values(lambda names: study_of(replace(p, metrics=names)))
+    except SeveralMeanings as error:
+        # the values are those of a study of all the metrics that the name may stand for
+        with_values = error.with_values(lambda names: study_of(replace(p, metrics=names)))
         raise ParameterError(str(with_values)) from None
-    except InputError as refusal:
-        kind = ParameterError if isinstance(refusal, ParameterError) else InputError
-        if type(refusal) is kind:
+    except InputError as error:  # ParameterError is a subclass of it
+        public = ParameterError if isinstance(error, ParameterError) else InputError
+        if type(error) is public:
             raise
-        raise kind(str(refusal)) from None
+        raise public(str(error)) from None
 
 
 def _arguments_by_parameter(
@@ -387,30 +397,32 @@ def _arguments_by_parameter(
     data: tuple[object, ...],
     keywords: dict[str, object],
 ) -> dict[str, object]:
-    """The arguments of a call of `read` by the names of the parameters; only those that are given.
+    """Parameter -> value, of the arguments in a call of a report's function, such as `ranking()`.
 
-    report, signature: the parameters of the report, and the signature of its `read`. data: the
-    arguments by position: tables, or labels and predictions as the metrics of scikit-learn take
-    them. keywords: the arguments by name; the names may be those of another library, such as y_prob
-    for y_score. Raises ArgumentError for an unknown name, and for too many arguments by position.
+    report, signature: the parameters of the report, and the signature of its function. data: the
+    arguments by position: tables, or labels and predictions in the order of scikit-learn. keywords:
+    those by name, which may be that of another library, such as y_prob for y_score. Raises
+    ArgumentError for an unknown name, and for too many arguments by position.
     """
-    arguments = signature.parameters
-    spelled = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
-    # An error must name the arguments as the user wrote them. So they stay as they are if two are
-    # spellings of one parameter, or if a name is unknown in any spelling.
-    if len(spelled) == len(keywords) and spelled.keys() <= arguments.keys():
-        keywords = spelled
+    known = signature.parameters
+    renamed = {SPELLINGS.get(name, name): value for name, value in keywords.items()}
+    # If a name is unknown, or two names stand for one parameter, nothing is renamed, so that the
+    # error below names the arguments as the user wrote them.
+    has_no_duplicate = len(renamed) == len(keywords)
+    if has_no_duplicate and renamed.keys() <= known.keys():
+        keywords = renamed
     for name in keywords:
-        if name not in arguments:
+        if name not in known:
             raise _unknown_argument(report, name)
-    # the names of the first two arguments for arrays; none in a report that takes only tables
+    # such as y_true and y_score; a report that takes only tables has no parameters for arrays
     labels_and_predictions = list(report.arguments())[:2]
-    # two arrays by position are labels and predictions; if the first is a path, they are tables
-    is_of_arrays = len(data) == len(labels_and_predictions) == 2
-    if is_of_arrays and not isinstance(data[0], str | PathLike):
-        keywords = dict(zip(labels_and_predictions, data, strict=True)) | keywords
+    takes_arrays = len(labels_and_predictions) == 2
+    # two arguments by position are labels and predictions, unless the first is the path of a table
+    if takes_arrays and len(data) == 2 and not isinstance(data[0], str | PathLike):
+        by_name = dict(zip(labels_and_predictions, data, strict=True))
+        keywords = by_name | keywords
         data = ()
-    positional = [entry for entry in arguments.values() if entry.kind is not BY_NAME]
+    positional = [entry for entry in known.values() if entry.kind is not BY_NAME]
     if len(data) > len(positional):
         takes = f"from 0 to {len(positional)} positional arguments but {len(data)} were given"
         raise ArgumentError(f"{report.report_name()}() takes {takes}")
@@ -985,7 +997,8 @@ class DiffParameters(Compared):
 
 
 def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
-    """The names of the columns of the segments and of the unit, each once.
+    """The columns with attributes of rows, segments and the unit, each once: the unit may be a
+    segment too.
 
     >>> attributes(["country", "user"], "user")
     ['country', 'user']

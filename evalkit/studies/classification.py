@@ -74,8 +74,8 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     for name, kinds in kind.inapplicable.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kinds} table")
-    # This is decided by an upper bound on the number of rows. If the bound was too high, and the
-    # rows do fit into memory, the study of blocks is None.
+    # `fits_in_memory` goes by an upper bound on the number of rows. `_study_of_blocks` counts the
+    # rows, and returns None if they do fit into memory.
     if not predicted.fits_in_memory(limits.reading):
         study = _study_of_blocks(kind, predicted, p, limits)
         if study is not None:
@@ -103,8 +103,10 @@ def _study_of_blocks(
 
 
 def _outcome_table(p: ClassificationParameters, limits: Limits) -> OutcomeTable:
-    """The input as a table of predictions that is not read yet, with the parameters about its
-    columns; its slices are not among them. limits: how much of a table on a cluster may be read.
+    """The files or tables of the input, of which no row is read yet, with the parameters that say
+    which column is what; slices are added later, as their names may depend on the columns.
+
+    limits: how much of a table on a cluster may be read.
     """
     return OutcomeTable(
         sources.parts(p.preds, p.header, limits.reading),

@@ -382,7 +382,7 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
     judged = _opened(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
-    is_trec_run = parts[0].layout is not None
+    is_trec_run = parts[0].trec_layout is not None
     is_trec_output = unit_kinds.is_output(parts[0])  # values per query
     is_ranking = is_trec_run
     if not is_trec_run:

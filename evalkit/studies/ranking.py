@@ -24,7 +24,7 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Catalogue, ListAccount
-from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.inputs.runs import QueryMeasure, Runs
 from evalkit.reading.matching import column_names, commands
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
@@ -76,6 +76,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     if p.preds is None:
         p = p.with_defaults(SAMPLE)
     chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
+    # runs, judgements and queries, not yet read; and the table of items, if there is one
     ranked, catalogue = _inputs(p, limits)
     if p.slices:
         ranked = ranked.with_slices(p.slices)
@@ -83,10 +84,13 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     settings = study.settings(
         p, chosen, unit=p.unit, segments=p.segments, slices=slices, limits=limits
     )
-    cuts = p.ks or KS
+    cuts = p.ks or KS  # cut-offs of the curve by rank
+    # rounded to the type of the grades: a grade 0.7 in single precision is below the double 0.7
     relevance_level = rules.rounded(p.relevance_level, ranked.grade_precision)
-    asks = _asks(settings, cuts, relevance_level)
-    runs = sharded.read(ranked, asks, backends.budget_of(p, limits.reading))
+    # functions with one value per query: if the lists do not fit into memory, all are computed
+    # while the input is read
+    query_measures = _query_measures(settings, cuts, relevance_level)
+    runs = sharded.read(ranked, query_measures, backends.budget_of(p, limits.reading))
     settings.checked(runs.systems)  # raises if, for example, the baseline is none of them
     files = runs.sources
     if catalogue is not None:
@@ -119,9 +123,9 @@ class Inputs(NamedTuple):
 
 
 def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
-    """Open all tables of the report. The catalogue of items is read at once, as the reader of the
-    judgements counts the judged items that the catalogue lacks. limits: how much of a table on a
-    cluster may be read.
+    """The tables that the parameters name: runs, judgements and queries, of which no row is read
+    yet, and the catalogue of items, which is read: its ids are needed with the judgements, to count
+    the judged items that it lacks. limits: how much of a table on a cluster may be read.
     """
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = sources.optional_parts(p.qrels, p.header, limits.reading)
@@ -131,37 +135,37 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
     catalogue_ids = None
     if catalogue is not None:
         catalogue_ids = catalogue.item
-    options = rows.ListOptions.from_parameters(
-        p, columns=listed.other_columns(p.columns), catalogue_ids=catalogue_ids
-    )
+    # role -> column as the user names it, without the roles that only the catalogue has
+    columns = listed.other_columns(p.columns)
+    options = rows.ListOptions.from_parameters(p, columns=columns, catalogue_ids=catalogue_ids)
     return Inputs(rows.RankingInput(run, judged, queries, options), catalogue)
 
 
-def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
-    """What the page needs to know of the rankings, as questions that are each asked once. All are
-    asked while the input is read, because the lists may not fit into memory later.
+def _query_measures(
+    settings: study.Settings, cuts: Sequence[int], level: float
+) -> list[QueryMeasure]:
+    """All functions of rankings with one value per query that the report needs, each once. They are
+    computed while the input is read, because the lists may not fit into memory together.
 
-    The answer to a question has one value per query. The questions are: the last rank, the lowest
-    grade and the share of unjudged rows of the list; the value of each metric, its highest possible
-    value, and its values in the worst and the best order of tied items; and the points of the two
-    curves, the primary metric by cut-off and precision by recall.
-
-    cuts: the cut-offs of the curve along the list. level: the lowest grade of a relevant item.
+    cuts: the cut-offs of the curve of the primary metric by rank. level: the lowest grade of a
+    relevant item.
     """
     primary = settings.metrics[0]  # the metric that decides
-    asks: list[Ask] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
+    measures: list[QueryMeasure] = [LastRank(), LowestGrade()]
+    measures.append(Unjudged(primary.k or USUAL_CUT))  # the share of rows without a judgement
     for chosen in settings.metrics:
-        if _has_ceiling(chosen):
-            asks.append(Ceiling(chosen, level))
+        if _has_ceiling(chosen):  # the highest value that a query allows may be below 1
+            measures.append(Ceiling(chosen, level))
     for chosen in settings.metrics:
-        asks.append(PerQuery(chosen, level))
-        if chosen.metric.tie_range:  # relevant items first is the best order of ties
-            asks += [PerQuery(chosen, level, ties) for ties in TIES]
+        measures.append(PerQuery(chosen, level))
+        if chosen.metric.tie_range:  # its range over the orders of items with equal scores
+            measures += [PerQuery(chosen, level, ties) for ties in TIES]
+    # the points of two curves: the primary metric by rank, from rank 1 on, as all lists may be
+    # shorter than the first cut-off; and precision by recall
     curve_metric = _curve_metric(primary)
-    # the curve has a point at rank 1 alone if all lists end before the first cut-off
-    asks += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
-    asks += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
-    return list(dict.fromkeys(asks))  # each once
+    measures += [PerQuery(MetricAtK(curve_metric, k), level) for k in {1}.union(cuts)]
+    measures += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
+    return list(dict.fromkeys(measures))
 
 
 def _has_ceiling(chosen: MetricAtK) -> bool:
@@ -170,7 +174,9 @@ def _has_ceiling(chosen: MetricAtK) -> bool:
 
 
 def _curve_metric(primary: MetricAtK) -> Metric:
-    """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
+    """The metric whose value by cut-off is drawn as a curve: the primary one, or NDCG if the
+    primary one has no cut-off, as bpref has none.
+    """
     if primary.metric.cut == "never":
         return lookup.TABLE["ndcg"]
     return primary.metric
@@ -200,9 +206,9 @@ class Likeness(NamedTuple):
 class Ranking(Shown, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`.
 
-    runs: the answers to the questions of `_asks`, and the lists if they fit into memory. ks: the
-    cut-offs of the curves along the list. relevance_level: the lowest grade of a relevant item.
-    catalogue: all items, if the user gives them.
+    runs: the values of `_query_measures`, and the lists if they fit into memory. ks: the cut-offs
+    of the curves along the list. relevance_level: the lowest grade of a relevant item. catalogue:
+    all items, if the user gives them.
     """
 
     report: ClassVar[str] = "ranking"
@@ -324,9 +330,9 @@ class Ranking(Shown, Study):
         ceilings = {}
         for chosen in self.settings.metrics:
             if _has_ceiling(chosen):
-                ask = Ceiling(chosen, self.relevance_level)
+                query_measure = Ceiling(chosen, self.relevance_level)
                 # it follows from the judgements alone, so that any system can be asked
-                ceilings[chosen.label] = self.runs.measure(self.systems[0], ask)
+                ceilings[chosen.label] = self.runs.measure(self.systems[0], query_measure)
         return ceilings
 
     @property
@@ -496,8 +502,8 @@ class Ranking(Shown, Study):
         chosen = MetricAtK(lookup.TABLE["precision"])  # says how the intervals are made
         for name in self.order:
             for recall in RECALLS:
-                ask = InterpolatedPrecision(float(recall), self.relevance_level)
-                values = self.runs.measure(name, ask)
+                query_measure = InterpolatedPrecision(float(recall), self.relevance_level)
+                values = self.runs.measure(name, query_measure)
                 row = {"system": name, "recall": recall}
                 row |= estimate_columns(self._with_interval(chosen, values))
                 precision = values.per_unit[values.defined]

@@ -153,18 +153,19 @@ def settings(
     slices: Iterable[str] = (),
     limits: Limits = USUAL,
 ) -> Settings:
-    """Return the settings from a report's parameters `p` and from what the report alone knows.
+    """Return the settings of a study: the parameters `p` that all reports have, and those that only
+    some reports have.
 
-    metrics: the first is the primary one. unit: the column of what varies, None if rows, queries or
-    users themselves vary. segments: columns whose values divide the units. groups: columns whose
-    values are compared for fairness. slices: columns that are searched for weak slices. limits: of
-    time and memory.
+    metrics: the first is the primary one. unit: the column of units that are independent, such as
+    the user of several rows; None if rows, queries or users themselves are. segments: columns by
+    whose values results are broken down. groups: those compared for fairness. slices: those
+    searched for weak slices. limits: of time and memory.
     """
     return Settings(
         metrics=lookup.with_directions(metrics, p),
         baseline=p.baseline,
         unit=unit,
-        segments=tuple(dict.fromkeys(segments)),
+        segments=tuple(dict.fromkeys(segments)),  # each once
         level=p.level,
         margin=p.margin,
         gate=p.gate,

@@ -76,14 +76,14 @@ def budget(
     spill: Path | None = None,
     reading: Reading = USUAL.reading,
 ) -> Budget:
-    """The budget with these resources.
+    """The memory, threads, disk and rows that reading and measuring may use.
 
     memory: in bytes; None for half of the machine's memory, or `LEAST_MEMORY` if that is more.
     threads: None for all processors. spill: the folder for what does not fit into memory; None for
     the temporary folder. reading: how many rows are read into memory.
     """
     return Budget(
-        memory=memory or max(LEAST_MEMORY, available() // 2),
+        memory=memory or max(LEAST_MEMORY, available_memory() // 2),
         threads=threads or os.cpu_count() or 1,
         spill=spill or Path(tempfile.gettempdir()),
         reading=reading,
@@ -95,15 +95,17 @@ def budget_of(p: Resources, reading: Reading) -> Budget:
     return budget(p.memory, p.threads, p.spill, reading)
 
 
-def available() -> int:
-    """The memory in bytes of the machine, or of the container around this process."""
+def available_memory() -> int:
+    """The memory in bytes of the machine, or, if that is less, of the container in which this
+    process runs.
+    """
     size = 4 * 2**30  # if the system does not say it
     if hasattr(os, "sysconf"):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in CGROUPS:
+    for path in CGROUPS:  # files in which Linux states the limit of a container
         try:
             size = min(size, int(Path(path).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # no such limit: "max", or another system
+        except (OSError, ValueError):  # no such file, or "max" in it: no limit
             continue
     return size
 

@@ -157,7 +157,9 @@ class ColumnLayout:
 
     @cached_property
     def predictions(self) -> dict[str, list[RoleColumn]]:
-        """Role -> the column of each system, of the roles that systems have of their own."""
+        """Role -> one column per system, in the order of the systems, of each role in which systems
+        differ, such as the score; in a long table, a single column for all systems.
+        """
         columns = defaultdict[str, list[RoleColumn]](list)
         for column in self.columns:
             if column.system is not None:
@@ -166,10 +168,13 @@ class ColumnLayout:
 
     @cached_property
     def printed_columns(self) -> dict[str, str]:
-        """Role -> the names of its columns, separated by commas, as the page prints them."""
+        """Role -> the names of its columns, separated by commas, as the report prints them under
+        "columns"; without roles that it prints elsewhere, such as segments.
+        """
         columns = defaultdict[str, list[str]](list)
         for column in self.columns:
-            role = column.role.split(" ")[0]  # "p spam" is the role p of the class spam
+            # a role may have a second word: "p spam" are the probabilities p of the class spam
+            role = column.role.split(" ")[0]
             if role not in UNPRINTED:
                 columns[role].append(column.field.column)
         return {role: ", ".join(names) for role, names in columns.items()}
@@ -339,13 +344,13 @@ def read(
     unit: str | None = None,
     optional: Sequence[str] = (),
 ) -> Aligned:
-    """Read all parts and pair the rows of the systems by their ids.
+    """Read all files and tables, and keep the rows whose id all systems have.
 
     layouts: the columns of each part. systems: those that the user asks for; empty for all. unit:
-    the column of clusters, which is one of the attributes; None without one. optional: attributes
-    that are left out if systems have different values of them. Raises InputError, naming file,
-    column, row and value, for empty or non-finite values, an id that a system has twice, several
-    systems without an id, shared values that differ between systems, and rows without a unit.
+    the column of clusters; None without one. optional: attributes, such as segments, that are left
+    out, not refused, if two systems disagree on a row's value. Raises InputError, naming file,
+    column, row and value, for invalid values, ids that do not pair rows one to one, shared values
+    that differ between systems, and rows without a unit.
     """
     rows = table.read(parts, [layout.fields for layout in layouts])
     layout = layouts[0]  # all parts have the same roles
@@ -360,7 +365,7 @@ def read(
         refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
-        # an empty cell has become the text NONE; all of these rows would be one cluster
+        # an empty cell has become the text NONE; all rows without a unit would form one cluster
         empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
         if empty.size:
             raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
@@ -390,21 +395,25 @@ def _aligned(
     system_rows: Mapping[str, SystemRows],
     columns: Mapping[str, Coded | Floats],
 ) -> Aligned:
-    """The values of the paired rows: those that systems share, and those of each system.
+    """The rows that all systems have, with the values that systems share, such as the label, and
+    the predictions of each system.
 
-    layout: the columns of the first part. system_rows: system -> its rows. columns: the values of
-    all rows, by their names in `layout.fields`.
+    rows: all rows as they were read. layout: which columns were read for which role. system_rows:
+    system -> its rows. columns: name of a column in `layout.fields` -> its values, of all rows.
     """
-    # paired rows agree in what systems share, so that those of the first system stand for all
-    first = next(iter(system_rows.values())).paired_rows
-    shared = {role: _values_of(columns[role], first) for role in layout.shared_fields}
+    # rows with one id agree in the shared columns, or are refused: those of any system will do
+    rows_of_any_system = next(iter(system_rows.values())).paired_rows
+    shared_values = {
+        role: _values_of(columns[role], rows_of_any_system) for role in layout.shared_fields
+    }
     predictions: dict[str, dict[str, Any]] = {}
     for name, system in system_rows.items():
         predictions[name] = {}
-        for role, role_columns in layout.predictions.items():
-            column = columns[role_columns[system.number].name_in_table]
-            predictions[name][role] = _values_of(column, system.paired_rows)
-    return Aligned(rows, layout, system_rows, shared, predictions, rows.sources)
+        for role, column_per_system in layout.predictions.items():
+            column_of_system = column_per_system[system.number]
+            values = columns[column_of_system.name_in_table]
+            predictions[name][role] = _values_of(values, system.paired_rows)
+    return Aligned(rows, layout, system_rows, shared_values, predictions, rows.sources)
 
 
 SAMPLED_PARTS = 8  # whose cells may say which columns have which role
@@ -438,27 +447,28 @@ class PredictionTable:
 
     @cached_property
     def mappings(self) -> dict[InputPart, RoleMapping]:
-        """Part -> the columns that could have each role.
+        """File or table -> the column of each role, according to the names of its columns.
 
-        A column that the user names as a segment, group or unit, or that a metric needs, is not
-        matched to a role by its name, only if `columns` gives it the role. Raises ParameterError if
-        `columns` has an unknown role.
+        A column that the user names as a segment, group or unit, or that a metric needs, has a role
+        only if the parameter `columns` says so, not by its name. Raises ParameterError if `columns`
+        has an unknown role.
         """
-        names = [role.name for role in self.roles]
+        roles = [role.name for role in self.roles]
         if self.columns:
-            column_roles.check_roles(self.columns, names)
-        # such a column -> the parameter that names it; `attributes` are the segments and the unit
-        other_uses = dict.fromkeys(self.attributes, ATTRIBUTE) | dict.fromkeys(self.groups, GROUP)
-        other_uses |= self.metric_columns
+            column_roles.check_roles(self.columns, roles)
+        # column with another use -> the parameter that names it
+        parameter_of_column = dict.fromkeys(self.attributes, ATTRIBUTE)
+        parameter_of_column |= dict.fromkeys(self.groups, GROUP)
+        parameter_of_column |= self.metric_columns
         mappings = {}
         for part in self.parts:
             mappings[part] = column_roles.match(
                 part.columns,
-                names,
-                self.columns,
-                part.name,
-                other_uses=other_uses,
-                required_columns=other_uses,  # every one of them must be in the part
+                roles,
+                chosen=self.columns,
+                where=part.name,
+                other_uses=parameter_of_column.keys(),
+                required_columns=parameter_of_column,
             )
         return mappings
 
@@ -468,25 +478,27 @@ class PredictionTable:
 
     @property
     def names_suffice(self) -> bool:
-        """True if the names of the columns alone say which hold the predictions and the truth, or
-        if a column that the user names is missing, which reading refuses.
+        """True if no value need be looked at to find the columns: their names say which hold the
+        predictions and the truth, or a column that the user names is missing, which is an error.
         """
         part = self.parts[0]
         mapping = self.mappings[part]
+        # the first role of which each system has a column is that of the predictions
         predicted = next(role.name for role in self.roles if role.per_system)
         has_predictions = predicted in mapping.columns
         if not has_predictions:  # it may be a wide table, which has a column for each system
-            systems = columns_of_systems(part.columns, predicted, self.systems, part.name)
-            has_predictions = bool(systems)
+            wide_columns = columns_of_systems(part.columns, predicted, self.systems, part.name)
+            has_predictions = bool(wide_columns)
+        # such as the label, which all systems share
         truth = {role.name for role in self.roles if role.required and not role.per_system}
         has_truth = truth <= mapping.columns.keys()
         return bool(mapping.missing_columns) or (has_predictions and has_truth)
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """The column of each role by the cells of the columns, of the first part whose cells
-        suggest one for every role that the report needs; None if there is no such part, or if the
-        names of the columns suffice.
+        """The column of each role as the values in a file's first rows suggest it: those of the
+        first file whose values suggest one for every role that the report needs. None if there is
+        no such file, or if the names of the columns suffice.
         """
         if self.names_suffice:
             return None
@@ -512,12 +524,11 @@ class PredictionTable:
 
     @cached_property
     def layouts(self) -> list[ColumnLayout]:
-        """The columns of each part that are read: those that the cells of a part propose if the
-        names do not suffice (`proposal`), else those that the names say (`layout`).
+        """The columns of each file that are read: those that the values of the cells suggest
+        (`proposal`) if the names of the columns do not suffice, else those that the names say.
 
-        Raises one InputError for all columns of a part that are missing or could have the same
-        role. Also raises InputError for parts with other columns than the first, and for a table
-        whose rows stand for as many rows as a column counts.
+        Raises InputError for columns that are missing or ambiguous, for files that differ in their
+        columns, and for a table with a column that counts how often each row occurs.
         """
         proposal = self.proposal
         if proposal is None:
@@ -530,25 +541,25 @@ class PredictionTable:
         return layouts
 
     def _refuse_counted_rows(self, layout: ColumnLayout) -> None:
-        """Raise InputError for a table that holds each distinct row once, beside a count of it.
+        """Raise InputError for a table that holds each distinct row once, beside a column that says
+        how often it occurs: to ignore the counts would give wrong results.
 
-        The counts would have to be the weights, or each row be repeated. A table is refused if its
-        only unused column has the name of a count and whole numbers of at least 0, no column names
-        rows or is the weight, and the first rows are distinct in their other columns. layout: the
-        columns of the first part.
+        Such a column is the only unused one, has a usual name of a count, and whole numbers of at
+        least 0. layout: the columns that are read.
         """
         part = self.parts[0]
         columns_in_use = [column.field.column for column in layout.columns]
         unused = [name for name in part.columns if name not in columns_in_use]
-        roles = {column.role for column in layout.columns}
-        if len(unused) != 1 or roles & {"weight", *ROW_NAMES}:
+        if len(unused) != 1 or snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
             return
-        if snake_case(unused[0]) not in usual("bookkeeping")["row_counts"]:
+        roles = {column.role for column in layout.columns}
+        # with weights or ids, a row is an observation, and not a kind of row
+        if roles & {"weight", *ROW_NAMES}:
             return
         samples = {column.name: column for column in SampledTable.from_part(part, {}).columns}
         counts = samples[unused[0]]
-        holds_counts = counts.is_whole and counts.finite.min() >= 0
-        if holds_counts and are_distinct(samples[name] for name in columns_in_use):
+        are_counts = counts.is_whole and counts.finite.min() >= 0
+        if are_counts and are_distinct(samples[name] for name in columns_in_use):
             raise column_roles.refused(part.name, "counted_rows", column=counts.name)
 
     def proposed_layout(self, part: InputPart, proposal: Proposal) -> ColumnLayout:
@@ -585,23 +596,21 @@ class PredictionTable:
         return self.layout_per_system(part, self.roles)
 
     def layout_per_system(self, part: InputPart, roles: Sequence[Role]) -> ColumnLayout:
-        """The columns of a part in which each system has one prediction per row.
+        """The columns of a table in which each system has one prediction per row: a long table has
+        one column of predictions, a wide one has a column per system, called score_<system> or
+        named by the user.
 
-        A table is long if a column could be that of the predictions by its name. Else it is wide if
-        columns are called ROLE_SYSTEM, such as score_a, or are those that the user names as
-        systems. Else the layout of a long table says in an error what is missing.
-
-        roles: those that the report declares. Of the roles that each system has, the first must
-        have a column; a further one is read if every system has it. Raises one InputError for all
-        columns that are missing or could have the same role.
+        roles: those that the report may read; the first one that is `per_system` is that of the
+        predictions. Raises InputError for all columns that are missing or ambiguous.
         """
         predicted = next(role for role in roles if role.per_system)
-        wide_columns = dict[str, str]()
-        if self.mappings[part].missing_roles([predicted.name]):
-            wide_columns = columns_of_systems(part.columns, predicted.name, self.systems, part.name)
+        is_long = not self.mappings[part].missing_roles([predicted.name])
+        if is_long:
+            return self._long_layout(part, roles, predicted)
+        wide_columns = columns_of_systems(part.columns, predicted.name, self.systems, part.name)
         if wide_columns:
             return self._wide_layout(part, roles, predicted, wide_columns)
-        return self._long_layout(part, roles, predicted)
+        return self._long_layout(part, roles, predicted)  # raises the error for missing columns
 
     def _long_layout(self, part: InputPart, roles: Sequence[Role], predicted: Role) -> ColumnLayout:
         """The columns of a table with one column of predictions. predicted: the role of it."""
@@ -622,23 +631,28 @@ class PredictionTable:
         predicted: Role,
         wide_columns: Mapping[str, str],
     ) -> ColumnLayout:
-        """The columns of a table with one column of predictions per system.
+        """The columns that are read of a table with one column of predictions per system: those
+        that systems share, such as the label, then those of each system.
 
-        roles: as in `layout_per_system`. predicted: the role of the columns of predictions.
+        roles: those that the report may read. predicted: that of the predictions, such as score.
         wide_columns: system -> its column of predictions.
         """
         required = [role.name for role in roles if role.required and role is not predicted]
-        columns = self.mappings[part].resolve(required, [role.name for role in roles])
-        columns.pop("system", None)  # the names of the columns already say the system
-        chosen = shared_columns(roles, columns, self.attributes, self.metric_columns)
-        chosen += [predicted.column(name, i) for i, name in enumerate(wide_columns.values())]
+        column_of_role = self.mappings[part].resolve(required, [role.name for role in roles])
+        # a column of systems would say that rows differ in their system
+        column_of_role.pop("system", None)
+        columns = shared_columns(roles, column_of_role, self.attributes, self.metric_columns)
+        for number, name in enumerate(wide_columns.values()):
+            columns.append(predicted.column(name, system=number))
         for role in roles:
             if role is predicted or not role.per_system:
                 continue
+            # a further role, such as the decision, is read if every system has a column of it
             names = [f"{role.name}_{system}" for system in wide_columns]
-            if set(names) <= set(part.columns):  # every system has a column of this further role
-                chosen += [role.column(name, i) for i, name in enumerate(names)]
-        return ColumnLayout(tuple(chosen), tuple(wide_columns))
+            if set(names) <= set(part.columns):
+                for number, name in enumerate(names):
+                    columns.append(role.column(name, system=number))
+        return ColumnLayout(tuple(columns), systems=tuple(wide_columns))
 
     def _refuse_long_and_wide(self, part: InputPart, role: str, columns: Mapping[str, str]) -> None:
         """Raise InputError for a table that is long and wide at once: one column has the role, and
@@ -693,10 +707,11 @@ def shared_columns(
     attributes: Iterable[str],
     metric_columns: Iterable[str] = (),
 ) -> list[RoleColumn]:
-    """All columns that systems share: those of roles, then of segments and unit, then of metrics.
+    """The columns of which all systems have the same values: those of shared roles, such as the
+    label, then the texts of segments and unit, then the numbers that metrics of the user need.
 
-    roles: those that the table may have. columns: role -> column, of the roles that have one.
-    attributes: the columns of segments and unit. metric_columns: those of numbers that metrics use.
+    roles: those that the report may read. columns: role -> column, of the roles that have one.
+    attributes: the columns of segments and unit. metric_columns: those that metrics need.
     """
     shared_roles = [role for role in roles if role.name in columns and not role.per_system]
     shared = [role.column(columns[role.name]) for role in shared_roles]
@@ -727,38 +742,40 @@ DATE = re.compile(r"[-_ .]*(19|20)\d\d([-_]?\d\d){1,2}(?!\d)")  # in the name of
 def _rows_of_systems(
     rows: CheckedTable, layout: ColumnLayout, requested: Sequence[str], id: Ids | None
 ) -> dict[str, SystemRows]:
-    """System -> its rows, of each requested system.
+    """System -> the numbers of all of its rows, and of those whose id all systems have, in the
+    order of the ids; of each requested system.
 
-    In a wide table each row belongs to every system; the rows of a long table are paired by id.
-    Without ids a long table can have only one system, whose rows stay in their order. requested:
-    empty for all systems. layout: the columns of the first part. id: the ids of the rows; None
-    without a column of ids.
+    In a wide table each row has a column per system, and so belongs to all systems. A long table
+    has a row per system and id; without ids it can have one system only, whose rows stay in order.
+    requested: empty for all systems. id: the id of each row; None without a column of ids.
     """
-    if layout.systems:  # of a wide table, whose layout has only the requested ones
+    if layout.systems:  # a wide table; only requested systems are in its layout
         all_rows = np.arange(len(rows))
         ordered_rows = all_rows if id is None else _rows_by_id(rows, id)
         return {
             name: SystemRows(i, all_rows, ordered_rows) for i, name in enumerate(layout.systems)
         }
-    names, code = _systems(rows, layout)
+    names, code = _systems(rows, layout)  # code: the index in `names` of each row's system
     chosen = requested_systems(names, requested, layout, rows.blocks[0].part)
-    rows_of_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
-    paired_rows = list(rows_of_system.values())
+    rows_by_system = {name: np.flatnonzero(code == names.index(name)) for name in chosen}
+    paired_rows = list(rows_by_system.values())  # one array per chosen system
     if id is not None:
-        paired_rows = _paired_by_id(rows, layout, id, rows_of_system)
-    # number 0: all systems of a long table have the same column
-    return {
-        name: SystemRows(0, rows_of_system[name], pairs)
-        for name, pairs in zip(chosen, paired_rows, strict=True)
-    }
+        paired_rows = _paired_by_id(rows, layout, id, rows_by_system)
+    system_rows = {}
+    for name, paired in zip(chosen, paired_rows, strict=True):
+        # number 0: the predictions of all systems stand in the same, first column
+        system_rows[name] = SystemRows(number=0, rows=rows_by_system[name], paired_rows=paired)
+    return system_rows
 
 
 def _rows_by_id(rows: CheckedTable, id: Ids) -> Ints:
-    """The rows of a wide table in the order of their ids. Raises InputError for an id that two rows
-    have.
+    """The row numbers of a wide table in the order of the ids. Raises InputError for an id that two
+    rows have.
     """
-    # pairing the rows of one system orders them, and finds an id that occurs twice
-    pairing = pair_rows(id.rank, np.zeros(len(rows), np.int64), 1)
+    # a table with one row per id is one whose rows are all of one system: pairing them with no
+    # other system sorts them by id, and finds an id that occurs twice
+    only_system = np.zeros(len(rows), np.int64)
+    pairing = pair_rows(id.rank, only_system, systems=1)
     if pairing.repeated_row is not None:
         raise repeated_id(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
     return pairing.rows[:, 0]
@@ -820,10 +837,11 @@ def _refuse_other_folds(
 
 
 def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Coded | Floats]:
-    """The name of each column in `layout.fields` -> its doubles or texts, of all rows.
+    """Name of a column in `layout.fields` -> its values in all rows: doubles, or texts as codes, in
+    which the text "(none)" stands for an empty cell, so that empty cells form a group too.
 
-    Columns of ids and systems are left out, as they only name the rows. An empty text becomes
-    "(none)", a group of its own.
+    Columns of ids and systems are left out: they say which rows belong together, and have been
+    used.
     """
     columns = dict[str, Coded | Floats]()
     for name, column in layout.fields.items():
@@ -835,10 +853,11 @@ def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Cod
 
 
 def _values_of(column: Coded | Floats, rows: Ints) -> Coded | Floats:
-    """The values of some rows. rows: their numbers, each once."""
+    """The values of a column in some rows, in the order of `rows`. rows: row numbers, each once."""
+    # all rows, ascending: the values need not be copied
     is_whole_column = len(rows) == len(column) and bool(np.all(rows[1:] > rows[:-1]))
     if is_whole_column:
-        return column  # without a copy
+        return column
     if isinstance(column, Coded):
         return column.take(rows)
     return column[rows]

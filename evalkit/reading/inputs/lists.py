@@ -63,34 +63,48 @@ class Collision(Exception):
     """Raised if two different items of a query have the same hash."""
 
 
+class ItemCodes(NamedTuple):
+    """For each row of the runs, and of the judgements, the number of its item."""
+
+    runs: NDArray[np.uint64]
+    judgements: NDArray[np.uint64]
+
+
 @dataclass(frozen=True, eq=False)
 class ListedItems:
-    """The items of runs and judgements. exact: True if items are compared by their ids, not by
-    hashes of these.
+    """The items of the rows of runs and of judgements, as numbers that are equal for equal items.
+
+    compares_texts: False if the numbers are hashes of the items' texts, which are quick to make but
+    may be equal for two items; True if each item has a number of its own.
     """
 
     runs: ListRows
     judgements: ListRows
-    exact: bool
+    compares_texts: bool
 
     @cached_property
-    def run(self) -> NDArray[np.uint64]:
-        """A number for the item of each row of the run: a hash of its text, or its exact code."""
-        return self._codes[0] if self.exact else _item_hashes(self.runs)
+    def run_keys(self) -> NDArray[np.uint64]:
+        """The number of the item of each row of the runs: a hash of its text, or a number that only
+        this item has if `compares_texts`.
+        """
+        return self._item_codes.runs if self.compares_texts else _item_hashes(self.runs)
 
     @cached_property
-    def judged(self) -> NDArray[np.uint64]:
-        """A number for the item of each row of the judgements."""
-        if self.judgements is self.runs:
-            return self.run
-        return self._codes[1] if self.exact else _item_hashes(self.judgements)
+    def judgement_keys(self) -> NDArray[np.uint64]:
+        """The number of the item of each row of the judgements, made as that of a row of the runs,
+        so that equal items have equal numbers in both.
+        """
+        if self.judgements is self.runs:  # one table holds the runs and their grades
+            return self.run_keys
+        return self._item_codes.judgements if self.compares_texts else _item_hashes(self.judgements)
 
     @cached_property
-    def _codes(self) -> list[NDArray[np.uint64]]:
-        """For each row of the runs, and of the judgements, the number of its item."""
+    def _item_codes(self) -> "ItemCodes":
+        """A number for each item of the runs and judgements that no other item has."""
         _, codes = ids.sorted_codes(self.runs.item, self.judgements.item)
         # in the upper bits: those are what `ids.row_keys` keeps
-        return [code.astype(np.uint64) << np.uint64(32) for code in codes]
+        runs, judgements = [code.astype(np.uint64) << np.uint64(32) for code in codes]
+        return ItemCodes(runs, judgements)
 
     def item_ranks(self, rows: Ints) -> Ints:
         """For each of some rows of the run the rank of its item among the items of these rows, in
@@ -99,25 +113,24 @@ class ListedItems:
         return table.encode_sorted(items_of_rows(self.runs.item, rows))[0]
 
     def refuse_collisions(
-        self, listed: ListRows, numbers: Ints, other_listed: ListRows, other_numbers: Ints
+        self, first_table: ListRows, first_rows: Ints, second_table: ListRows, second_rows: Ints
     ) -> None:
-        """Raise `Collision` if rows with equal hashes have different items; never if items are
-        compared by their ids.
+        """Raise `Collision` if two rows whose items have the same hash have different items.
 
-        listed: runs or judgements. numbers: the numbers of some of their rows. other_listed: the
-        runs or judgements that these rows were found in. other_numbers: for each of `numbers`, the
-        number of a row of `other_listed` with the same hash.
+        first_table, second_table: the runs or the judgements. first_rows, second_rows: row numbers
+        in them; the i-th row of the one has the same hash as the i-th row of the other.
         """
-        if self.exact:
+        if self.compares_texts:  # the numbers of items are no hashes
             return
-        if listed is other_listed:  # a row has the same item as itself
-            is_other = numbers != other_numbers
-            numbers = numbers[is_other]
-            other_numbers = other_numbers[is_other]
-        if not len(numbers):
+        if first_table is second_table:  # no text is read to compare a row with itself
+            is_other_row = first_rows != second_rows
+            first_rows = first_rows[is_other_row]
+            second_rows = second_rows[is_other_row]
+        if not len(first_rows):
             return
-        items = items_of_rows(listed.item, numbers)
-        if not items.equals(items_of_rows(other_listed.item, other_numbers)):
+        first_items = items_of_rows(first_table.item, first_rows)
+        second_items = items_of_rows(second_table.item, second_rows)
+        if not first_items.equals(second_items):
             raise Collision
 
 
@@ -130,7 +143,9 @@ def _item_hashes(rows: ListRows) -> NDArray[np.uint64]:
 
 
 def own_documents(rows: ListRows) -> Bools:
-    """True for each row whose item is its query."""
+    """True for each row whose item has the id of its query, as in lists of documents similar to a
+    document.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -164,13 +179,14 @@ def is_respelled(items: "pa.Array", query: Ints, judged: "pa.Array", judged_quer
 
 
 def items_of_rows(blocks: Sequence["pa.Array"], rows: Ints) -> "pa.Array":
-    """The items of some rows as Arrow text.
+    """The ids of the items of some rows, as one Arrow array of texts.
 
-    blocks: Arrow arrays with the items of all rows, in sequence. rows: their numbers.
+    blocks: Arrow arrays that together have the item of every row, in the order of the rows. rows:
+    the numbers of the wanted rows.
     """
     import pyarrow as pa
 
-    if len(blocks) > 1:
+    if len(blocks) > 1:  # which may differ in their type of text: they get a common one first
         column = pa.chunked_array([block.cast(pa.large_string()) for block in blocks])
         return column.take(pa.array(rows)).combine_chunks()
     return blocks[0].take(pa.array(rows)).cast(pa.large_string())
@@ -232,54 +248,56 @@ class RankGaps(NamedTuple):
 
 
 def rank_gaps(lists: Lists) -> RankGaps:
-    """Count the lists that lack ranks: the first one (late), or one between their first and last
-    (gaps).
+    """Count the lists whose first row has a rank above 1 (late), and those that skip a rank between
+    their first and last row (gaps): rows may have been lost there.
     """
-    if lists.position is None:  # the rank of a row is its number in the list
+    if lists.position is None:  # rows are ranked 1, 2, 3, …, as the input states no other ranks
         return RankGaps(0, 0)
     has_rows = lists.length > 0
-    first_rank = lists.position[lists.offset[:-1][has_rows]]
-    last_rank = lists.depth[has_rows]
+    first_row = lists.offset[:-1][has_rows]  # of each list, among the rows of all lists
+    first_rank = lists.position[first_row]
+    last_rank = lists.depth[has_rows]  # a list is as deep as the rank of its last row
     has_gap = last_rank - first_rank + 1 > lists.length[has_rows]  # more ranks than rows
     return RankGaps(late=int((first_rank > 1).sum()), gaps=int(has_gap.sum()))
 
 
 def grades_in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
-    """The grade of every row in the order of ranks, NaN for rows without a judgement.
+    """The grades of all rows, sorted as `order` sorts the rows; NaN for a row without a judgement.
 
-    row, grade: the judged rows and their grades. order: all rows. levels: the distinct grades,
-    ascending.
+    row, grade: the row number of each judged row, and its grade. order: the row numbers of all
+    rows, list by list from the first rank on. levels: the distinct grades, ascending.
 
     >>> levels = np.array([1.0, 2.0])
     >>> grades_in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), levels)
     array([ 1., nan,  2.])
     """
-    # code 0 has no grade; a code has few bytes, so that those of all rows stay in the cache
+    # Grades are ordered as whole numbers of few bytes, as more of them fit into the processor's
+    # cache than doubles. Code 0 is a row without a judgement, code i the i-th level.
     code = np.zeros(len(order), np.min_scalar_type(len(levels)))
     code[row] = np.searchsorted(levels, grade) + 1
     grade_of_code = np.concatenate([[np.nan], levels])
-    ordered = np.empty(len(order))
-    for places in ids.cache_slices(len(order)):
-        grade_of_code.take(code.take(order[places]), out=ordered[places])
-    return ordered
+    ordered_grade = np.empty(len(order))
+    for block in ids.cache_slices(len(order)):
+        grade_of_code.take(code.take(order[block]), out=ordered_grade[block])
+    return ordered_grade
 
 
 def grades_best_first(query: Ints, grade: Floats, levels: Floats) -> Floats:
-    """The grades of each query, best first, query by query.
+    """The grades of each query, best first, query by query in the order of their numbers.
 
-    query: the number of each grade's query. levels: the distinct grades, ascending.
+    query: for each grade the number of its query. levels: the distinct grades, ascending.
 
     >>> grades_best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
     array([1., 2., 1.])
     """
-    # one number per grade, so that one quick sort orders both: the query in its upper bits, the
-    # level, the best one lowest, in its lower bits
-    bits = len(levels).bit_length()
-    from_best = len(levels) - np.searchsorted(levels, grade)
-    key = (query.astype(np.int64) << bits) | from_best
-    key.sort()
-    sorted_from_best = key & ((1 << bits) - 1)
-    return np.asarray(levels[len(levels) - sorted_from_best])
+    # One sort of whole numbers is quicker than a sort by two columns. So a grade becomes a number
+    # with its query in the upper bits, and its rank among the levels, 1 for the best, in the lower.
+    rank_bits = len(levels).bit_length()
+    rank_of_level = len(levels) - np.searchsorted(levels, grade)
+    query_and_rank = (query.astype(np.int64) << rank_bits) | rank_of_level
+    query_and_rank.sort()
+    sorted_ranks = query_and_rank & ((1 << rank_bits) - 1)  # the lower bits alone
+    return np.asarray(levels[len(levels) - sorted_ranks])
 
 
 # The first items of each list ---------------------------------------------------------------------
@@ -352,10 +370,11 @@ def retrieved_depth(lists: int) -> int:
     return rows if rows >= SHALLOWEST else 0
 
 
-def numbers_of_stretches(start: Ints, length: Ints) -> Ints:
-    """The whole numbers of stretches, one stretch after another: `length` of them from `start` on.
+def concatenated_ranges(start: Ints, length: Ints) -> Ints:
+    """The whole numbers of several ranges, one range after another; a range has `length` numbers
+    from `start` on.
 
-    >>> numbers_of_stretches(np.array([5, 0]), np.array([2, 3]))
+    >>> concatenated_ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
     """
     numbers_before = np.cumsum(length) - length
@@ -447,27 +466,28 @@ def planned_catalogue(part: InputPart, columns: Mapping[str, str]) -> dict[str, 
 def read_catalogue(
     parts: Sequence[InputPart] | None, columns: Mapping[str, str]
 ) -> Catalogue | None:
-    """The catalogue of items from the parts of its table; None without one.
+    """The table of all items that could be recommended: their ids, categories, features and
+    popularity; None if the user gives no such table.
 
-    columns: role -> column, as the user named them. Raises ParameterError for a role of this table
-    alone if there is none, InputError with file, column, row and value for invalid values.
+    parts: its files. columns: role -> column, as the user names them. Raises ParameterError for a
+    role that only this table has if there is none, InputError for invalid values.
     """
     if parts is None:
-        for role in ONLY_OF_ITEMS:
+        for role in ONLY_OF_ITEMS:  # such as the category
             if role in columns:
                 raise ParameterError(
                     f"columns: {role} is a column of the table of items; set items=TABLE"
                 )
         return None
-    fields = [planned_catalogue(part, columns) for part in parts]
-    table.refuse_missing_columns(parts, fields)
+    fields = [planned_catalogue(part, columns) for part in parts]  # role -> column, of each file
+    table.refuse_missing_columns(parts, fields)  # so that the columns of the first stand for all
     rows = table.read(parts, fields)
     item = rows.texts("item")
     _refuse_repeated(item, rows)
     category = None
     if "category" in fields[0]:
         category = _codes(rows.texts("category"))
-    # role -> its numbers
+    # popularity, share of users and features
     numbers = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
     feature_columns = [numbers[role] for role in numbers if role.startswith(FEATURE)]
     features = None

@@ -212,46 +212,44 @@ class OutcomeTable(PredictionTable):
 
     @cached_property
     def kind(self) -> str:
-        """The kind of outcomes in the columns: binary, multi-class or multi-label. The user's
-        choice comes first, then what the cells of the columns say, then their names, of the first
-        part. Raises InputError if several columns could have a role.
+        """The kind of outcomes: "binary", "multi-class" or "multi-label". The user's choice comes
+        first; then what the values in the first rows suggest, if names of columns do not suffice;
+        then what the names say. Raises InputError if several columns could have a role.
         """
         if self.requested_kind is not None:
             return self.requested_kind
-        if self.proposal is not None:
+        if self.proposal is not None:  # None if the names suffice
             return self.proposal.kind
-        part = self.parts[0]
-        roles = self.mappings[part].resolve()
-        # Columns y_<label> and p_<label> make a table of several labels. But y_true beside p_true
-        # is no label called "true" if it has the role of the label
+        part = self.parts[0]  # the others have the same columns
+        roles = self.mappings[part].resolve()  # role -> column
+        # Columns y_<label> and p_<label> make a table of several labels per row. But y_true is no
+        # label called "true" if it is the column of the labels.
         if label_columns(part) - set(roles.values()):
             return "multi-label"
         if "score" in roles or columns_of_systems(part.columns, "score", self.systems, part.name):
             return "binary"
         if "predicted" in roles or len(class_score_columns(part)) > 1:
             return "multi-class"
-        return "binary"  # its layout then says which columns are missing
+        return "binary"  # the error for missing columns is that of a binary table
 
     @property
     def names_suffice(self) -> bool:
-        """True if no cell need be looked at: the names of the columns alone say which hold the
-        predictions and the truth, or a column that the user names is missing, which reading
-        refuses.
+        """True if no value need be looked at to find the columns: their names say which hold the
+        predictions and the labels, or a column that the user names is missing, which is an error.
         """
         part = self.parts[0]
         mapping = self.mappings[part]
-        # a table of several labels has the columns y_<label> and p_<label>, and no others count
+        # several labels per row: the columns y_<label> and p_<label> are known by their names
         if self.requested_kind == "multi-label" or label_columns(part):
             return True
-        may_be_several_classes = self.requested_kind != "binary"
-        if may_be_several_classes and len(class_score_columns(part)) > 1:  # p_<class>
-            named_column_is_missing = bool(mapping.missing_columns)
-            return named_column_is_missing or "label" in mapping.columns
-        # the columns that the user names as systems seem to be scores by their names; if their
-        # cells hold classes, the proposal, which looks at cells, must say what they are
-        if self.systems and may_be_several_classes and self._systems_are_classes:
+        may_have_more_classes = self.requested_kind != "binary"
+        if may_have_more_classes and len(class_score_columns(part)) > 1:
+            # the columns p_<class> hold the predictions
+            return bool(mapping.missing_columns) or "label" in mapping.columns
+        # columns that the user names as systems count as scores, unless their values are classes
+        if self.systems and may_have_more_classes and self._systems_are_classes:
             return False
-        # the user may name the column of predicted classes: then there need be no scores
+        # if the user names the column of predicted classes, no scores are needed
         return super().names_suffice or "predicted" in self.columns
 
     @property
@@ -271,8 +269,9 @@ class OutcomeTable(PredictionTable):
 
     @property
     def positive_label(self) -> str | None:
-        """The label that counts as 1: as the user names it, else the class whose scores the column
-        of scores holds, if the cells of the columns say it; None if nothing says it.
+        """The label that counts as 1: the one that the user names; else the one that a proposal
+        finds in the first rows, as the class whose probabilities the scores are; None if neither
+        says it.
         """
         if self.positive is None and self.proposal is not None:
             return self.proposal.positive
@@ -280,19 +279,19 @@ class OutcomeTable(PredictionTable):
 
     @property
     def scores_are_decisions(self) -> bool:
-        """True if the scores of two classes are all 0 or 1, and so decisions. Columns that are
-        called scores are never taken for decisions.
+        """True if the scores of a binary table are decisions, as those in the first rows are all 0
+        or 1. It is False if names of columns say that they are scores: then there is no proposal.
         """
         if self.proposal is None or self.kind != "binary":
             return False
-        columns = {column.name: column for column in self.sample.columns}
-        names = [roles["score"] for roles in self.proposal.predictions.values()]
-        return all(columns[name].labels <= {"0", "1"} for name in names)
+        samples = {column.name: column for column in self.sample.columns}
+        score_columns = [roles["score"] for roles in self.proposal.predictions.values()]
+        return all(samples[name].labels <= {"0", "1"} for name in score_columns)
 
     def layout(self, part: parts.InputPart) -> ColumnLayout:
-        """The columns of a part that are read, which depend on the kind of outcomes."""
+        """The columns of a file or table that are read, which depend on the kind of outcomes."""
         if self.kind == "binary":
-            # a table whose columns of classes are not recognised counts as binary
+            # columns of several classes with unusual names are taken for those of systems
             self._refuse_unnamed_classes(part)
             return self.layout_per_system(part, BINARY_ROLES)
         if self.kind == "multi-label":
@@ -300,19 +299,17 @@ class OutcomeTable(PredictionTable):
         return self._class_layout(part)
 
     def _refuse_unnamed_classes(self, part: parts.InputPart) -> None:
-        """Raise InputError for columns that hold probabilities of classes, as they sum to 1, but
-        are not called after the labels, so that each could be taken for the scores of a system.
+        """Raise InputError for columns of probabilities of classes, which sum to 1 in each row, but
+        are not called p_<class>: each would be taken for the scores of a system.
 
-        It is called for tables in which no columns p_<class> were found: columns that sum to 1 here
-        do not have the names of the classes.
+        part: a table without columns p_<class>.
         """
         predictions = [name for name in part.columns if says_prediction(snake_case(name))]
-        # two such columns could be those of two systems; no cell need be looked at
-        if len(predictions) < LEAST_CLASSES:
+        if len(predictions) < LEAST_CLASSES:  # so few may as well be the scores of two systems
             return
-        sample = self.sample_of(part)
-        probabilities = probabilities_of_classes(sample)
-        labels = sample.named("label")
+        first_rows = self.sample_of(part)
+        probabilities = probabilities_of_classes(first_rows)  # the columns that sum to 1
+        labels = first_rows.named("label")
         if not probabilities or len(labels) != 1:  # the error names one column of labels
             return
         names = [column.name for column in probabilities]
@@ -357,22 +354,22 @@ class OutcomeTable(PredictionTable):
         return ColumnLayout(tuple(columns))
 
     def _with_decisions(self, part: parts.InputPart, layout: ColumnLayout) -> ColumnLayout:
-        """The layout of a binary table, extended by each system's column of decisions.
-
-        The column of decisions is the one that the user names; else the one whose name says that it
-        holds decisions, if every system has exactly one. Otherwise the layout stays as it is.
+        """The columns of a binary table, with those of the decisions that systems made: the column
+        that the user names, else one per system that is called so, such as predicted_a. Without
+        exactly one for every system the layout stays as it is, as decisions are optional.
         """
         chosen = self.columns.get("predicted")
-        # only a column that the user names must have no empty cell
+        # decisions that the user did not ask for are ignored if a cell is empty, not refused
         content = rules.NAME if chosen else rules.NAME_OR_EMPTY
-        systems = layout.systems or ("",)  # a long table has one column for all of its systems
+        # a long table has one column for all of its systems, which has no system in its name
+        systems = layout.systems or ("",)
         decisions = []
         for number, system in enumerate(systems):
-            columns = [chosen] if chosen else decision_columns(part.columns, layout, system)
-            if len(columns) != 1:
+            candidates = [chosen] if chosen else decision_columns(part.columns, layout, system)
+            if len(candidates) != 1:
                 return layout
-            decision = Field(columns[0], content, canonical_label)
-            decisions.append(RoleColumn("predicted", decision, number))
+            column = Field(candidates[0], content, canonical_label)
+            decisions.append(RoleColumn("predicted", column, system=number))
         return replace(layout, columns=layout.columns + tuple(decisions))
 
     def read(self) -> Outcomes:
@@ -386,7 +383,7 @@ class OutcomeTable(PredictionTable):
             return _multi_class(self.rows(), first)
         if self.kind == "multi-label":
             return _multi_label(self.rows())
-        # of two classes, the decisions that the systems made may stand beside their scores
+        # a binary table may hold decisions of the systems beside their scores
         layouts = [
             self._with_decisions(part, layout)
             for part, layout in zip(self.parts, self.layouts, strict=True)
@@ -396,31 +393,38 @@ class OutcomeTable(PredictionTable):
         return _binary(rows, self.positive_label, first, self.columns.get("predicted"))
 
     def refuse_both_classes(self, scores: Mapping[str, Floats]) -> None:
-        """Raise InputError if the scores of two systems sum to 1 in every row, as those of the two
-        classes of one system do, unless the user names the systems. scores: those of each system,
-        or of the first rows.
+        """Raise InputError if the scores of two systems sum to 1 in every row, unless the user
+        names them as `systems`: they are rather one system's probabilities of the two classes.
+
+        scores: system -> its scores, of all rows or of the first ones.
         """
         if self.systems or len(scores) != 2 or not sum_to_one(*scores.values()):
             return
         columns = self.layouts[0].columns
-        names = [column.field.column for column in columns if column.role == "score"]
-        is_wide = len(names) == 2
-        is_long = any(column.role == SYSTEM.name for column in columns)
+        score_columns = [column.field.column for column in columns if column.role == "score"]
+        is_wide = len(score_columns) == 2  # a column of scores per system
+        is_long = any(column.role == SYSTEM.name for column in columns)  # a column of systems
         values = next(iter(scores.values()))
-        if is_wide and (values % 1).any():  # 0 and 1 alone are decisions, no probabilities
-            why = "both_classes"
-            ways = [written({"score": name}) for name in names]
-        elif is_long and np.ptp(values) > 0:
-            why = "systems_of_both_classes"
+        has_fractions = bool((values % 1).any())  # 0 and 1 alone are decisions, no probabilities
+        # `remedies` are the values of a parameter that the message advises
+        if is_wide and has_fractions:
+            message = "both_classes"
+            names = score_columns
+            remedies = [written({"score": name}) for name in names]
+        elif is_long and np.ptp(values) > 0:  # the scores are not all the same
+            message = "systems_of_both_classes"
             names = list(scores)
-            ways = [written([name]) for name in names]
+            remedies = [written([name]) for name in names]
         else:
             return
         first, second = names
-        where = self.parts[0].name
-        systems = written(names)
         raise column_roles.refused(
-            where, why, first=first, second=second, systems=systems, ways=ways
+            self.parts[0].name,
+            message,
+            first=first,
+            second=second,
+            systems=written(names),
+            ways=remedies,
         )
 
     def first_scores(self) -> dict[str, Floats]:
@@ -435,8 +439,12 @@ class OutcomeTable(PredictionTable):
 
 
 def sum_to_one(first: Floats, second: Floats) -> bool:
-    """True for probabilities that sum to 1 in every row, up to rounding, unless rows are few."""
-    if len(first) <= FEW or not (are_probabilities(first) and are_probabilities(second)):
+    """True if two columns hold probabilities that sum to 1 in every row, up to rounding; False for
+    a few rows, in which this may happen by chance.
+    """
+    if len(first) <= FEW:
+        return False
+    if not (are_probabilities(first) and are_probabilities(second)):
         return False
     return bool(np.allclose(first + second, 1, rtol=0, atol=ROUNDED))
 
@@ -445,16 +453,16 @@ ROUNDED = 1e-3  # by how much the sum of two rounded probabilities may miss 1
 
 
 def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) -> list[str]:
-    """The columns that are named as the decisions of a system and have no role yet.
+    """The columns whose names say that they hold the decisions of a system, such as predicted_a, or
+    for a single system predicted, and that are not used otherwise.
 
-    columns: all columns of the table. layout: those that have a role. A name ends with that of the
-    system, such as predicted_a; for a single system it may be predicted alone.
+    columns: all columns of the table. layout: those that are used.
     """
-    names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
+    usual_names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
-        names |= set(WORDS_OF_DECISIONS)
-    columns_in_use = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in columns_in_use and comparable(name) in names]
+        usual_names |= set(WORDS_OF_DECISIONS)
+    used = {field.column for field in layout.fields.values()}
+    return [name for name in columns if name not in used and comparable(name) in usual_names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
@@ -536,22 +544,22 @@ def _binary(
     part: parts.InputPart,
     decision_column: str | None = None,
 ) -> Outcomes:
-    """The outcomes of two classes, with the decisions beside the scores if all can be read.
+    """The labels as 0 and 1, the scores of each system, and its decisions if all can be read.
 
-    positive: the positive label, None if neither the user nor the cells say it. part: the first
-    part, for errors. decision_column: the column of decisions that the user names. Raises
-    InputError for a third label, for scores that are the confidence in predicted classes, and for
-    decisions that are none of the two labels; ParameterError if it is unclear which label is
-    positive.
+    rows: as read. positive: the label that becomes 1; None if it is to be told by usual labels,
+    such as 1 or yes. part: the first file, for errors. decision_column: the column of decisions
+    that the user names. Raises InputError for a third label, for scores that are confidences, and
+    for decisions that are no label; ParameterError if it is unclear which label is positive.
     """
     labels = rows.shared_values["label"]
     pair = two_labels(label_texts(rows, "label", [labels]), positive, part.name)
     is_positive = np.array(labels.names) == pair.positive  # for each distinct label
-    actual = is_positive[labels.code].astype(np.int64)
-    score = rows.predictions_of("score")
+    actual = is_positive[labels.code].astype(np.int64)  # for each row
+    score = rows.predictions_of("score")  # system -> its scores
     predicted_column = rows.columns.get("predicted", "")
     for system, values in score.items():
-        # scores that never fall below 0.5 may be the confidence in a predicted class
+        # Scores from 0.5 to 1 may be the confidence in the predicted class, whichever this is: so
+        # they are if there is a column of predicted classes.
         if values.min() >= 0.5 and values.max() <= 1:
             names = [*rows.unused_columns, predicted_column]
             refuse_column_of_predicted_classes(names, system, part.name)
@@ -559,7 +567,7 @@ def _binary(
     outcomes = Outcomes(rows, "binary", classes, actual, score, weight_of(rows))
     if "predicted" not in rows.columns:
         return replace(outcomes, unused_decisions=named_as_decisions(rows.unused_columns))
-    if decision_column:  # the user names it: it must be readable, and is not left out in silence
+    if decision_column:  # what the user names must be readable, and is not left out in silence
         _refuse_decisions_for_no_label(outcomes, decision_column)
     return _with_decisions_if_readable(outcomes)
 
@@ -585,14 +593,15 @@ class LabelTexts:
 
 
 def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelTexts:
-    """The distinct texts of a role, from rows in memory.
+    """The distinct labels in the columns of a role, each with its number of cells, and a function
+    that finds the first cell with some label, for errors.
 
-    columns: the column of the role, if all systems share it; else that of each system.
+    rows: the table. columns: the column of the role, as codes; one per system if they differ.
     """
     counts = Counter[str]()
     for column in columns:
-        rows_of_names = np.bincount(column.code).tolist()
-        counts.update(dict(zip(column.names, rows_of_names, strict=True)))
+        cells_per_label = np.bincount(column.code).tolist()
+        counts.update(dict(zip(column.names, cells_per_label, strict=True)))
 
     def first_cell(texts: Sequence[str]) -> LabelCell:
         """The first cell that holds one of the texts, in the first column that has one."""
@@ -600,7 +609,8 @@ def label_texts(rows: Aligned, role: str, columns: Sequence[Coded]) -> LabelText
         row = column.first(set(texts).intersection(column.names))
         return LabelCell(rows.place(row), column.names[column.code[row]])
 
-    return LabelTexts(rows.columns.get(role, ""), dict(sorted(counts.items())), first_cell)
+    column_name = rows.columns.get(role, "")
+    return LabelTexts(column_name, counts=dict(sorted(counts.items())), first_cell=first_cell)
 
 
 def _refuse_decisions_for_no_label(outcomes: Outcomes, column: str) -> None:
@@ -684,16 +694,16 @@ class LabelPair(NamedTuple):
 
 
 def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPair:
-    """The positive and the negative label of a column.
+    """Which of the labels of a column is positive, and which is negative.
 
-    labels: its distinct texts. positive: the positive label as the user names it, None if it is not
-    named. where: the file or table, for errors. Raises InputError for a third label, with the row
-    of the rarest, and ParameterError if it is not clear which label is positive.
+    labels: the distinct labels with their numbers of cells. positive: the positive label, if the
+    user names it. where: the file or table, for errors. Raises InputError for a third label, with
+    the row of the rarest, and ParameterError if it is not clear which label is positive.
     """
     names = list(labels.counts)
     if len(names) > 2:
-        # the label with the fewest rows is most likely the invalid one; of several, the last, since
-        # 0 and 1 come first in the order of texts
+        # the rarest label is most likely the invalid one; of equally rare ones the last, as 0 and 1
+        # come first in the order of texts
         rarest = min(reversed(names), key=lambda name: labels.counts[name])
         cell = labels.first_cell([rarest])
         got = ", ".join(map(repr, names[:3]))
@@ -702,8 +712,8 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
             "p_<class> columns, or a predicted class and kind=multi-class"
         )
     chosen = _positive_label(names, positive, where, labels.column)
-    # if no row is negative, the usual positive labels say what a negative one would be; beside a
-    # label of the user's own it can be any
+    # if every row is positive, the negative label is the usual one beside the positive one; beside
+    # a label that the user names as positive it is unknown
     negative_if_absent = ""
     if positive is None:
         negative_if_absent = "false" if chosen == "true" else "0"
@@ -712,27 +722,26 @@ def two_labels(labels: LabelTexts, positive: str | None, where: str) -> LabelPai
 
 
 def _positive_label(names: Sequence[str], requested: str | None, where: str, column: str) -> str:
-    """The positive one of at most two labels.
+    """The positive one of at most two labels: the one that the user requests; else the usual one,
+    of 0 and 1, -1 and 1, false and true, or no and yes.
 
-    That is the one that the user requests; if none is requested, the usual one of labels that are
-    0 and 1, -1 and 1, false and true, or no and yes. names: the labels of the table, in the order
-    of texts. where, column: the file or table and the column, for errors. Raises ParameterError if
-    neither of two labels is the requested one, UnclearPositive if none is requested and either
-    label could be the positive one.
+    names: the labels in the table. where, column: the file or table and the column, for errors.
+    Raises ParameterError if neither of two labels is the requested one, UnclearPositive if none is
+    requested and they are no usual pair.
     """
     if requested is not None:
         label = canonical_label(requested)
-        # a single label may be the negative one, of a table without positive rows
+        # if there is only one label, it may be the negative one: then no row is positive
         if label not in names and len(names) == 2:
             has = ", ".join(map(repr, names))
             message = f"positive: {column} has no label {requested!r}, it has {has}"
-            # the user wrote 007, of which papermill makes the number 7 if it comes by -p
+            # the option -p of papermill turns the label 007 into the number 7
             if label in [name.lstrip("0") for name in names]:
                 message += "; papermill keeps the zeros of a text given by -r"
             raise ParameterError(message)
         return label
     for pair, positive in POSITIVE_OF.items():
-        if set(names) <= pair:
+        if set(names) <= pair:  # a table with one label of the pair will do
             return positive
     labels = " and ".join(map(repr, names))
     raise UnclearPositive(

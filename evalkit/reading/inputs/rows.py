@@ -47,8 +47,8 @@ ROLES = (
 RULES = {role.name: role.rules for role in ROLES}
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 SURELY_QUERIES = frozenset(("query", "query_id", "qid"))  # names of columns
-LISTED = ("query", "item")  # what a row of a list is about
-ORDER = ("score", "rank")  # one of these orders a list, the first that is there
+QUERY_AND_ITEM = ("query", "item")  # the roles that every row of a list has
+SCORE_OR_RANK = ("score", "rank")  # the roles that order a list; of both the score does
 RISING = 0.9  # of the steps from rank to rank, from which on scores are distances
 DISTANCES = frozenset(usual("distances")["words"])
 RANK_NAMES = frozenset(column_roles.SYNONYMS["rank"]) | frozenset(
@@ -68,8 +68,9 @@ ATTRIBUTE_ROLE = "attribute "  # begins the role of a column with one value per 
 class ListPart(NamedTuple):
     """A part of ranked lists and its columns by role.
 
-    kind: RUN, JUDGED or QUERY_TABLE. scores: system -> the role of its scores, in a wide table; in
-    another part None -> the only such role. system_name: the system of a run that does not name
+    kind: RUN, JUDGED or QUERY_TABLE. fields: role -> column and rules. scores: in a wide table
+    system -> the role of its scores, such as "score a"; else None -> the only role of scores,
+    "score" or "rank". system_name: the system of a run that does not name
     its systems.
     """
 
@@ -81,19 +82,22 @@ class ListPart(NamedTuple):
 
     @property
     def printed_columns(self) -> dict[str, str]:
-        """Role -> column as the page prints it. None is printed of a TREC run, which has no columns
-        to choose from; of other TREC text the number of each field.
+        """Role -> the column that was read for it, as the report prints it; the fields of TREC text
+        have no names, and are printed by their numbers. Empty for a TREC run, whose fields are
+        always the same.
         """
-        if self.part.layout is trec.RUN:
+        if self.part.trec_layout is trec.RUN:
             return {}
-        if self.part.layout:
+        if self.part.trec_layout:
             return {name: f"field {i}" for i, name in enumerate(self.part.columns, start=1)}
-        # roles of several words, such as "score a" and "attribute country", are printed elsewhere
+        # roles of two words, such as "attribute country", are printed elsewhere
         columns = {role: field.column for role, field in self.fields.items() if " " not in role}
-        if None not in self.scores:  # a wide table: all its columns of scores have one role here
-            columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
+        is_wide = None not in self.scores  # a column of scores for each system
+        if is_wide:
+            score_columns = [self.fields[role].column for role in self.scores.values()]
+            columns["score"] = ", ".join(score_columns)
         if "score" in self.fields and "rank" in self.part.columns:
-            columns["not used"] = "rank"
+            columns["not used"] = "rank"  # scores order the lists
         return columns
 
 
@@ -104,6 +108,13 @@ class RunColumns(NamedTuple):
     scores: dict[str, str]
 
 
+class RowsOfPart(NamedTuple):
+    """A part, and how many rows of it were read."""
+
+    part: InputPart
+    rows: int
+
+
 @dataclass(eq=False)
 class ListRows:
     """The rows of runs, of judgements, or of tables of queries, one block after another.
@@ -112,8 +123,7 @@ class ListRows:
     per block: Arrow text, or an array of doubles; None for a column that the block lacks. system:
     the column of systems, or an `OnlySystem`. score: the negated rank if rows have no score.
     rank_is_position: True for each row whose rank is its place in the list. attributes: name of a
-    column -> its texts. stretches: the part of each block, and its number of rows. columns: role ->
-    column, as the page prints it.
+    column -> its texts. columns: role -> column, as the page prints it.
     """
 
     system: list["pa.Array | OnlySystem"] = field(default_factory=list)
@@ -123,48 +133,63 @@ class ListRows:
     rank_is_position: list[Bools] = field(default_factory=list)
     grade: list[Any] = field(default_factory=list)
     attributes: list[dict[str, "pa.Array"]] = field(default_factory=list)
-    stretches: list[tuple[InputPart, int]] = field(default_factory=list)
+    rows_of_parts: list[RowsOfPart] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: ListPart, block: table.CheckedPart, *, ranks_are_positions: bool) -> None:
-        """Append the rows of a part, once for each system of a wide table.
+    def add(
+        self, list_part: ListPart, checked: table.CheckedPart, *, ranks_are_positions: bool
+    ) -> None:
+        """Append the rows of a file or table: once for each system if it has a column of scores per
+        system, else once.
 
-        piece: the part with its roles. block: the same part with its values. ranks_are_positions:
-        as in `ListOptions`.
+        list_part: the columns by role. checked: their values. ranks_are_positions: False if the
+        rows of a list without scores are to be numbered anew.
         """
-        columns: Mapping[str, Any] = block.columns
-        rows = block.rows
-        self.sources.append(block.part.fingerprint(rows))
-        self.columns.update(piece.printed_columns)
-        attributes = _attributes(columns)
-        systems = naming_column(piece.part, columns.get("system"))
-        for system, role in piece.scores.items():
-            score = columns.get(role)
+        values: Mapping[str, Any] = checked.columns  # role -> the values of its column
+        rows = checked.rows
+        # name, number of rows and state of the file, as the report states them
+        self.sources.append(checked.part.fingerprint(rows))
+        self.columns.update(list_part.printed_columns)
+        attributes = _attributes(values)
+        system_column = naming_column(list_part.part, values.get("system"))
+        for system, role in list_part.scores.items():
+            score = values.get(role)  # None for judgements and tables of queries
             is_rank = role == "rank"
-            if is_rank:  # the lowest rank is the best one
-                score = -columns[role]
-            name = piece.system_name if system is None else system  # None: not a wide table
-            system_of_row = OnlySystem(name, rows) if systems is None else systems
-            self.system.append(system_of_row)
-            self.query.append(columns["query"])
-            self.item.append(columns.get("item"))
+            if is_rank:  # negated, so that higher is better as for scores
+                score = -values[role]
+            system_of_rows = system_column
+            if system_column is None:
+                name = list_part.system_name if system is None else system
+                system_of_rows = OnlySystem(name, rows)
+            states_position = is_rank and ranks_are_positions
+            self.system.append(system_of_rows)
+            self.query.append(values["query"])
+            self.item.append(values.get("item"))
             self.score.append(score)
-            self.rank_is_position.append(np.broadcast_to(is_rank and ranks_are_positions, rows))
-            self.grade.append(columns.get("grade"))
+            self.rank_is_position.append(np.broadcast_to(states_position, rows))
+            self.grade.append(values.get("grade"))
             self.attributes.append(attributes)
-            self.stretches.append((piece.part, rows))
+            self.rows_of_parts.append(RowsOfPart(list_part.part, rows))
+
+    @property
+    def first_name(self) -> str:
+        """The name of the first file or table, for errors."""
+        return self.rows_of_parts[0].part.name
 
     def place(self, row: int) -> str:
         """The file and the row there, from 1, of a row, for errors. row: its number in all
         blocks.
         """
-        part, number = table.locate(self.stretches, row)
+        part, number = table.locate(self.rows_of_parts, row)
         return part.place(number)
 
 
 def _attributes(columns: Mapping[str, CheckedColumn]) -> dict[str, "pa.Array"]:
-    """Name -> the column, of the columns with one value per query. columns: by role."""
+    """Name -> values, of the columns of segments, slices and unit, which describe queries.
+
+    columns: role -> values; such a column has its name, behind a prefix, as the role.
+    """
     return {
         role.removeprefix(ATTRIBUTE_ROLE): column
         for role, column in columns.items()
@@ -199,8 +224,10 @@ class ListOptions:
 
     @classmethod
     def from_parameters(cls, p: object, **instead: Any) -> "ListOptions":
-        """The options from the parameters of a report with the same names. instead: option -> a
-        value in place of the parameter's.
+        """The options, each from the parameter of a report that has its name; an option without
+        such a parameter keeps its default.
+
+        p: the parameters. instead: option -> a value that is used in place of the parameter's.
         """
         options = {}
         for option in fields(cls):
@@ -215,9 +242,8 @@ class ListOptions:
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
-        """The columns with one value per query, by role.
-
-        Rows without a unit are invalid, as they would form one unit.
+        """Role -> column and its rules, of the columns of segments, slices and unit: texts, which
+        may be empty but for the unit, as all rows without one would count as the same unit.
         """
         fields = {}
         for name in self.attributes:
@@ -299,10 +325,11 @@ class RankingInput:
 
     @cached_property
     def list_parts(self) -> list[ListPart]:
-        """All parts with their columns by role: the runs, then the judgements, then the tables of
-        queries. Raises one InputError for all roles of a part without a column.
+        """All files and tables of the input, each with its columns by role: the runs, then the
+        judgements, then the tables of queries. Raises InputError for a file in which a role has no
+        column.
         """
-        names = names_of_systems(self.run)
+        names = names_of_systems(self.run)  # for runs without a column of systems
         parts = [self._run_part(part, name) for part, name in zip(self.run, names, strict=True)]
         parts += self._judgement_parts()
         parts += map(self._query_table_part, self.queries or ())
@@ -310,20 +337,23 @@ class RankingInput:
 
     @property
     def rank_checks(self) -> dict[str, trec.RankCheck]:
-        """Run -> its first lists whose scores contradict their ranks, of TREC runs with such
-        lists.
+        """Name of a TREC run -> its lists whose ranks order the items in another way than their
+        scores do, of the runs with such lists. As in trec_eval the scores decide; the report warns
+        of such lists.
         """
-        runs = [part for part in self.run if part.layout is trec.RUN]
-        checks = {part.name: trec.check_ranks(part.path) for part in runs}
+        trec_runs = [part for part in self.run if part.trec_layout is trec.RUN]
+        checks = {part.name: trec.check_ranks(part.path) for part in trec_runs}
         return {name: check for name, check in checks.items() if check.contradicting}
 
     @property
     def all_relevant(self) -> bool:
-        """True if judgements have no grades, so that each of them is a relevant item."""
+        """True if judgements have no grades, so that each of them is a relevant item. Their column
+        of grades then has the name `ALL_RELEVANT`.
+        """
         return any(
-            piece.fields["grade"].column == ALL_RELEVANT
-            for piece in self.list_parts
-            if "grade" in piece.fields
+            list_part.fields["grade"].column == ALL_RELEVANT
+            for list_part in self.list_parts
+            if "grade" in list_part.fields
         )
 
     @property
@@ -335,79 +365,88 @@ class RankingInput:
     def grade_precision(self) -> Precision:
         """The widest type in which a part stores its grades."""
         return rules.widest(
-            rules.precision_of(piece.part, piece.fields["grade"].column)
-            for piece in self.list_parts
-            if "grade" in piece.fields
+            rules.precision_of(list_part.part, list_part.fields["grade"].column)
+            for list_part in self.list_parts
+            if "grade" in list_part.fields
         )
 
     def _run_part(self, part: InputPart, name: str) -> ListPart:
-        """A run with its columns by role; with those of segments and unit if there is no table of
-        queries to hold them. Raises InputError for a part of judgements.
+        """The columns of a run by role: query, item, score or rank, system, and grade if there are
+        no judgements; segments and unit if there is no table of queries.
 
-        name: what the system of the run is called if no column says it.
+        name: that of the run's system if no column says it. Raises InputError for a TREC file of
+        judgements.
         """
-        if part.layout is trec.QRELS:
+        if part.trec_layout is trec.QRELS:
             raise refused(part.name, "no_run")
-        columns, score_columns = self._columns_of_run(part)
+        run_columns = self._columns_of_run(part)
+        columns = run_columns.by_role
         _refuse_attributes(part, columns, self.attributes_of_runs)
-        roles = list(LISTED)
-        scores: dict[str | None, str] = {}  # as in `ListPart`
-        if score_columns:
-            for system in score_columns:
-                scores[system] = f"score {system}"
-        else:  # a long table
-            order = "score" if "score" in columns else "rank"
-            roles += ["system", order]
-            scores[None] = order
-            # the only system of a table in memory is called after its column
-            if part.unnamed and len(self.run) == 1:
-                name = columns[order]
+        roles = list(QUERY_AND_ITEM)
+        # system -> the role of its scores; None: the column of systems or the file names the system
+        score_roles: dict[str | None, str] = {}
+        is_wide = bool(run_columns.scores)  # a column of scores per system
+        if is_wide:
+            for system in run_columns.scores:
+                score_roles[system] = f"score {system}"
+        else:
+            score_or_rank = "score" if "score" in columns else "rank"
+            roles += ["system", score_or_rank]
+            score_roles[None] = score_or_rank
+            if part.unnamed and len(self.run) == 1:  # a single frame has no file to name its system
+                name = columns[score_or_rank]
         roles += self.grade_roles
         fields = {role: Field(columns[role], RULES[role]) for role in roles if role in columns}
-        for system, column in score_columns.items():
+        for system, column in run_columns.scores.items():
             fields[f"score {system}"] = Field(column, RULES["score"])
         if self.queries is None:
             fields |= self.options.attribute_fields
-        return ListPart(RUN, part, fields, scores, name)
+        return ListPart(RUN, part, fields, score_roles, name)
 
     def _columns_of_run(self, part: InputPart) -> "RunColumns":
-        """The columns of a run by their names, or by their cells if names do not say it.
+        """The columns of a run by role: as their names say it, or, if these do not say all, as the
+        values in the first rows suggest it (a proposal).
 
         Raises InputError for roles without a column, for a second column that could be the query or
         the grade, and for distances in place of scores.
         """
-        mapping = self._mapping(part)
-        proposal = self._proposal(part, mapping)
+        mapping_by_names = self._mapping(part)
+        proposal = self._proposal(part, mapping_by_names)
         if proposal is None:
-            scores = _score_columns(part, mapping.columns, self.options.systems)
-            needed = [] if scores else [ORDER]
-            by_role = self._resolve(part, mapping, needed)
+            score_columns = _score_columns(part, mapping_by_names.columns, self.options.systems)
+            # in a wide table the columns of scores, one per system, order the lists
+            order: list[tuple[str, ...]] = [] if score_columns else [SCORE_OR_RANK]
+            by_role = self._resolve(part, mapping_by_names, order)
         else:
-            # system -> role -> column; the key None has the columns of a long table
+            # system -> role -> column; a table without a column per system has them under None
             predictions = proposal.predictions
-            scores = {system: columns["score"] for system, columns in predictions.items() if system}
+            score_columns = {
+                system: columns["score"] for system, columns in predictions.items() if system
+            }
             by_role = {**proposal.columns, **predictions.get(None, {})}
         self._refuse_two_roles(part, by_role)
         refuse_distances(part, by_role)
-        return RunColumns(by_role, scores)
+        return RunColumns(by_role, score_columns)
 
     def _refuse_two_roles(self, part: InputPart, columns: Mapping[str, str]) -> None:
-        """Raise InputError if an unused column could be the query or the grade as well as the
-        column that has the role, and would give other lists or grades. columns: role -> column.
+        """Raise InputError if an unused column could as well be the query or the grade, and would
+        give other lists or grades: the user must say which of the two is meant.
+
+        part: the file or table. columns: role -> the column that was found for it.
         """
-        if part.layout:  # TREC text has no further columns
+        if part.trec_layout:  # each field of TREC text has a fixed meaning
             return
-        uses = set(columns.values()).union(self.options.columns.values(), self.options.attributes)
-        unused = [name for name in part.columns if name not in uses]
+        used = set(columns.values()).union(self.options.columns.values(), self.options.attributes)
+        unused = [name for name in part.columns if name not in used]
         for role in ("query", "grade"):
-            # a column that the user names has the role, whatever else could have it
-            if role not in columns or role in self.options.columns:
+            is_chosen_by_user = role in self.options.columns
+            if role not in columns or is_chosen_by_user:
                 continue
             for name in unused:
-                is_rival = name in column_roles.SYNONYMS[role]
-                if role == "query" and not is_rival:
-                    is_rival = is_id_of_query(part, columns[role], name)
-                if is_rival:
+                could_have_role = name in column_roles.SYNONYMS[role]
+                if role == "query" and not could_have_role:
+                    could_have_role = is_id_of_query(part, columns[role], name)
+                if could_have_role:
                     self._refuse_other_lists(part, role, columns[role], name)
 
     def _refuse_other_lists(self, part: InputPart, role: str, first: str, second: str) -> None:
@@ -429,86 +468,101 @@ class RankingInput:
             )
 
     def _proposal(self, part: InputPart, mapping: RoleMapping) -> Proposal | None:
-        """How a run is read by the cells of its columns; None if the names alone say it, or if the
-        cells leave a role without a column or with several. mapping: the columns by their names.
+        """The column of each role of a run as the values in its first rows suggest it. None if the
+        names of the columns suffice, or if the values leave a role without a column or with
+        several. mapping: the columns of the roles by their names.
         """
-        # TREC text needs no names; a column that the user names and that is missing is an error
-        if part.layout or mapping.missing_columns:
+        if part.trec_layout:  # each field of TREC text has a fixed meaning
+            return None
+        if mapping.missing_columns:  # the user names a column that does not exist: refused later
             return None
         roles = mapping.columns.keys()
-        is_ordered = not roles.isdisjoint(ORDER)
-        if not is_ordered:  # a wide table has a column of scores for each system
-            is_ordered = bool(_score_columns(part, mapping.columns, self.options.systems))
-        if is_ordered and set(LISTED).union(self.grade_roles) <= roles:
+        has_order = not roles.isdisjoint(SCORE_OR_RANK)
+        if not has_order:  # a wide table has a column of scores for each system
+            has_order = bool(_score_columns(part, mapping.columns, self.options.systems))
+        if has_order and set(QUERY_AND_ITEM).union(self.grade_roles) <= roles:
             return None
-        table = SampledTable.from_part(
+        first_rows = SampledTable.from_part(
             part, self.options.columns, self.options.systems, self.attributes_of_runs
         )
-        proposal = ranking(table, graded=self.has_grades)
+        proposal = ranking(first_rows, graded=self.has_grades)
         return proposal if proposal.is_complete else None
 
     def _mapping(self, part: InputPart) -> RoleMapping:
-        """The columns of a run by role, according to their names. A column may be the query and
-        also the unit or a segment; any other column of an attribute has no role.
+        """The columns of a run by role, according to their names.
+
+        A column that the user names as a segment or unit has no role, with one exception: it may be
+        the query too, if it is called so, or if no other column could be the query.
         """
         roles = [role for role in RULES if self.has_grades or role != "grade"]
         chosen = self._chosen_columns(part, roles)
-        attributes = dict.fromkeys(self.attributes_of_runs, ATTRIBUTE)
-        # a column called query is the query, also if it is the unit
-        other_uses = [name for name in attributes if name not in SURELY_QUERIES]
-        free = [name for name in part.columns if name not in other_uses]
-        if not column_roles.columns_called("query", free):
-            # no column is left to be the query: it may be one of the attributes, such as user_id if
-            # users are both the queries and the units
-            queries = column_roles.SYNONYMS["query"]
-            other_uses = [name for name in other_uses if name not in queries]
-        return column_roles.match(part.columns, RULES, chosen, part.name, other_uses, attributes)
+        segments_and_unit = self.attributes_of_runs
+        without_role = [name for name in segments_and_unit if name not in SURELY_QUERIES]
+        other_columns = [name for name in part.columns if name not in without_role]
+        if not column_roles.columns_called("query", other_columns):
+            # such as user_id, if users are both the queries and the units
+            usual_names = column_roles.SYNONYMS["query"]
+            without_role = [name for name in without_role if name not in usual_names]
+        return column_roles.match(
+            part.columns,
+            RULES,
+            chosen,
+            part.name,
+            other_uses=without_role,
+            required_columns=dict.fromkeys(segments_and_unit, ATTRIBUTE),
+        )
 
     def _resolve(
         self, part: InputPart, mapping: RoleMapping, order: Sequence[tuple[str, ...]]
     ) -> dict[str, str]:
-        """Role -> column of a run. Raises InputError for roles without a column.
+        """Role -> column of a run. Raises InputError if a role that it needs has no column; the
+        error names the likeliest cause.
 
-        mapping: the columns by their names. order: the roles of which one must have a column, as it
-        orders the lists of a long table; empty for a wide table, whose columns of scores do so.
+        mapping: the columns by their names. order: [("score", "rank")], as one of these roles must
+        order the lists; empty for a wide table, in which each system has a column of scores.
         """
-        needed: list[str | tuple[str, ...]] = [*LISTED, *order, *self.grade_roles]
-        lacks_grade = mapping.missing_roles(needed) == [("grade",)]
-        is_used = bool(column_roles.columns_called("grade", mapping.other_uses))
-        if lacks_grade and not mapping.ambiguous_columns and not is_used:
+        needed: list[str | tuple[str, ...]] = [*QUERY_AND_ITEM, *order, *self.grade_roles]
+        lacks_only_grade = mapping.missing_roles(needed) == [("grade",)]
+        # a column of grades that the user names as a segment is refused as such by `resolve`
+        is_segment = bool(column_roles.columns_called("grade", mapping.other_uses))
+        if lacks_only_grade and not mapping.ambiguous_columns and not is_segment:
+            # judgements are more likely forgotten than in a column with another name
             names = ", ".join(map(repr, part.columns))
             hint = column_roles.no_header(part.columns, "grade") or metrics_hint(part)
             raise refused(part.name, "no_grade", columns=names, hint=hint)
         try:
             return mapping.resolve(needed, per_system_role="score")
         except column_roles.MissingColumn:
-            # a list in a cell is a likelier cause than a missing column
-            if of_lists := columns_of_lists(part):
-                listed = column_roles.listed(map(repr, of_lists))
-                raise refused(part.name, "lists_in_cells", columns=listed) from None
-            raise
+            # a row with a whole list in a cell is a likelier cause than a missing column
+            list_columns = columns_of_lists(part)
+            if not list_columns:
+                raise
+            listed = column_roles.listed(map(repr, list_columns))
+            raise refused(part.name, "lists_in_cells", columns=listed) from None
 
     def _judgement_parts(self) -> list[ListPart]:
-        """The parts of judgements. Raises InputError if some of them have grades and some have
-        none.
+        """The files of judgements with their columns by role; none if the runs hold the grades.
+
+        Raises InputError if only some files have grades: in the others each row is a relevant item,
+        which has no place among the grades.
         """
-        pieces = [self._judgements_part(part) for part in self.judged or ()]
-        # `_judgements_part` gives a part without grades a column of that name
-        graded = [piece for piece in pieces if piece.fields["grade"].column != ALL_RELEVANT]
-        ungraded = [piece for piece in pieces if piece not in graded]
+        list_parts = [self._judgements_part(part) for part in self.judged or ()]
+        # `_judgements_part` adds a column of this name to a file without grades
+        graded = [part for part in list_parts if part.fields["grade"].column != ALL_RELEVANT]
+        ungraded = [part for part in list_parts if part.fields["grade"].column == ALL_RELEVANT]
         if graded and ungraded:
             raise refused(ungraded[0].part.name, "some_grades", other=graded[0].part.name)
-        return pieces
+        return list_parts
 
     def _judgements_part(self, part: InputPart) -> ListPart:
         """A part of judgements with its columns by role. Without a column that could be the grade
         each row gets the grade 1. Raises InputError for roles without a column.
         """
-        if part.layout and part.layout is not trec.QRELS:
+        if part.trec_layout and part.trec_layout is not trec.QRELS:
             raise refused(part.name, "no_judgements")
-        roles = (*LISTED, "grade")
+        roles = (*QUERY_AND_ITEM, "grade")
         chosen = self._chosen_columns(part, roles)
-        for role in LISTED:  # the user may have named the columns of the runs
+        for role in QUERY_AND_ITEM:  # the user may have named the columns of the runs
             if chosen.get(role) not in part.columns:
                 chosen.pop(role, None)
         mapping = column_roles.match(part.columns, roles, chosen, part.name)
@@ -519,7 +573,7 @@ class RankingInput:
         columns: Mapping[str, str] = mapping.columns
         if mapping.missing_roles(roles) and not mapping.missing_columns:
             columns = judged_columns(part, chosen) or columns
-        if set(LISTED) == set(columns):
+        if set(QUERY_AND_ITEM) == set(columns):
             part = with_all_relevant(part)
             columns = {**columns, "grade": ALL_RELEVANT}
         elif not set(roles) <= set(columns):
@@ -543,11 +597,11 @@ class RankingInput:
         return ListPart(QUERY_TABLE, part, fields | self.options.attribute_fields, NO_SCORE)
 
     def _chosen_columns(self, part: InputPart, roles: Sequence[str]) -> dict[str, str]:
-        """Role -> column of these roles, as the user names them; none of a TREC file, whose columns
-        have no names.
+        """Role -> the column that the user names for it, of some roles; none of a TREC file, whose
+        columns have no names.
         """
         chosen = self.options.columns
-        if part.layout:
+        if part.trec_layout:
             return {}
         return {role: chosen[role] for role in roles if role in chosen}
 
@@ -556,10 +610,10 @@ class RankingInput:
         or QUERY_TABLE.
         """
         rows = ListRows()
-        for piece in self.list_parts:
-            if piece.kind == kind:
-                block = table.read_part(piece.part, piece.fields)
-                rows.add(piece, block, ranks_are_positions=self.options.ranks_are_positions)
+        for list_part in self.list_parts:
+            if list_part.kind == kind:
+                checked = table.read_part(list_part.part, list_part.fields)
+                rows.add(list_part, checked, ranks_are_positions=self.options.ranks_are_positions)
         return rows
 
 
@@ -576,24 +630,27 @@ def is_id_of_query(part: InputPart, query: str, column: str) -> bool:
 def _refuse_attributes(
     part: InputPart, columns: Mapping[str, str], attributes: Sequence[str]
 ) -> None:
-    """Raise ParameterError for a segment or unit that has one value per row, not per query: the
-    column of the system, item, score, rank or grade.
+    """Raise ParameterError if the user names the column of the system, item, score, rank or grade
+    as a segment or unit: these differ from row to row, and a segment has one value per query.
 
     columns: role -> column of the run. attributes: the columns of segments and unit.
     """
     for role in ("system", "item", "score", "rank", "grade"):
-        # other names of a system, such as model, may be those of segments
-        usual: Sequence[str] = ("system",) if role == "system" else column_roles.SYNONYMS[role]
-        # a role without a column may have lost it to the segment, and is known by its usual names
-        names = {columns[role]} if role in columns else set(usual).intersection(part.columns)
-        for name in names.intersection(attributes):
+        if role in columns:
+            names = {columns[role]}
+        elif role == "system":
+            names = {"system"}  # its other usual names, such as model, are names of segments too
+        else:
+            # a column that is named as a segment is not matched to a role; its name tells the role
+            names = set(column_roles.SYNONYMS[role])
+        for name in names.intersection(part.columns, attributes):
             why = f"{name!r} is the {role} column of {part.name}, with one value per row"
             raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
 def columns_of_lists(part: InputPart) -> list[str]:
     """The columns that hold a list or a dict in each of their first cells."""
-    if part.layout:
+    if part.trec_layout:
         return []
     is_list = re.compile(r"\[.*\]|\{.*\}", re.DOTALL).fullmatch
     texts = {column.name: column.texts for column in samples_of(part)}
@@ -648,27 +705,30 @@ def is_of_whole_scores(part: InputPart) -> bool:
 
 
 def refuse_distances(part: InputPart, columns: Mapping[str, str]) -> None:
-    """Raise InputError for a score that is called a distance, or that rises with the rank, as only
-    a score that is lower for better items does.
+    """Raise InputError for scores that are distances, of which lower ones are better: they are
+    called so, or the first rows have ranks beside them, with which they rise.
 
     columns: role -> column; a table without a column of scores is not refused.
     """
-    score = columns.get("score", "")
-    if DISTANCES.intersection(snake_case(score).split("_")):
-        raise refused(part.name, "distances", score=score, fault="it is called a distance")
-    names = map(snake_case, part.columns)
-    if part.layout or score not in part.columns or RANK_NAMES.isdisjoint(names):
-        return  # without ranks beside the scores nothing can rise with them
-    sampled = SampledTable.from_part(part, {})
-    ranks = [column.numbers for column in sampled.named("rank")]
-    samples = {column.name: column for column in sampled.columns}
-    scores = samples[score].numbers
-    if scores is None or len(ranks) != 1 or ranks[0] is None:  # not one column of numbers each
+    score_name = columns.get("score", "")
+    if DISTANCES.intersection(snake_case(score_name).split("_")):
+        raise refused(part.name, "distances", score=score_name, fault="it is called a distance")
+    if part.trec_layout or score_name not in part.columns:
         return
-    lists = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
-    number_of_list = np.unique(list(map(str, zip(*lists, strict=True))), return_inverse=True)[1]
-    if _rises_with_rank(scores, ranks[0], number_of_list):
-        raise refused(part.name, "distances", score=score, fault="it rises from rank to rank")
+    if RANK_NAMES.isdisjoint(map(snake_case, part.columns)):  # no column of ranks
+        return
+    first_rows = SampledTable.from_part(part, {})
+    samples = {column.name: column for column in first_rows.columns}
+    scores = samples[score_name].numbers  # None if a cell is no number
+    rank_columns = first_rows.named("rank")
+    if scores is None or len(rank_columns) != 1 or rank_columns[0].numbers is None:
+        return
+    # a list is all rows with the same system and query
+    cells = [samples[columns[role]].cells for role in ("system", "query") if role in columns]
+    names_of_lists = list(map(str, zip(*cells, strict=True)))
+    number_of_list = np.unique(names_of_lists, return_inverse=True)[1]
+    if _rises_with_rank(scores, rank_columns[0].numbers, number_of_list):
+        raise refused(part.name, "distances", score=score_name, fault="it rises from rank to rank")
 
 
 def _rises_with_rank(scores: Floats, ranks: Floats, number_of_list: Ints) -> bool:
@@ -684,46 +744,60 @@ def _rises_with_rank(scores: Floats, ranks: Floats, number_of_list: Ints) -> boo
 def _score_columns(
     part: InputPart, roles: Mapping[str, str], systems: Sequence[str]
 ) -> dict[str, str]:
-    """System -> its column of scores, in a wide table; empty for a long one, and for TREC text.
+    """System -> its column of scores, in a wide table; empty for a long table, which has one column
+    of scores, and for TREC text.
 
-    roles: role -> column, of the roles that names of columns say. systems: those that the user
-    names; empty for all. Raises InputError for a table that is long and wide at once.
+    roles: role -> column, as names of columns say it. systems: those that the user asks for, which
+    may be whole names of columns; empty for all. Raises InputError for a table that is long and
+    wide at once.
     """
-    if part.layout:
+    if part.trec_layout:
         return {}
     _refuse_two_forms(part, roles, systems)
-    are_columns = bool(systems) and set(systems) <= set(part.columns)
-    # A column called score makes the table long, unless the user names columns as systems; with
-    # a column of systems it is long in any case
-    if "score" in roles and ("system" in roles or not are_columns):
+    user_names_columns = bool(systems) and set(systems) <= set(part.columns)
+    if "score" in roles and "system" in roles:  # long: the column of systems tells rows apart
+        return {}
+    # a single column of scores, unless the user says that systems are columns, such as bm25
+    if "score" in roles and not user_names_columns:
         return {}
     return columns_of_systems(part.columns, "score", systems, part.name)
 
 
 def _refuse_two_forms(part: InputPart, roles: Mapping[str, str], systems: Sequence[str]) -> None:
-    """Raise InputError for a table that is long and wide at once: with a column of scores, or of
-    systems, and a column of scores for each system beside it.
+    """Raise InputError for a table that is wide, with a column score_<system> for each system, and
+    long as well: with a column of scores too, unless the user says which columns are `systems`, or
+    with a column of systems.
+
+    roles: role -> column. systems: those that the user asks for; empty for all.
     """
-    scores = [name for name in part.columns if name.startswith("score_") and name != "score_"]
-    if scores and "score" in roles and not systems:
-        raise refused(part.name, "score_and_systems", score=roles["score"], system=scores[0])
-    if scores and "system" in roles:
-        raise refused(part.name, "system_twice", system=roles["system"], scores=scores[0])
+    wide_columns = [name for name in part.columns if name.startswith("score_") and name != "score_"]
+    if not wide_columns:
+        return
+    if "score" in roles and not systems:
+        raise refused(part.name, "score_and_systems", score=roles["score"], system=wide_columns[0])
+    if "system" in roles:
+        raise refused(part.name, "system_twice", system=roles["system"], scores=wide_columns[0])
 
 
 def naming_column(part: InputPart, column: "pa.Array | None") -> "pa.Array | None":
-    """The column of systems, or None if it does not tell systems apart: the last field of a TREC
-    run, its tag, is often the same in all files, and so counts only if it has several values.
+    """The column of systems, or None if it does not tell systems apart.
+
+    The last field of a TREC run, its tag, is often the same in all files: if a file has a single
+    tag, the system is called after the file, unless a folder such as system=bm25 names it. column:
+    the values of the column of systems; None without one.
     """
-    is_tag = part.layout is not None and "system" not in part.folder_values
-    if is_tag and column is not None and len(column.unique()) < 2:
+    if column is None:
+        return None
+    is_tag = part.trec_layout is not None and "system" not in part.folder_values
+    if is_tag and len(column.unique()) < 2:
         return None
     return column
 
 
 def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
-    """What the system of each part is called if its rows do not say it: the name of the file
-    without suffix, after as many of its folders as make all names differ.
+    """The name of each file's system if its rows do not say it: that of the file without suffix,
+    such as bm25, and before it as many of the innermost folders as make all names differ, such as
+    2024/bm25 and 2025/bm25. A frame without a name is called system.
     """
     paths = []
     stems = []
@@ -736,15 +810,15 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
             paths.append(path)
             stems.append(_stem(path.name))
     folders = [path.parts[:-1] for path in paths]
-    deepest = max(map(len, folders), default=0)
-    for depth in range(deepest + 1):
+    most_folders = max(map(len, folders), default=0)
+    for n_folders in range(most_folders + 1):
         names = []
         for folders_of_file, stem in zip(folders, stems, strict=True):
-            innermost = folders_of_file[len(folders_of_file) - depth :]
+            innermost = folders_of_file[len(folders_of_file) - n_folders :]
             names.append("/".join([*innermost, stem]))
-        if len(set(names)) == len(set(paths)):
+        if len(set(names)) == len(set(paths)):  # a file that is given twice has one name
             return names
-    return stems
+    return stems  # two files differ in their suffix alone: no folder tells them apart
 
 
 def _stem(name: str) -> str:

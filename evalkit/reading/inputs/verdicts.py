@@ -98,7 +98,7 @@ def _refuse_several_verdicts(part: InputPart) -> None:
     """Raise InputError for several columns of verdicts between the models of a row, such as those
     of two games in which the sides are exchanged.
     """
-    if part.layout is not None or part.cluster_session is not None:
+    if part.trec_layout is not None or part.cluster_session is not None:
         return
     models = model_columns(part)
     if not models:

@@ -35,27 +35,29 @@ _ID = re.compile(
 
 def comparable(name: str) -> str:
     """A name in the form in which names of systems and metrics are compared: in small letters, with
-    underscores between words.
+    underscores in place of blanks and hyphens.
 
-    Capitals do not separate words, as names such as AutoETS have them within a word; only Id at the
-    end does. `snake_case` separates more.
+    A capital does not begin a word, as it would break names such as AutoETS; only Id at the end is
+    a word of its own.
 
     >>> comparable(" Question ID"), comparable("questionId")
     ('question_id', 'question_id')
     """
-    lower = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip()).lower()
-    if lower.startswith(("unnamed", "column")):  # names that tools give to columns without one
+    with_id_apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip())  # questionId -> question_Id
+    lower = with_id_apart.lower()
+    # "unnamed: 0" and "column 1", as tools call columns without a name, are known with their blank
+    if lower.startswith(("unnamed", "column")):
         return lower
     return re.sub(r"[ _-]+", "_", lower)
 
 
 def uses_of(name: str) -> frozenset[str]:
-    """All uses that the name of a column suggests, by the names in unit_names.toml.
+    """All uses of a column that its name suggests, by the usual names in unit_names.toml; none for
+    a name such as bm25.
 
-    Among them are "system" and "value". "unit" is a name of what rows may be about, such as
-    question. "id" is a name that ends as ids do, or that a tool gives to a column without a name;
-    question_id has both uses. "aside" is a column that describes a unit, or is computed from the
-    values of the others.
+    Such are "system"; "value"; "unit", for names of what rows are about, such as question; "id",
+    for names that end as ids do, or that tools give to a column without one, such as pandas' index;
+    "aside", for columns that describe a unit or are computed from others, such as counts and p.
 
     >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
     [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
@@ -69,17 +71,18 @@ def uses_of(name: str) -> frozenset[str]:
 
 
 def is_like(name: str, patterns: Sequence[str]) -> bool:
-    """True if a name fits one of the patterns, in which a * stands for any text.
+    """True if a name fits one of the patterns, in which a * stands for any text. Both are in small
+    letters.
 
-    The name is compared in small letters, as it is and with words joined by underscores.
+    The name is compared as it is, and with an underscore for each blank, hyphen, dot or slash.
 
     >>> is_like("zip code", ["zip_*"]), is_like("grid", ["*_id"])
     (True, False)
     """
     lower = name.strip().lower()
     joined = re.sub(r"[ _./-]+", "_", lower)
-    match = _expression(tuple(patterns)).match
-    return bool(match(lower) or match(joined))
+    any_pattern = _expression(tuple(patterns))  # one regular expression for all of them
+    return bool(any_pattern.match(lower) or any_pattern.match(joined))
 
 
 @lru_cache(maxsize=1024)
@@ -90,17 +93,17 @@ def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 def snake_case(name: str) -> str:
     """A name in the form in which usual names of columns are compared: in small letters, with
-    underscores between words, which capitals separate too, without the type that some tools write
-    behind a colon.
+    underscores between words, of which a capital begins one too. A type behind a colon, as in files
+    of RecBole, is dropped.
 
     >>> [snake_case(name) for name in ("userId", "GoldLabel", ".pred_class", "item_id:token")]
     ['user_id', 'gold_label', 'pred_class', 'item_id']
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name)
-    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
-    # a letter for what is measured, and whether it was: Qobs, ysim
-    split = re.sub(r"(?i)^([a-z])(obs|sim|pred|true)$", r"\1_\2", split)
-    return re.sub(r"\W+", "_", comparable(split)).strip("_")
+    with_words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
+    # names of a quantity of one letter, observed or simulated: Qobs becomes Q_obs, ysim y_sim
+    with_words = re.sub(r"(?i)^([a-z])(obs|sim|pred|true)$", r"\1_\2", with_words)
+    return re.sub(r"\W+", "_", comparable(with_words)).strip("_")
 
 
 def is_bookkeeping(name: str) -> bool:
@@ -130,14 +133,13 @@ def says_prediction(snake_case_name: str) -> bool:
 def columns_of_systems(
     names: Sequence[str], role: str, systems: Sequence[str], where: str
 ) -> dict[str, str]:
-    """System -> its column of a role, in a wide table: the columns that the user names as systems,
-    else those that are called ROLE_SYSTEM and are no bookkeeping, such as score_lower. Empty for a
-    table without such columns.
+    """System -> its column of a role, in a table with such a column per system: those called
+    <role>_<system>, such as score_a, but for names such as score_lower, which are the bound of an
+    interval; or those that the user names as systems. Empty if there are none.
 
-    names: the columns of the table. role: such as "score". systems: those that the user names, by
-    whole names of columns or without "score_"; empty for all. where: the name of the table, for
-    errors. Raises ParameterError for a system that does not exist, InputError for a column score_,
-    which names no system.
+    names: the columns of the table. systems: what the user names, whole columns or parts behind
+    "score_"; empty for all. where: the name of the table, for errors. Raises ParameterError for a
+    system that does not exist, InputError for a column score_, which names no system.
 
     >>> columns_of_systems(["id", "score_id", "score_a", "score_b"], "score", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
@@ -146,7 +148,7 @@ def columns_of_systems(
         return {name: name for name in systems}
     prefix = f"{role}_"
     columns = {name.removeprefix(prefix): name for name in names_with_system(names, role)}
-    if systems and columns:  # the user may name one that looks like bookkeeping
+    if systems and columns:  # what the user names is a system even if it is called "lower"
         unknown = [name for name in systems if name not in columns]
         if unknown:
             has = written(list(columns))
@@ -155,16 +157,18 @@ def columns_of_systems(
                 f"systems: {where} has no system {unknown[0]!r}{hint}, it has {has}"
             )
         return {name: columns[name] for name in systems}
-    of_predictions = {system: name for system, name in columns.items() if not is_bookkeeping(name)}
-    if prefix in names and of_predictions:
-        raise refused(where, "no_name", prefix=prefix, others=written(list(of_predictions)))
-    return of_predictions
+    column_of_system = {
+        system: name for system, name in columns.items() if not is_bookkeeping(name)
+    }
+    if prefix in names and column_of_system:
+        raise refused(where, "no_name", prefix=prefix, others=written(list(column_of_system)))
+    return column_of_system
 
 
 def names_with_system(names: Iterable[str], role: str) -> list[str]:
-    """The names ROLE_SYSTEM among those of columns: not score_, which names no system, nor
-    score_id, the id of a score.
+    """Those names of columns that are <role>_<system>, such as score_a for the role score. Names
+    such as score_ and score_id, the number of a score, have no system behind the prefix.
     """
     prefix = f"{role}_"
-    no_systems = {f"{prefix}{end}" for end in ("", "id", "ids", "idx", "index")}
-    return [name for name in names if name.startswith(prefix) and name not in no_systems]
+    without_system = {f"{prefix}{ending}" for ending in ("", "id", "ids", "idx", "index")}
+    return [name for name in names if name.startswith(prefix) and name not in without_system]

@@ -94,19 +94,21 @@ def advising(make: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(make)
     def make_or_advise(p: Parameters, *arguments: object) -> Result:
-        """The result of `make` for the parameters of a report.
+        """The result of `make(p, *arguments)`, which reads the input of a report and makes its
+        study. p: the parameters of the report.
 
-        An InputError that `make` raises is raised anew: for a missing column with a command that
-        reads the input, if there is one, and with the names of the files it is about. A
-        ParameterError stays as it is, also for a name of several metrics.
+        If it raises InputError, the error gets the names of the files, and for a missing column the
+        command of a report that can read them, if there is one.
         """
         try:
             return make(p, *arguments)
-        except ParameterError:  # a kind of InputError that is about no file
+        except ParameterError:  # a subclass of InputError, but about a parameter, not a file
             raise
         except InputError as error:
-            refusal = _with_command(error, p) if isinstance(error, MissingColumn) else error
-            raise sources.with_files(refusal, p.tables) from None
+            advised_error = error
+            if isinstance(error, MissingColumn):
+                advised_error = _with_command(error, p)
+            raise sources.with_files(advised_error, p.tables) from None
 
     return make_or_advise
 

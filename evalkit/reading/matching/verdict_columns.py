@@ -50,7 +50,7 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
     models.
     """
     # TREC text has other columns; the first cells of a table on a Spark cluster are not at hand
-    if part.layout is not None or part.cluster_session is not None:
+    if part.trec_layout is not None or part.cluster_session is not None:
         return None
     table = SampledTable.from_part(part, {})
     models = model_columns(part)

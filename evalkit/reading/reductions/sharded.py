@@ -27,7 +27,7 @@ from evalkit.reading.inputs.rows import (
     ListRows,
     RankingInput,
 )
-from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
+from evalkit.reading.inputs.runs import MeasuredShard, QueryMeasure, RankingBuilder, Runs
 from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import Selection
@@ -63,7 +63,7 @@ class Task:
 
     options: ListOptions
     systems: tuple[str, ...]
-    asks: tuple[Ask, ...]
+    query_measures: tuple[QueryMeasure, ...]
     reads: tuple[Read, ...]
     says: bool
     has_query_table: bool
@@ -90,20 +90,20 @@ class _Shard(ListRows):
         return str(self.reads[self.parts[row]].name)
 
 
-def measure(table: "pa.Table", before: int = 0, *, task: Task) -> list[Measured]:
+def measure(table: "pa.Table", before: int = 0, *, task: Task) -> list[MeasuredShard]:
     """The measured lists of the queries of an Arrow table, which has all rows of each; a list of
     one, as lists are what shards add up to. before: not used, as rows have no numbers.
     """
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     query_table = _shard(table, QUERY_TABLE, task) if task.has_query_table else run
-    build = Build(run, judged, query_table, task.options, task.all_relevant)
-    return [runs.despite_collisions(build, partial(_measured, task=task))]
+    builder = RankingBuilder(run, judged, query_table, task.options, task.all_relevant)
+    return [runs.despite_collisions(builder, partial(_measured, task=task))]
 
 
-def _measured(build: Build, task: Task) -> Measured:
+def _measured(builder: RankingBuilder, task: Task) -> MeasuredShard:
     """The measured lists of all systems."""
-    return build.measured(build.rankings(task.systems, task.top), task.asks)
+    return builder.measured(builder.rankings(task.systems, task.top), task.query_measures)
 
 
 def _shard(table: "pa.Table", role: str, task: Task) -> _Shard:
@@ -270,24 +270,27 @@ class _Profile(NamedTuple):
     systems: set[str]
 
 
-def read(ranked: RankingInput, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
+def read(
+    ranked: RankingInput, query_measures: Sequence[QueryMeasure], budget: backends.Budget
+) -> Runs:
     """The rankings of an input, as from `runs.read`, if its rows fit into memory; otherwise the
-    values of `asks` alone, which an engine computes shard by shard.
+    values of `query_measures` alone, which an engine computes shard by shard.
 
-    asks: the questions about the rankings that may be put to the result by `Runs.measure`. budget:
-    the memory and rows that may be used. Raises InputError as `runs.read` does, and for a query
-    without a unit if queries are clustered.
+    query_measures: functions of rankings with one value per query, all that `Runs.measure` will be
+    called with. budget: the memory and rows that may be used. Raises InputError as `runs.read`
+    does, and for a query without a unit if queries are clustered.
     """
-    lists = [*ranked.run, *(ranked.judged or ())]
+    lists = [*ranked.run, *(ranked.judged or ())]  # files of runs and of judgements
     parts = [*lists, *(ranked.queries or ())]
     rows = sum(part.rows for part in lists)
-    fits_in_memory = rows <= budget.reading.lists and rows * IN_MEMORY <= budget.memory
+    bytes_in_memory = rows * IN_MEMORY
+    fits_in_memory = rows <= budget.reading.lists and bytes_in_memory <= budget.memory
     is_on_cluster = any(part.cluster_session is not None for part in parts)
     if fits_in_memory and not is_on_cluster:
         data = runs.rankings_of(ranked)
     else:
         with backends.opened(budget, parts) as engine:
-            data = measured(engine, ranked, asks)
+            data = measured(engine, ranked, query_measures)
     unit = ranked.options.unit
     if unit:
         _refuse_empty_units(data, unit)
@@ -302,12 +305,14 @@ def _refuse_empty_units(data: Runs, unit: str) -> None:
         raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
 
 
-def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> Runs:
-    """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the
-    engine.
+def measured(
+    engine: base.Engine, ranked: RankingInput, query_measures: Sequence[QueryMeasure]
+) -> Runs:
+    """The values of `query_measures` for each system, from the input of `runs.read`, with rows
+    sorted by the engine.
 
-    asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two
-    rows contradict each other it names the query and the item instead of the row.
+    query_measures: hashable, picklable functions of rankings. Raises InputError as `runs.read`
+    does; if two rows contradict each other it names the query and the item instead of the row.
     """
     options = ranked.options
     parts = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
@@ -328,7 +333,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     task = Task(
         options=options,
         systems=tuple(requested_systems(_systems(parts, profiles), options.systems)),
-        asks=tuple(asks),
+        query_measures=tuple(query_measures),
         reads=tuple(reads),
         says=says,
         has_query_table=ranked.queries is not None,
@@ -339,7 +344,7 @@ def measured(engine: base.Engine, ranked: RankingInput, asks: Sequence[Ask]) -> 
     over_parts = base.Query.over([part.chosen for part in parts], ["*"] * len(parts))
     query = replace(over_parts, sql=union, group_column="query", rows=total)
     shards = engine.total(query, partial(measure, task=task))
-    return runs.combine_shards(shards, ranked, task.asks, columns, sources, task.top)
+    return runs.combine_shards(shards, ranked, task.query_measures, columns, sources, task.top)
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -352,7 +357,7 @@ def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
     if "system" not in piece.fields:
         return _SelectedPart(piece, selection, says=False)
     column: Any = piece.fields["system"]
-    if piece.part.layout:  # TREC text, which is loaded: its tag may not tell systems apart
+    if piece.part.trec_layout:  # TREC text, which is loaded: its tag may not tell systems apart
         column = next(iter(selection.frames.values()))["system"]
     return _SelectedPart(piece, selection, rows.naming_column(piece.part, column) is not None)
 

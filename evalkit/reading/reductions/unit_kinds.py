@@ -112,7 +112,7 @@ def kind_of(p: SignificanceParameters, table: UnitTable) -> str:
     names = set(part.columns)
     if is_output(part):
         return "trec_eval"
-    if part.layout is not None:
+    if part.trec_layout is not None:
         return "ranking"
     if is_report(part):
         return "report"
@@ -343,7 +343,7 @@ def opened(p: SignificanceParameters, reading: Reading) -> Iterator[UnitInput]:
     parts = sources.parts(p.preds, p.header, reading)
     first = parts[0]
     context: AbstractContextManager[base.Engine | None] = nullcontext()
-    if not (first.layout or is_report(first) or is_output(first)):
+    if not (first.trec_layout or is_report(first) or is_output(first)):
         context = backends.needed(parts, backends.budget_of(p, reading))
     with context as engine:
         yield UnitInput.from_parts(parts, p, engine)

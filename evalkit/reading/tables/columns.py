@@ -140,13 +140,15 @@ class RoleMapping:
     other_uses: Mapping[str, str] = field(default_factory=dict)
 
     def missing_roles(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """The needed roles that no column could have, each as a tuple of alternatives.
+        """The needed roles that no column could have, each as a tuple: (role,), or the roles of
+        which none has a column.
 
-        needed: roles; of a tuple of roles it is enough that one has a column.
+        needed: roles; a tuple such as ("score", "rank") stands for roles of which one will do.
         """
+        # a role that several columns could have is ambiguous, but not missing
         roles_with_columns = set(self.columns).union(self.ambiguous_columns)
-        choices = [(role,) if isinstance(role, str) else role for role in needed]
-        return [choice for choice in choices if roles_with_columns.isdisjoint(choice)]
+        alternatives = [(role,) if isinstance(role, str) else role for role in needed]
+        return [roles for roles in alternatives if roles_with_columns.isdisjoint(roles)]
 
     def resolve(
         self,
@@ -154,25 +156,21 @@ class RoleMapping:
         roles: Iterable[str] | None = None,
         per_system_role: str = "",
     ) -> dict[str, str]:
-        """Role -> column, after a check that every needed role has a column and that no role could
-        have several.
+        """Role -> column, if every needed role has a column and no role could have several.
 
-        needed: roles that must have a column; of a tuple of roles one must. roles: those that must
-        not be ambiguous, None for all. per_system_role: the role for which the error suggests one
-        column per system, if it has no column.
-
-        Raises ParameterError if a needed role has no column because a parameter gives its column
-        another use. Else raises one InputError for all roles that are ambiguous, or needed and
-        without a column. Else raises ParameterError if the table lacks a column that a parameter
-        names.
+        needed: roles that must have a column; a tuple stands for roles of which one must. roles:
+        those that must not be ambiguous; None for all. per_system_role: a role that may have one
+        column per system, as the error then says. Raises InputError for all such faults at once;
+        ParameterError if a parameter names the column of a needed role as a segment or the like, or
+        names a column that the table lacks.
         """
-        missing = self.missing_roles(needed)
+        missing = self.missing_roles(needed)  # each as a tuple
         ambiguous = self.ambiguous_columns
         if roles is not None:
             ambiguous = {role: columns for role, columns in ambiguous.items() if role in roles}
-        for role in itertools.chain.from_iterable(missing):  # also each role of a choice
+        for role in itertools.chain.from_iterable(missing):
             used_otherwise = columns_called(role, self.other_uses)
-            if used_otherwise:  # such as a label that is named as a segment too
+            if used_otherwise:  # such as a column label that the user names as a segment
                 column = used_otherwise[0]
                 parameter = self.other_uses[column]
                 raise ParameterError(
@@ -237,25 +235,24 @@ def match(
     other_uses: Collection[str] = (),
     required_columns: Mapping[str, str] | None = None,
 ) -> RoleMapping:
-    """Find the columns that could have each role: the one that the user names for it, else the one
-    whose name is that of the role, else those with a usual name of the role.
+    """Find the column of each role: the one that the user names for it, else the one whose name is
+    that of the role, else the one with a usual name of the role; if several have usual names, the
+    role is ambiguous. A role without any such column is left out.
 
-    A role that no column could have is in neither `columns` nor `ambiguous_columns`. names: all
-    columns of the table. roles: those to find a column for. chosen: role -> the column that the
-    user names for it. where: the name of the table, for errors. other_uses: columns that have
-    another use, such as a segment, and so no role; they must exist. required_columns: columns that
-    must exist, also some of `other_uses` -> the parameter that names each; for a column of
-    `other_uses` that is not among them, errors name the parameters segments or unit.
+    names: the columns of the table. chosen: role -> the column that the user names for it. where:
+    the name of the table, for errors. other_uses: columns that must exist and have no role, such as
+    segments, unless they are chosen. required_columns: column that must exist -> the parameter that
+    names it, for errors; that of other uses, if it is not stated, is segments or unit.
 
     >>> match(
     ...     ["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv"
     ... ).columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
     """
-    # column that must exist -> the parameter that names it, for errors
-    parameters = dict.fromkeys(other_uses, "segments or unit")
-    parameters |= required_columns or {}
-    # a column that the user names for a role has that role alone, whatever its other use
+    # column that must exist -> the parameter that names it
+    parameter_of_column = dict.fromkeys(other_uses, "segments or unit")
+    parameter_of_column |= required_columns or {}
+    # a column that the user names for a role can have no other role, whatever its name
     not_chosen = [name for name in names if name not in chosen.values()]
     free = [name for name in not_chosen if name not in other_uses]
     columns = {}
@@ -263,20 +260,31 @@ def match(
     for role in roles:
         if role in chosen:
             candidates = [chosen[role]]
-            parameters.setdefault(chosen[role], f"columns: {role}")
+            parameter_of_column.setdefault(chosen[role], f"columns: {role}")
         else:
             candidates = columns_called(role, free)
         if len(candidates) == 1:
             columns[role] = candidates[0]
         elif candidates:
             ambiguous_columns[role] = candidates
-    missing = {name: parameters[name] for name in parameters if name not in names}
-    uses = {name: parameters[name] for name in not_chosen if name in other_uses}
-    return RoleMapping(columns, ambiguous_columns, missing, names, where, uses)
+    missing = {
+        name: parameter for name, parameter in parameter_of_column.items() if name not in names
+    }
+    used_otherwise = {name: parameter_of_column[name] for name in not_chosen if name in other_uses}
+    return RoleMapping(
+        columns,
+        ambiguous_columns,
+        missing_columns=missing,
+        all_columns=names,
+        where=where,
+        other_uses=used_otherwise,
+    )
 
 
 def columns_called(role: str, names: Collection[str]) -> list[str]:
-    """The column with the name of the role; without one, all columns with a usual name of it."""
+    """The columns that may have a role by their names: the one that is called as the role, such as
+    query; only without one all with a usual name of it, such as qid and query_id. names: columns.
+    """
     if role in names:
         return [role]
     return [name for name in SYNONYMS.get(role, ()) if name in names]
@@ -372,8 +380,8 @@ def listed(
 
 
 def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[str]:
-    """The requested systems in the order of `names`; all if none is requested. Raises
-    ParameterError for one that does not exist.
+    """The systems that the user requests, in the order of `names`; all if none is requested. Raises
+    ParameterError for one that the input does not have.
 
     names: the systems of the input.
     """
@@ -389,28 +397,28 @@ def requested_systems(names: Sequence[str], requested: Sequence[str]) -> list[st
 NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")
 
 
-def refuse_names(names: Iterable[str], column: str, named: str) -> None:
-    """Raise InputError for names of systems that mean "no name", or that differ only in case or
-    blanks.
+def refuse_names(names: Iterable[str], column: str, parameter: str) -> None:
+    """Raise InputError for names in a column of systems that mean a missing value, such as "n/a",
+    or that differ only in case or blanks, as misspelled names of one system do.
 
-    column: the column of systems, for the message. named: the parameter by which the user can name
-    the systems instead, for the message.
+    column: the file and its column, for the message. parameter: that by which the user can say
+    which names are systems, for the message.
     """
-    first_name = dict[str, str]()  # a name in small letters -> the first name that is written so
+    first_spelling = dict[str, str]()  # name in small letters -> its first spelling
     for name in names:
-        plain = " ".join(name.split()).casefold()
-        if plain in NO_NAMES:
-            raise InputError(sentence("nameless", column=column, name=name, named=named))
-        earlier_name = first_name.setdefault(plain, name)
-        if earlier_name != name:
+        normalised = " ".join(name.split()).casefold()
+        if normalised in NO_NAMES:
+            raise InputError(sentence("nameless", column=column, name=name, named=parameter))
+        other_spelling = first_spelling.setdefault(normalised, name)
+        if other_spelling != name:
             raise InputError(
-                sentence("alike", column=column, other=earlier_name, name=name, named=named)
+                sentence("alike", column=column, other=other_spelling, name=name, named=parameter)
             )
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
-    """Raise ParameterError for a role that does not exist, and for a column that has a role of
-    `MEASURED` and a second role.
+    """Raise ParameterError if the user names a column for a role that does not exist, or names one
+    column for two roles of which one is of measured values, such as the score.
 
     chosen: role -> the column that the user names for it. roles: those that exist.
     """
@@ -420,9 +428,9 @@ def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
             raise ParameterError(
                 f"columns: unknown role {role!r}, must be one of {', '.join(roles)}"
             )
-    measured = [name for role, name in chosen.items() if role in MEASURED]
-    for name in measured:
-        # the grade may stand in the file of judgements, in another column of the same name
+    measured_columns = [name for role, name in chosen.items() if role in MEASURED]
+    for name in measured_columns:
+        # the grade may stand in another file, that of judgements, in a column of the same name
         roles_of_column = [
             role for role, column in chosen.items() if column == name and role != "grade"
         ]

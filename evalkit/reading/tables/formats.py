@@ -551,14 +551,18 @@ class Trec(TextFile):
     reads it.
     """
 
-    layout: trec.LineLayout
+    trec_layout: trec.LineLayout
 
     @classmethod
     def opened(cls, path: Path, layout: trec.LineLayout) -> "Trec":
         """The file by its layout."""
         names = tuple(name for name in layout.fields if name)
         return cls(
-            name=printed_path(path), columns=names, path=path, layout=layout, stamp=stamp(path)
+            name=printed_path(path),
+            columns=names,
+            path=path,
+            trec_layout=layout,
+            stamp=stamp(path),
         )
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
@@ -568,7 +572,7 @@ class Trec(TextFile):
         """The columns by role, as the layout reads them, with those of folders."""
         import pyarrow as pa
 
-        columns = trec.read(self.path, self.layout, self.name)
+        columns = trec.read(self.path, self.trec_layout, self.name)
         rows = len(next(iter(columns.values())))
         columns |= {
             name: pa.array([value] * rows, pa.string())

@@ -107,21 +107,24 @@ class Frame(InputPart):
         return frame, {frame: self.table}
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
-        """The columns by role: text -> an Arrow array of texts, numbers -> one of doubles.
+        """Role -> the values of its column: an Arrow array of texts or of doubles.
 
-        Arrow casts the columns, which is quicker than a query. A query reads them only if Arrow
-        would write a column differently from DuckDB, or if only some rows are wanted.
+        text, numbers: role -> column, of those that are read as texts and as doubles. Arrow
+        converts the columns, which is quicker than a query by DuckDB. The query is needed if only
+        some rows are selected, and for types of which the two would write different texts, such as
+        dates.
         """
-        types = self.stored_types
+        types = self.stored_types  # column -> Arrow's name of its type
         text_types = [types.get(name, "") for name in text.values()]
         number_types = [types.get(name, "") for name in numbers.values()]
-        is_same_text = all(map(SAME_TEXT_TYPES.fullmatch, text_types)) and not self.mixed_columns
-        is_castable = all(map(CASTABLE_TYPES.fullmatch, number_types))
-        if self.selected_rows or not (is_same_text and is_castable):
-            return super().load(text, numbers)
+        has_same_text_types = all(map(SAME_TEXT_TYPES.fullmatch, text_types))
+        gives_same_texts = has_same_text_types and not self.mixed_columns
+        can_be_cast = all(map(CASTABLE_TYPES.fullmatch, number_types))
+        if self.selected_rows or not (gives_same_texts and can_be_cast):
+            return super().load(text, numbers)  # by a query
         columns = {role: _as_texts(self.table[name]) for role, name in text.items()}
         for role, name in numbers.items():
-            # true and false become 1 and 0; whole numbers that no double holds are rounded
+            # not safe: whole numbers above 2^53, which not all doubles hold, are rounded
             columns[role] = as_one_array(self.table[name].cast("float64", safe=False))
         return columns
 
@@ -153,11 +156,13 @@ class Frame(InputPart):
 
 
 def _as_texts(column: "pa.ChunkedArray") -> "pa.Array":
-    """A column of an Arrow table as one array of texts; an empty text becomes an empty cell."""
+    """A column of an Arrow table as one array of texts; an empty text becomes an empty cell, as in
+    a CSV file.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # text of 64-bit offsets may not fit into the 32 bits of the other type
+    # large strings stay so: they may have more bytes than `pa.string` can hold, which is 2 GB
     if column.type != pa.large_string():
         column = column.cast(pa.string())
     texts = as_one_array(column)
@@ -179,23 +184,24 @@ def as_one_array(column: "pa.ChunkedArray") -> "pa.Array":
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def part_of(data: object) -> InputPart | None:
-    """The part that holds a table in memory; None for anything else, such as a path, a dict of
-    tables, or a frame of Spark.
+def part_in_memory(data: object) -> InputPart | None:
+    """A table in memory, ready to be read; None for anything else, such as a path, a dict of
+    several tables, or a Spark frame.
 
-    data: a frame, a dict of columns, arrays of labels and predictions, an iterator of batches, or
-    an Arrow reader; the batches of the last two are written to a temporary file first. Raises
-    InputError for columns that differ in length, and for a frame that Arrow cannot read.
+    data: a frame, a dict of columns, arrays of labels and predictions, or batches of rows from an
+    iterator or Arrow reader, which are written to a temporary file first, as they come only once.
+    Raises InputError for columns that differ in length, and for a frame that Arrow cannot read.
     """
     if isinstance(data, Mapping):
-        is_of_columns = all(map(is_column, data.values()))
-        return part_of_columns(data) if is_of_columns else None
+        has_columns_as_values = all(map(is_column, data.values()))
+        return part_of_columns(data) if has_columns_as_values else None
     if isinstance(data, Arrays):
         return _frame_part(_table_of_arrays(data))
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
         return _batches_part(data)
-    # the Arrow interface of a Spark frame would collect all of its rows
-    if hasattr(data, INTERFACE) and not is_spark_frame(data):
+    is_frame = hasattr(data, INTERFACE)  # of pandas, polars or Arrow
+    # that of a Spark frame would collect all of its rows in the memory of this machine
+    if is_frame and not is_spark_frame(data):
         return _frame_part(data)
     return None
 
@@ -224,10 +230,11 @@ def is_spark_frame(data: object) -> TypeGuard["pyspark.sql.DataFrame"]:
 
 
 def _frame_part(data: object) -> Frame:
-    """The part that holds a frame, without the columns of a pandas index.
+    """A frame as an Arrow table, ready to be read, without the columns that Arrow makes of the
+    index of a pandas frame.
 
-    data: any object with Arrow's interface. Raises InputError if Arrow cannot read it, and as
-    `InputPart` does for the names of its columns.
+    data: any object with Arrow's interface, such as a frame of pandas or polars. Raises InputError
+    if Arrow cannot read it, and for invalid names of columns.
     """
     import pyarrow as pa
 
@@ -239,12 +246,13 @@ def _frame_part(data: object) -> Frame:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
     table = converted.table
-    table = table.drop_columns(list(filter(PANDAS_INDEX.fullmatch, table.column_names)))
+    index_columns = list(filter(PANDAS_INDEX.fullmatch, table.column_names))
+    table = table.drop_columns(index_columns)
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
-    # renaming drops the metadata, in which a table may state which values of a metric are better
+    # renaming drops the metadata, in which a report may have stated the directions of metrics
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
     float16_columns = [column.name for column in table.schema if column.type == pa.float16()]
-    if float16_columns:  # which DuckDB does not have
+    if float16_columns:  # a type that DuckDB does not have
         table = _with_float32(table, float16_columns)
     return Frame(
         name=NAME,
@@ -333,29 +341,32 @@ class ConvertedFrame(NamedTuple):
 
 
 def _arrow_table(data: Any) -> ConvertedFrame:
-    """Convert a frame to an Arrow table. Raises what Arrow raises if it cannot be converted.
+    """Convert a frame to an Arrow table. Columns that hold both texts and numbers become texts, and
+    are named beside the table. Raises what Arrow raises if it cannot be converted.
 
     data: a frame of pandas, or any object with Arrow's interface.
     """
     import pyarrow as pa
 
-    mixed: list[str] = []  # columns of texts and numbers, which only frames of pandas have
+    mixed_columns: list[str] = []
     is_pandas = hasattr(data, "iloc")
-    # to start threads takes longer than they save in a small frame
-    threads = 1 if is_pandas and len(data) <= SMALL else None
+    threads = None  # as many as Arrow likes
+    if is_pandas and len(data) <= SMALL:
+        threads = 1  # to start others would take longer than they save
     try:
         table = pa.table(data, nthreads=threads)
-    except pa.ArrowException:  # a column of texts and numbers raises it, and is read as texts
-        mixed = _columns_of_texts_and_numbers(data)
-        if not mixed:
+    except pa.ArrowException:  # Arrow refuses a pandas column of both texts and numbers
+        mixed_columns = _columns_of_texts_and_numbers(data)
+        if not mixed_columns:  # the error has another cause
             raise
-        data = data.assign(**{name: data[name].map(str, na_action="ignore") for name in mixed})
+        as_texts = {name: data[name].map(str, na_action="ignore") for name in mixed_columns}
+        data = data.assign(**as_texts)
         table = pa.table(data)
-    # DuckDB, which may read the table, does not survive the intervals of pandas; the word is that
-    # of their type, and if it is a column's name, the table stays as it is
+    # A column of pandas' intervals crashes DuckDB, which may read the table: it becomes texts. The
+    # word stands in the schema if a column has this type; if it is only a name, nothing changes.
     if "interval" in table.schema.to_string(show_schema_metadata=False):
         table = pa.table(_without_intervals(data))
-    return ConvertedFrame(table, mixed)
+    return ConvertedFrame(table, mixed_columns)
 
 
 def _batches_part(data: "Iterator[object] | pa.RecordBatchReader") -> Batches:

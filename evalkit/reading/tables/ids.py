@@ -23,23 +23,23 @@ Keys = NDArray[np.uint64]
 
 
 def row_keys(group: Ints, groups: int, number: Keys) -> Keys:
-    """A key of 64 bits for each pair of a group and a number; equal pairs have equal keys.
+    """A key of 64 bits for each row: in its upper bits the row's group, behind them as many leading
+    bits of the row's number as there is room for. So a sort by keys is one by group, then number.
 
-    The bits of the group stand first, the leading bits of the number behind them. Different pairs
-    of one group may have equal keys too, as the last bits of the number are lost. group: the group
-    of each row, from 0. groups: how many groups there are. number: of each row.
+    group: of each row, from 0. groups: how many groups there are. number: of each row; two rows of
+    a group whose numbers differ only in the last bits, which are lost, have equal keys.
 
     >>> keys = row_keys(np.array([1, 1]), 2, np.array([2**63, 1], np.uint64))
     >>> keys.tolist() == [3 * 2**62, 2**63]
     True
     """
-    bits = np.uint64(max(groups - 1, 0).bit_length())
-    if not bits:
+    group_bits = np.uint64(max(groups - 1, 0).bit_length())
+    if not group_bits:  # of a single group nothing need be stored
         return number
     key = np.empty(len(number), np.uint64)
     for rows in cache_slices(len(key)):
-        np.left_shift(group[rows].astype(np.uint64), np.uint64(64) - bits, out=key[rows])
-        key[rows] |= number[rows] >> bits
+        np.left_shift(group[rows].astype(np.uint64), np.uint64(64) - group_bits, out=key[rows])
+        key[rows] |= number[rows] >> group_bits
     return key
 
 
@@ -63,10 +63,11 @@ class SortedKeys:
         >>> found.order.tolist(), found.equals_previous.tolist()
         ([1, 0, 2], [False, False, True])
         """
+        # a quick sort by the leading bits of the keys alone; it overwrites its argument
         order, equals_previous = sort_keys(key.copy())
+        # Groups of keys with equal leading bits are in a wrong order still. One sort of the keys of
+        # all such groups orders each of them, and leaves the groups where they are.
         places = np.flatnonzero(equal_to_neighbour(equals_previous))
-        # keys that are equal in their leading bits may differ in the others, and are sorted by all
-        # bits; where one such stretch ends and another begins, the keys differ
         if len(places):
             rows = order[places]
             rows = rows[np.argsort(key[rows])]
@@ -75,26 +76,27 @@ class SortedKeys:
         return cls(key, order, equals_previous)
 
     def find(self, keys: Keys) -> "KeyMatches":
-        """Look keys up among those of the rows. A key that no row has is left out of the result;
-        for a key of several rows the result has one of these rows.
+        """For each key that some row has: its index in `keys`, and the number of such a row, any of
+        them if several rows have it. Keys that no row has are left out.
 
         >>> SortedKeys.sort(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
-        KeyMatches(place=array([0, 2]), row=array([1, 0]))
+        KeyMatches(key_index=array([0, 2]), row=array([1, 0]))
         """
         if not len(self.key):
             return KeyMatches(np.zeros(0, np.int64), np.zeros(0, np.int64))
-        ordered = self.key[self.order]
-        place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-        index = np.flatnonzero(ordered[place] == keys)
-        return KeyMatches(index, self.order[place[index]])
+        sorted_keys = self.key[self.order]
+        # where each key would be inserted; a key above all others is compared with the last one
+        place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+        key_index = np.flatnonzero(sorted_keys[place] == keys)
+        return KeyMatches(key_index, self.order[place[key_index]])
 
 
 class KeyMatches(NamedTuple):
-    """The places, among the keys that were looked up, of those that some row has, and for each of
+    """The indices, among the keys that were looked up, of those that some row has, and for each of
     them the number of such a row.
     """
 
-    place: Ints
+    key_index: Ints
     row: Ints
 
 
@@ -108,29 +110,33 @@ class LeadingOrder(NamedTuple):
 
 
 def sort_keys(key: Keys) -> LeadingOrder:
-    """Sort rows by the leading bits of their keys.
+    """The row numbers in the order of the leading bits of their keys, and for each whether these
+    bits equal those of the row before. The keys are overwritten.
 
-    One plain sort of keys whose last bits are replaced by the row's number is several times faster
-    than a sort that moves row numbers along with the keys. The keys are overwritten.
+    The last bits of a key, as many as a row number has, are replaced by the number of its row. Then
+    one plain sort of the keys orders the row numbers, which is several times faster than argsort.
 
     >>> order, equals_previous = sort_keys(np.array([2**63, 4, 2**63 + 1], np.uint64))
     >>> order.tolist(), equals_previous.tolist()
     ([1, 0, 2], [False, False, True])
     """
-    # a mask of as many last bits as the largest row number has
-    number_bits = (np.uint64(1) << np.uint64(max(len(key) - 1, 0).bit_length())) - np.uint64(1)
-    number = np.arange(min(BLOCK, len(key)), dtype=np.uint64)
+    bits_of_row_number = max(len(key) - 1, 0).bit_length()
+    row_mask = (np.uint64(1) << np.uint64(bits_of_row_number)) - np.uint64(1)  # ones in these bits
+    number_in_block = np.arange(min(BLOCK, len(key)), dtype=np.uint64)
+    # Slices have BLOCK rows, a power of two, so that a row number is the slice's first row "or" the
+    # number in the slice.
     for rows in cache_slices(len(key)):
-        block = key[rows]
-        block &= ~number_bits
-        block |= number[: len(block)]
+        block = key[rows]  # a view: `key` is changed
+        block &= ~row_mask
+        block |= number_in_block[: len(block)]
         block |= np.uint64(rows.start)
     key.sort()
     equals_previous = np.zeros(len(key), bool)
     for rows in cache_slices(len(key) - 1):
         differing_bits = key[1:][rows] ^ key[:-1][rows]
-        np.less_equal(differing_bits, number_bits, out=equals_previous[1:][rows])
-    key &= number_bits  # only the numbers of the rows are left
+        # the leading bits are equal if only bits of the row numbers differ
+        np.less_equal(differing_bits, row_mask, out=equals_previous[1:][rows])
+    key &= row_mask  # only the row numbers are left
     return LeadingOrder(key.view(np.int64), equals_previous)
 
 
@@ -151,14 +157,14 @@ def equal_to_neighbour(equals_previous: Bools) -> Bools:
 
 
 SHORT = 12  # bytes of a text that are hashed at once, with its length
-LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n bytes of eight
+# masks of the first n bytes of eight, for n from 0 to 8
+LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
 def text_hashes(text: "pa.Array") -> Keys:
-    """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal
-    numbers.
+    """A 64-bit hash of each text of an Arrow array without nulls: equal texts have equal hashes.
 
-    It takes eight bytes at a time, block by block, so that intermediate results stay in the cache.
+    Texts are hashed in blocks, so that intermediate results stay in the processor's cache.
 
     >>> import pyarrow as pa
     >>> a, b, c = text_hashes(pa.array(["doc12345678", "doc1", "doc12345678"]))
@@ -167,49 +173,53 @@ def text_hashes(text: "pa.Array") -> Keys:
     """
     import pyarrow as pa
 
+    # Arrow stores the UTF-8 bytes of all texts one after another, and where each text begins; a
+    # slice of an array has the bytes of the whole array
     text = text.cast(pa.large_string())
-    _, offsets, content = text.buffers()
-    offsets = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    content = np.frombuffer(content or b"", np.uint8)
-    numbers = np.empty(len(text), np.uint64)
-    for rows in cache_slices(len(numbers)):
-        ends = offsets[rows.start : rows.stop + 1]
-        block = content[ends[0] : ends[-1]]
-        _hash_words(block, ends[:-1] - ends[0], np.diff(ends), numbers[rows])
-    return numbers
+    _, offsets_buffer, bytes_buffer = text.buffers()
+    all_offsets = np.frombuffer(offsets_buffer, np.int64)
+    offsets = all_offsets[text.offset : text.offset + len(text) + 1]
+    all_bytes = np.frombuffer(bytes_buffer or b"", np.uint8)
+    hashes = np.empty(len(text), np.uint64)
+    for rows in cache_slices(len(hashes)):
+        block_offsets = offsets[rows.start : rows.stop + 1]
+        first_byte = block_offsets[0]
+        block_bytes = all_bytes[first_byte : block_offsets[-1]]
+        start = block_offsets[:-1] - first_byte
+        _hash_words(block_bytes, start, np.diff(block_offsets), hashes[rows])
+    return hashes
 
 
-def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, numbers: Keys) -> None:
-    """Write the hash of each text into `numbers`.
-
-    The first word that is mixed holds the first four bytes and the length, the second one the next
-    eight bytes. So two steps without a loop do for texts of up to `SHORT` bytes. Each further eight
-    bytes of a longer text are mixed in after them.
+def _hash_words(content: NDArray[np.uint8], start: Ints, length: Ints, hashes: Keys) -> None:
+    """Write a hash of each text into `hashes`.
 
     content: the bytes of all texts. start: where each text begins in them. length: its number of
-    bytes.
+    bytes. The bytes are mixed in as words of eight: first four bytes and the length, then eight
+    bytes, which is all of a text of up to `SHORT` bytes; then, of longer texts, eight at a time.
     """
-    padded = np.append(content, np.zeros(16, np.uint8))
-    # a view: for each byte the number that it and the seven bytes behind it make
+    padded = np.append(content, np.zeros(16, np.uint8))  # words may reach beyond the last text
+    # a view without a copy: the 64-bit number of the eight bytes from each byte on
     words = np.ndarray(len(padded) - 7, "<u8", padded.data, strides=(1,))
 
-    def word(start: Ints, left: Ints) -> Keys:
-        """The next eight bytes of each text, of which `left` are left; zeros behind its end."""
-        return np.asarray(words[start] & LEADING.take(left, mode="clip"))
+    def word_of_texts(first_byte: Ints, bytes_left: Ints) -> Keys:
+        """Eight bytes of each text as a number; those beyond its end, after `bytes_left`, are 0."""
+        # "clip" takes the mask of no byte for a negative number, of all eight for a large one
+        masks = LEADING.take(bytes_left, mode="clip")
+        return np.asarray(words[first_byte] & masks)
 
-    numbers[:] = word(start, np.minimum(length, 4)) << np.uint64(32)
-    numbers |= length.astype(np.uint64)
-    _mix_bits(numbers)
-    numbers ^= word(start + 4, length - 4)
-    _mix_bits(numbers)
-    done = SHORT
-    rows = np.flatnonzero(length > done)
-    while rows.size:  # a single longer text costs the others nothing
-        mixed = numbers[rows] ^ word(start[rows] + done, length[rows] - done)
+    hashes[:] = word_of_texts(start, np.minimum(length, 4)) << np.uint64(32)
+    hashes |= length.astype(np.uint64)
+    _mix_bits(hashes)
+    hashes ^= word_of_texts(start + 4, length - 4)
+    _mix_bits(hashes)
+    n_hashed = SHORT
+    longer = np.flatnonzero(length > n_hashed)  # only these texts are looped over
+    while longer.size:
+        mixed = hashes[longer] ^ word_of_texts(start[longer] + n_hashed, length[longer] - n_hashed)
         _mix_bits(mixed)
-        numbers[rows] = mixed
-        done += 8
-        rows = rows[length[rows] > done]
+        hashes[longer] = mixed
+        n_hashed += 8
+        longer = longer[length[longer] > n_hashed]
 
 
 def _mix_bits(words: Keys) -> None:
@@ -222,19 +232,24 @@ Blocks = Sequence[Any]  # Arrow arrays of text, one after another
 
 
 class SortedCodes(NamedTuple):
-    """Distinct texts in the order of their UTF-8 bytes, and for each group of texts the index of
-    each text among them.
+    """Distinct texts in the order of their UTF-8 bytes, and for each column of texts the index of
+    each of its texts among them.
     """
 
     names: np.ndarray
     codes: list[Ints]
 
 
-def sorted_codes(*groups: Blocks) -> SortedCodes:
-    """The texts of all groups as numbers. groups: lists of Arrow arrays."""
-    code, texts = table.encode_sorted(list(chain.from_iterable(groups)))
-    ends = np.cumsum([sum(map(len, group)) for group in groups])
-    return SortedCodes(np.array(texts.to_pylist(), dtype=object), np.split(code, ends[:-1]))
+def sorted_codes(*columns: Blocks) -> SortedCodes:
+    """The distinct texts of several columns, sorted by their UTF-8 bytes, and for each column an
+    array with the index of each of its texts among them.
+
+    columns: each a list of Arrow arrays, one after another.
+    """
+    code, texts = table.encode_sorted(list(chain.from_iterable(columns)))
+    ends = np.cumsum([sum(map(len, column)) for column in columns])
+    codes_of_columns = np.split(code, ends[:-1])
+    return SortedCodes(np.array(texts.to_pylist(), dtype=object), codes_of_columns)
 
 
 class SystemCodes(NamedTuple):
@@ -252,7 +267,10 @@ class OnlySystem(NamedTuple):
 
 
 def codes_of_systems(blocks: Sequence["OnlySystem | pa.Array"]) -> SystemCodes:
-    """The systems of rows as numbers. blocks: of each an Arrow array of names, or its only system.
+    """The distinct names of systems, sorted, and for each row the index of its system among them.
+
+    blocks: the rows, in sequence. A block is an Arrow array of the name in each row, or, if all of
+    its rows have the same system, the name of this and their number.
 
     >>> names, code = codes_of_systems([OnlySystem("b", 2), OnlySystem("a", 1)])
     >>> names.tolist(), code.tolist()
@@ -264,11 +282,12 @@ def codes_of_systems(blocks: Sequence["OnlySystem | pa.Array"]) -> SystemCodes:
     for block in blocks:
         column = block
         if isinstance(block, OnlySystem):
+            # the name is stored once, and not in every row
             code = pa.array(np.zeros(block.rows, np.int32))
             column = pa.DictionaryArray.from_arrays(code, pa.array([block.name], pa.string()))
         columns.append(column)
-    names, (code_of_row,) = sorted_codes(columns)
-    return SystemCodes(names, code_of_row)
+    sorted_systems = sorted_codes(columns)
+    return SystemCodes(sorted_systems.names, code=sorted_systems.codes[0])
 
 
 def concatenated(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -289,22 +308,23 @@ class RankOrder(NamedTuple):
 
 
 def rank_order(list_of_row: Ints, score: Floats, item_ranks: Callable[[Ints], Ints]) -> RankOrder:
-    """Sort rows by list, then score descending, then item descending, as trec_eval does.
+    """Sort rows by list, then score descending, then item descending, as trec_eval does. A row is
+    tied if it has the list and score of the row before.
 
     list_of_row: the number of each row's list. score: of each row. item_ranks: a function that
-    returns for some rows the ranks of their items, ascending; it is called only for the rows that
-    tie, as comparing items takes long. Lists that come in one piece, best score first, are only put
-    in order. Others are sorted by a packed key, the list above the leading bits of the score; then
-    the few rows whose keys are equal are sorted exactly.
+    returns for some rows the ranks of their items, ascending; it is called only for rows with equal
+    scores, as comparing items takes long.
 
     >>> order, tied = rank_order(np.array([0, 0, 0]), np.array([0.5, 0.9, 0.5]), lambda rows: rows)
     >>> order.tolist(), tied.tolist()
     ([1, 2, 0], [False, False, True])
     """
     by_score = _order_of_sorted_lists(list_of_row, score)
-    if by_score is None:
+    if by_score is None:  # the rows of a list are not yet sorted by score
         by_score = _order_by_score(list_of_row, score)
     order, tied = by_score
+    # Rows with equal scores are in any order still. One sort of all such rows orders each group of
+    # them by item, and leaves the groups where they are.
     places = np.flatnonzero(equal_to_neighbour(tied))
     if len(places):
         rows = order[places]
@@ -313,11 +333,16 @@ def rank_order(list_of_row: Ints, score: Floats, item_ranks: Callable[[Ints], In
 
 
 def _order_by_score(list_of_row: Ints, score: Floats) -> RankOrder:
-    """The order and the ties of `rank_order`, but with rows that tie in any order."""
+    """Sort rows by list, then score descending, with rows of equal scores in any order. A row is
+    tied if it has the list and score of the row before.
+
+    list_of_row: the number of each row's list. score: of each row.
+    """
+    # a quick sort by keys of the list and the leading bits of the score
     order, tied = sort_keys(rank_keys(list_of_row, score))
+    # Rows of a list whose scores have equal leading bits are in any order still. One sort of all
+    # such rows by list and score orders each group of them, and leaves the groups where they are.
     places = np.flatnonzero(equal_to_neighbour(tied))
-    # rows whose keys are equal may have different scores, and are sorted by the scores themselves;
-    # where one stretch of equal keys ends and another begins, the list or the score differs
     if len(places):
         rows = order[places]
         rows = rows[np.lexsort((-score[rows], list_of_row[rows]))]
@@ -329,59 +354,68 @@ def _order_by_score(list_of_row: Ints, score: Floats) -> RankOrder:
 
 
 def rank_keys(group: Ints, score: Floats) -> Keys:
-    """Keys in the order of the group, then of the leading bits of the score, descending.
+    """A key of 64 bits for each row, so that a sort by keys is one by group, then score descending.
 
-    Equal keys may stand for different scores, because the group takes the place of the last bits of
-    the score.
+    group: of each row, from 0. score: of each row. In the key, the group takes the place of the
+    last bits of the score: rows of a group with almost the same score may have equal keys.
 
     >>> rank_keys(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
     array([2, 1, 0])
     """
-    bits = int(group.max(initial=0)).bit_length()
+    group_bits = int(group.max(initial=0)).bit_length()
     key = np.empty(len(score), np.uint64)
     for rows in cache_slices(len(key)):
-        code = (score[rows] + 0.0).view(np.uint64)
-        # The bits of negative scores rise as the scores fall. So do those of all others once they
-        # are inverted without the sign: this mask has all bits for them, and none for negative ones
-        is_positive = (~code).view(np.int64) >> 63
-        code ^= is_positive.view(np.uint64) >> np.uint64(1)
-        np.right_shift(code, np.uint64(bits), out=key[rows])
-        if bits:
-            key[rows] |= group[rows].astype(np.uint64) << np.uint64(64 - bits)
+        bits = (score[rows] + 0.0).view(np.uint64)  # those of a double; −0.0 becomes 0.0
+        # As whole numbers, the bits of negative doubles rise as the doubles fall. So do those of
+        # the others once all bits but the sign are inverted. The shift of the inverted sign makes a
+        # mask: all ones for a double without a sign, all zeros for a negative one.
+        not_negative = (~bits).view(np.int64) >> 63
+        bits ^= not_negative.view(np.uint64) >> np.uint64(1)
+        np.right_shift(bits, np.uint64(group_bits), out=key[rows])
+        if group_bits:
+            key[rows] |= group[rows].astype(np.uint64) << np.uint64(64 - group_bits)
     return key
 
 
 def _order_of_sorted_lists(list_of_row: Ints, score: Floats) -> RankOrder | None:
-    """The order and the ties of `rank_order`, with rows that tie in any order, if each list is one
-    stretch of the rows and its scores never rise; else None.
+    """Sort rows by list if the rows of each list already follow each other, best score first; None
+    if they do not. Then only whole lists need be moved, which is quicker than a sort of rows.
+
+    list_of_row: the number of each row's list. score: of each row. A row is tied if it has the list
+    and score of the row before.
     """
     starts = _starts_of_sorted_lists(list_of_row, score)
-    if starts is None:
+    if starts is None:  # a score rises within a list
         return None
     lists = list_of_row[starts]
     by_list = np.argsort(lists)
-    if (lists[by_list[1:]] == lists[by_list[:-1]]).any():  # a list begins twice
+    if (lists[by_list[1:]] == lists[by_list[:-1]]).any():  # rows of a list stand in two places
         return None
     sizes = np.diff(starts, append=len(list_of_row))[by_list]
     new_starts = np.cumsum(sizes) - sizes
-    order = np.repeat(starts[by_list] - new_starts, sizes)  # how far each row is moved
+    # the row at place i of the new order is the old row i, shifted as far as its list is
+    shift_of_list = starts[by_list] - new_starts
+    order = np.repeat(shift_of_list, sizes)
     order += np.arange(len(list_of_row))
     ordered_score = score[order]
     tied = np.zeros(len(list_of_row), bool)
     np.equal(ordered_score[1:], ordered_score[:-1], out=tied[1:])
-    tied[new_starts] = False  # the row before is of another list
+    tied[new_starts] = False  # before the first row of a list stands a row of another one
     return RankOrder(order, tied)
 
 
 def _starts_of_sorted_lists(list_of_row: Ints, score: Floats) -> Ints | None:
-    """The rows at which another list begins than that of the row before; None if scores rise within
-    a list.
+    """The rows whose list is another one than that of the row before, as the first row is; None if
+    a score is above that of the row before in the same list.
+
+    list_of_row: the number of each row's list. score: of each row.
     """
     begins_list = np.empty(max(len(list_of_row) - 1, 0), bool)  # for each row but the first
-    for rows in cache_slices(len(begins_list)):  # in blocks, as most other inputs fail in the first
+    # block by block: if scores are not sorted, this is mostly seen in the first block
+    for rows in cache_slices(len(begins_list)):
         np.not_equal(list_of_row[1:][rows], list_of_row[:-1][rows], out=begins_list[rows])
-        never_rises = score[1:][rows] <= score[:-1][rows]
-        if not (begins_list[rows] | never_rises).all():
+        is_not_above = score[1:][rows] <= score[:-1][rows]
+        if not (begins_list[rows] | is_not_above).all():
             return None
     starts = np.append(0, np.flatnonzero(begins_list) + 1)
-    return starts[: len(list_of_row)]  # none without rows
+    return starts[: len(list_of_row)]  # empty if there are no rows

@@ -77,16 +77,16 @@ class InputPart(ABC):
     """One file, frame or table before it is read.
 
     path: the path of a file, or for a table the path after which a system is called.
-    folder_values: the columns encoded in a file's folders, with their value in every row. layout:
-    the layout of TREC text; None if the columns have names. selected_rows: the rows that are read;
-    None: all.
+    folder_values: the columns encoded in a file's folders, with their value in every row.
+    trec_layout: the fields of a line of TREC text; None for tables, whose columns have names.
+    selected_rows: the rows that are read; None: all.
     """
 
     name: str
     columns: tuple[str, ...]
     path: Path = Path()
     folder_values: Mapping[str, str | None] = field(default_factory=dict)
-    layout: trec.LineLayout | None = None
+    trec_layout: trec.LineLayout | None = None
     selected_rows: RowFilter | None = None
     # True if no system can be called after the part: for a frame, or record batches
     unnamed: ClassVar[bool] = False
@@ -95,20 +95,21 @@ class InputPart(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raise InputError if two columns have the same name but for capitals, which DuckDB does
-        not tell apart, or if a name is too long or holds a NUL character.
+        """Raise InputError if the names of two columns differ at most in capitals, which DuckDB
+        does not tell apart, or if a name is too long or holds a NUL character.
         """
-        written_names: dict[str, str] = {}  # name in small letters -> name as it is written
+        spelling: dict[str, str] = {}  # name in small letters -> the name as it is written
         for name in self.columns:
             if "\0" in name:
+                # text in UTF-16 that is read as UTF-8 has one beside each letter
                 rule = "column names must hold no NUL character (UTF-16?)"
                 raise InputError(f"{self.name}: {rule}, got {name[:80]!r}")
             if len(name.encode(errors="replace")) > LONGEST:
                 raise SHORT.error(self.name, "a column's name", name, NO_ROW_NUMBER)
-            if name.lower() in written_names:
-                got = f"{written_names[name.lower()]!r} and {name!r}"
+            if name.lower() in spelling:
+                got = f"{spelling[name.lower()]!r} and {name!r}"
                 raise InputError(f"{self.name}: column names must be distinct, got {got}")
-            written_names[name.lower()] = name
+            spelling[name.lower()] = name
 
     # What is known before reading
 
@@ -172,7 +173,7 @@ class InputPart(ABC):
         files. Half of them come from stretches over the whole part, unless it has few rows or very
         many: the rows may be sorted.
         """
-        if self.layout is not None:
+        if self.trec_layout is not None:
             return {}
         texts = {f"column {name}": name for name in self.columns}
         selection = self.select(texts, {})

@@ -104,7 +104,7 @@ def row_suffix(row: int) -> str:
 
 def is_empty(values: "pa.Array") -> Bools:
     """A mask of the empty cells (nulls) of an Arrow array."""
-    if not values.null_count:
+    if not values.null_count:  # Arrow has counted them already
         return np.broadcast_to(np.False_, len(values))  # takes no memory
     return np.asarray(values.is_null())
 
@@ -116,13 +116,15 @@ def is_long(texts: "pa.Array") -> Bools:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # of texts that are stored as a dictionary, it is enough to measure each distinct one
-    distinct = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
-    longest = pc.max(pc.binary_length(distinct)).as_py()
-    if longest is None or longest <= LONGEST:  # None: all cells are empty
+    # a column of Arrow's dictionary type stores each distinct text once: it is enough to measure it
+    distinct_texts = texts
+    if pa.types.is_dictionary(texts.type):
+        distinct_texts = texts.dictionary
+    longest = pc.max(pc.binary_length(distinct_texts)).as_py()  # None if all cells are empty
+    if longest is None or longest <= LONGEST:
         return np.broadcast_to(np.False_, len(texts))  # takes no memory
-    lengths = pc.fill_null(pc.binary_length(texts.cast(distinct.type)), 0)
-    return np.asarray(lengths) > LONGEST
+    lengths = pc.binary_length(texts.cast(distinct_texts.type))  # of each row's text
+    return np.asarray(pc.fill_null(lengths, 0)) > LONGEST
 
 
 _RESCALE = "multiply all weights by the same number; no result depends on their scale"
@@ -272,29 +274,32 @@ class Field:
     def check(
         self, values: "pa.Array", part: "InputPart | None", earlier_rows: int | None = 0
     ) -> "pa.Array | Floats":
-        """Check the values of the column: texts come back as they are, numbers as a numpy array
-        with NaN for empty cells.
+        """The values of the column, if they follow its rules: texts as they are, numbers as a numpy
+        array with NaN for empty cells, and 0 for −0.0.
 
-        values: an Arrow array. part: the part that the values stand in; None if that is not known.
-        earlier_rows: how many rows of the part came before these; None if its rows have no numbers.
-        Raises InputError for the first value that breaks a rule; BrokenRule if the part is not
-        known.
+        values: an Arrow array. part: the file or table that they stand in; None if it is unknown.
+        earlier_rows: how many of its rows came before these; None if rows have no numbers. Raises
+        InputError for the first value that breaks a rule; BrokenRule if the part is unknown.
         """
-        # an array of doubles without an empty cell is not copied
-        checked = values.to_numpy(zero_copy_only=False) if self.is_number else values
+        checked = values
+        if self.is_number:  # doubles without an empty cell are not copied
+            checked = values.to_numpy(zero_copy_only=False)
         for rule in self.rules:
             is_broken = rule.breaks(checked)
             if rule.allows_empty:
                 is_broken = is_broken & ~is_empty(values)
             if is_broken.any():
-                if part is None:  # the reader of the blocks then looks for the value in the parts
+                if part is None:  # whoever reads the blocks then looks for the file and row
                     raise BrokenRule(f"{self.column} must {rule.text}")
                 index = int(is_broken.argmax())  # of the first value that breaks the rule
-                row = NO_ROW_NUMBER if earlier_rows is None else earlier_rows + index + 1
+                row = NO_ROW_NUMBER
+                if earlier_rows is not None:
+                    row = earlier_rows + index + 1  # rows are counted from 1
                 raise rule.error(part.name, self.column, values[index].as_py(), row)
         if not self.is_number or checked.dtype.kind == "i":  # whole numbers have no −0.0
             return checked
-        # −0.0 becomes 0.0: the same number with other bytes; most columns need no copy
+        # −0.0 equals 0.0 but has other bytes, by which values are sorted and grouped. Adding 0.0
+        # makes it 0.0; a column without a zero is not copied.
         return checked + 0.0 if (checked == 0).any() else checked
 
 
@@ -327,7 +332,9 @@ class ColumnsByType(NamedTuple):
 
 
 def columns_by_type(fields: Fields) -> ColumnsByType:
-    """The columns by role, those of texts apart from those of numbers."""
+    """Role -> name of the column, in two dicts: of the columns that are read as texts, and of those
+    that are read as doubles. fields: role -> column and its rules, which say the type.
+    """
     texts = {role: field.column for role, field in fields.items() if not field.is_number}
     numbers = {role: field.column for role, field in fields.items() if field.is_number}
     return ColumnsByType(texts, numbers)

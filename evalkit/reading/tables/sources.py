@@ -170,27 +170,29 @@ SYSTEM = "system"  # the column of a mapping's names
 def parts(
     data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
 ) -> list[InputPart]:
-    """All files, frames and tables that an input names.
+    """All files, frames and tables of an input (its parts), with their columns; rows are not read.
 
     data: a path, folder or pattern, "spark:table", a frame, record batches, a dict, or a list of
-    these or of parts. A dict of columns is one table; any other dict has one table per system.
-    header: "none" if text tables have no header. reading: how many rows may be collected from
-    Spark. If all parts are evaluation logs, they get common columns. Raises InputError for a path
-    without a file, an empty list, and what cannot be read.
+    these. A dict of columns is one table; any other dict has one table per system. header: "none"
+    if text tables have no header. reading: how many rows may be collected from Spark. Raises
+    InputError for a path without a file, an empty list, and what cannot be read.
     """
-    in_memory = frames.part_of(data)
+    in_memory = frames.part_in_memory(data)
     if in_memory is not None:
         return [in_memory]
     items = [located(item) if _is_path(item) else item for item in _flattened(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    # Folders named COLUMN=VALUE, as Spark writes partitions, give their files this column: only
-    # those below the innermost folder that all named folders share.
+    # A folder such as country=DE, as Spark writes partitions, gives its files a column country, but
+    # only below the innermost folder that all folders in `data` share: those above it are the same
+    # for all files.
     common_folder = innermost_common_folder(
         item.named_folder for item in items if isinstance(item, Located)
     )
-    opened = [_parts_of_item(item, header, reading, common_folder) for item in items]
-    return logs.with_common_columns(list(itertools.chain.from_iterable(opened)))
+    opened: list[InputPart] = []
+    for item in items:
+        opened += _parts_of_item(item, header, reading, common_folder)
+    return logs.with_common_columns(opened)  # of evaluation logs; other parts stay as they are
 
 
 def optional_parts(
@@ -250,7 +252,7 @@ def _parts_of_item(
         return parts_of_systems
     if isinstance(data, Located):
         return list(formats.opened(data.files, header, common_folder))
-    part = spark_tables.part_of(data, reading.collected) or frames.part_of(data)
+    part = spark_tables.part_of(data, reading.collected) or frames.part_in_memory(data)
     if part is None:
         raise frames.no_table_error(data)
     return [part]

@@ -39,15 +39,17 @@ class Coded:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], index: Ints) -> "Coded":
-        """The column whose row i holds texts[index[i]]. texts: in any order, some may be equal.
+        """The column whose row i holds texts[index[i]].
+
+        texts: in any order; equal texts, as of two spellings of a label, get the same code.
 
         >>> Coded.from_texts(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
         """
         names = sorted(set(texts))
-        number = {name: i for i, name in enumerate(names)}
-        code = np.array([number[text] for text in texts], np.int64)
-        return cls(tuple(names), code[index])
+        code_of_name = {name: code for code, name in enumerate(names)}
+        code_of_text = np.array([code_of_name[text] for text in texts], np.int64)
+        return cls(tuple(names), code_of_text[index])
 
     @cached_property
     def texts(self) -> np.ndarray:
@@ -58,12 +60,14 @@ class Coded:
         return len(self.code)
 
     def take(self, rows: Bools | Ints | slice) -> "Coded":
-        """The column of some rows; a name that none of them has is dropped."""
+        """The column of some rows. Names that none of them has are dropped, so that `names` are
+        those that occur, and the codes of the others are renumbered.
+        """
         code = self.code[rows]
-        occurs = np.bincount(code, minlength=len(self.names)) > 0
+        occurs = np.bincount(code, minlength=len(self.names)) > 0  # for each name
         if occurs.all():
             return Coded(self.names, code)
-        new_code = np.cumsum(occurs) - 1  # of each name: how many names before it stay
+        new_code = np.cumsum(occurs) - 1  # of each name: the number of names before it that occur
         return Coded(tuple(itertools.compress(self.names, occurs)), new_code[code])
 
     def first(self, names: Collection[str]) -> int:
@@ -134,32 +138,34 @@ class EncodedTexts(NamedTuple):
 
 
 def encode(column: Texts) -> EncodedTexts:
-    """Encode a column of texts, with the distinct texts in any order. column: as in `one_array`."""
+    """The distinct texts of a column, in any order, and for each row the index of its text. If
+    there are empty cells, the last text is null. column: as in `one_array`.
+    """
     import pyarrow as pa
 
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
     if chunks and all(pa.types.is_dictionary(getattr(chunk, "type", None)) for chunk in chunks):
-        # each chunk is encoded already, but each with a dictionary of its own
+        # each chunk is encoded already, but by a list of texts (a dictionary) of its own
         large = pa.chunked_array([_large(chunk) for chunk in chunks])
         encoded = pa.concat_arrays(large.unify_dictionaries().chunks)
     else:
         encoded = one_array(column).dictionary_encode("encode")
     texts = encoded.dictionary
-    indices = encoded.indices.fill_null(len(texts))  # the code of empty cells
+    indices = encoded.indices.fill_null(len(texts))  # an index behind the last text
     code = indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if encoded.indices.null_count:
         texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
+    # the dictionary of a column that the user encoded may hold texts that no row has: drop them
     occurs = np.bincount(code, minlength=len(texts)) > 0
     if occurs.all():
         return EncodedTexts(code, texts)
-    # a dictionary may hold texts that no row has
-    new_code = np.cumsum(occurs) - 1
+    new_code = np.cumsum(occurs) - 1  # of each text: the number of texts before it that occur
     return EncodedTexts(new_code[code], texts.filter(pa.array(occurs)))
 
 
 def encode_sorted(column: Texts) -> EncodedTexts:
-    """Encode a column of texts, with the distinct texts in the order of their bytes. column: as in
-    `one_array`.
+    """The distinct texts of a column, in the order of their bytes, and for each row the index of
+    its text. column: as in `one_array`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -195,11 +201,11 @@ class Ids:
 
     @cached_property
     def rank(self) -> Ints:
-        """The rank of each row's id among the sorted distinct ids, from 0."""
+        """For each row the place of its id among the distinct ids of all rows, sorted, from 0."""
         import pyarrow.compute as pc
 
-        rank = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)  # from 1
-        return np.asarray(rank - 1)
+        rank_from_1 = pc.rank(self.texts, tiebreaker="dense").to_numpy().astype(np.int64)
+        return np.asarray(rank_from_1 - 1)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -214,14 +220,16 @@ class Ids:
 
 
 def coded(column: Texts, normalise: Callable[[str], str] = str, empty_text: str = "") -> Coded:
-    """Encode a text column of Arrow. column: as in `one_array`.
+    """A column of texts as codes: the distinct texts, sorted, and for each row the index of its
+    text. column: as in `one_array`.
 
     normalise: maps texts with the same meaning, such as 1.0 and 1, to one text. empty_text: the
     text that stands for an empty cell.
     """
-    code, texts = encode(column)
-    names = [empty_text if text is None else normalise(text) for text in texts.to_pylist()]
-    return Coded.from_texts(names, code)
+    encoded = encode(column)
+    distinct_texts = encoded.texts.to_pylist()  # so that each is normalised once
+    names = [empty_text if text is None else normalise(text) for text in distinct_texts]
+    return Coded.from_texts(names, encoded.code)
 
 
 def _large(block: "pa.DictionaryArray") -> "pa.DictionaryArray":
@@ -247,29 +255,33 @@ class Pairing(NamedTuple):
 
 
 def pair_rows(code: Ints, system: Ints, systems: int) -> Pairing:
-    """Pair the rows of systems: one row per id that all systems have, with a column per system.
+    """Pair the rows of systems: for each id that all systems have, the row number of each system.
 
     code: a number for the id of each row, equal for equal ids. system: the number of the system of
-    each row. systems: how many systems there are.
+    each row, from 0. systems: how many systems there are.
 
     >>> pair_rows(np.array([5, 7, 7, 6]), np.array([0, 0, 1, 1]), 2)
     Pairing(rows=array([[1, 2]]), repeated_row=None)
     >>> pair_rows(np.array([7, 5, 7]), np.array([0, 0, 0]), 1).repeated_row
     2
     """
-    order = np.argsort(code * systems + system, kind="stable")
+    id_and_system = code * systems + system  # sorts by id, then by system
+    order = np.argsort(id_and_system, kind="stable")
     code = code[order]
     system = system[order]
-    is_same_id = code[1:] == code[:-1]  # as the row before
-    begins_group = np.append(True, ~is_same_id)[: len(code)]  # none of an empty table
-    group_start = np.flatnonzero(begins_group)
-    group_size = np.diff(group_start, append=len(code))
-    # without a repeated id, a group of as many rows as there are systems has one of each
-    complete_start = group_start[group_size == systems]
-    rows = order[complete_start[:, None] + np.arange(systems)]  # of shape (ids, systems)
-    repeated = np.flatnonzero(is_same_id & (system[1:] == system[:-1]))
-    repeated_row = int(order[repeated[0] + 1]) if repeated.size else None
-    return Pairing(rows, repeated_row)
+    has_previous_id = code[1:] == code[:-1]  # for each row but the first
+    # the rows of an id follow each other; [: len(code)]: a table without rows has no id
+    begins_id = np.append(True, ~has_previous_id)[: len(code)]
+    start = np.flatnonzero(begins_id)  # of each id
+    rows_of_id = np.diff(start, append=len(code))
+    # Unless a system repeats an id, an id with as many rows as there are systems has one of each,
+    # in the order of the systems.
+    complete_start = start[rows_of_id == systems]
+    rows = order[complete_start[:, np.newaxis] + np.arange(systems)]  # of shape (ids, systems)
+    repeated = np.flatnonzero(has_previous_id & (system[1:] == system[:-1]))
+    if not repeated.size:
+        return Pairing(rows, repeated_row=None)
+    return Pairing(rows, repeated_row=int(order[repeated[0] + 1]))
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -333,11 +345,14 @@ class CheckedTable:
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
     def chunks(self, role: str) -> list["pa.Array"]:
-        """The texts of a role as a list of Arrow arrays, those of the parts in sequence."""
+        """The texts of a role as Arrow arrays, which are not copied into one: those of the first
+        file or table, then those of the next.
+        """
         chunks: list[pa.Array] = []
         for block in self.blocks:
             column = block.columns[role]
-            chunks += getattr(column, "chunks", [column])  # an array is a single chunk
+            # a chunked array has several arrays; any other column is an array itself
+            chunks += getattr(column, "chunks", [column])
         return chunks
 
     def column(self, role: str) -> "pa.ChunkedArray":
@@ -408,13 +423,13 @@ def _lacks(part: InputPart, column: Field, other_part: InputPart) -> str:
 
 
 def read_part(part: InputPart, fields: Fields) -> CheckedPart:
-    """Read the columns of a part and check every value.
+    """Read columns of a file or table and check every value.
 
-    fields: role -> the column and its rules. Raises InputError if there is no row, or a value
-    breaks a rule of its column.
+    fields: role -> the column and the rules that its values must follow. Raises InputError if there
+    is no row, or a value breaks a rule of its column.
     """
-    columns_of_fields = columns_by_type(fields)
-    loaded = part.load(columns_of_fields.texts, columns_of_fields.numbers)
+    by_type = columns_by_type(fields)
+    loaded = part.load(by_type.texts, by_type.numbers)  # role -> Arrow array
     rows = len(next(iter(loaded.values())))  # all columns have the same number
     if not rows:
         raise part.no_rows_error()
