@@ -134,6 +134,21 @@ def test_some_world_takes_numbers_from_each_frame():
     assert frames_of_worlds == set(numbers_of.VALUES | numbers_of.TESTS)
 
 
+@pytest.mark.slow
+def test_each_frame_of_the_worlds_has_numbers_in_one_sample():
+    """A frame is a table of a page whose numbers are simulated. One sample of a world with the
+    frame, that of the fewest rows, must give at least one number from it.
+    """
+    import numbers_of
+    from worlds import WORLDS
+
+    for frame in numbers_of.VALUES | numbers_of.TESTS:
+        with_frame = [world for world in WORLDS if frame in world.frames]
+        world = min(with_frame, key=lambda world: world.n)
+        study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
+        assert list(numbers_of.numbers(study, (frame,))), frame
+
+
 # What a cell counts -------------------------------------------------------------------------------
 
 

@@ -484,10 +484,11 @@ def _other_tests(of: Any) -> Iterator[Number]:
     frame = paired.other_tests(of)
     for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
         yield Number("other test", name, np.nan, np.nan, np.nan, frame[name].iloc[0])
-    ranks: Any = paired.mean_ranks(of)
-    for name in ("friedman", "iman_davenport") if ranks else ():
-        p = getattr(ranks[name], "p_value", ranks[name])
-        yield Number("other test", name, np.nan, np.nan, np.nan, float(p))
+    ranks = paired.mean_ranks(of)
+    if ranks is None:  # of two systems
+        return
+    for name, p in (("friedman", ranks.friedman), ("iman_davenport", ranks.iman_davenport)):
+        yield Number("other test", name, np.nan, np.nan, np.nan, p)
 
 
 def _family(of: Any) -> Iterator[Number]:
@@ -515,7 +516,7 @@ def _paired_folds(of: Any) -> Iterator[Number]:
 
 
 def _unlike(of: Any) -> Iterator[Number]:
-    yield Number("folds", "alike (Cochran's Q)", np.nan, np.nan, np.nan, of.unlike["p"])
+    yield Number("folds", "alike (Cochran's Q)", np.nan, np.nan, np.nan, of.heterogeneity["p"])
 
 
 TESTS: dict[str, Frame] = {
