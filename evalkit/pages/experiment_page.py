@@ -52,7 +52,7 @@ def effects(study: Experiment) -> figures.Figure | Html:
     """The lift in every metric with its interval on one axis. If several pairs of arms are compared
     each row names its pair, otherwise the caption does.
     """
-    rows = study.lifts.head(page.DRAWN)
+    rows = study.lifts.head(page.PAIRS_DRAWN)
     pairs = rows["first"] + " − " + rows["second"]
     names = rows["metric"] + ": " + pairs
     whose = ""
@@ -60,13 +60,13 @@ def effects(study: Experiment) -> figures.Figure | Html:
         names = rows["metric"]
         whose = f"{pairs.iloc[0]}: "
     frame = rows[["value", "low", "high"]].assign(name=names)
-    frame["colour"] = [page.COLOURED[verdict].code for verdict in rows["verdict"]]
+    frame["colour"] = [page.VERDICT_COLOURS[verdict].code for verdict in rows["verdict"]]
     caption = texts.sentence("experiment.effects", whose=whose, level=study.settings.level)
     return figures.picture(
         plots.intervals,
         frame,
         caption=caption,
-        says=page.listed(frame),
+        says=page.differences_in_words(frame),
         label="lift in %",
         zero=True,
         height=figures.tall(len(frame)),
@@ -289,7 +289,7 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
         plots.intervals,
         study.caps,
         caption=caption,
-        says=page.listed(study.caps),
+        says=page.differences_in_words(study.caps),
         label=label,
         zero=True,
         height=figures.tall(len(study.caps)),

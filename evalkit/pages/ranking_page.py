@@ -289,8 +289,8 @@ def queries(study: Ranking) -> Figure | Html:
         return _values(study)
     row = study.headline.iloc[0]
     values = study.differences()
-    better_colour = page.COLOURED["better"]
-    worse_colour = page.COLOURED["worse"]
+    better_colour = page.VERDICT_COLOURS["better"]
+    worse_colour = page.VERDICT_COLOURS["worse"]
     colours = (better_colour.code, worse_colour.code)  # above 0, below 0
     n_above, n_equal, n_below = diagnostics.sign_counts(values)
     better = n_above
