@@ -393,24 +393,24 @@ THINNEST = 0.3  # share of a panel's place that its axes must have
 BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def letters() -> float:
+def font_size() -> float:
     """The font size in points."""
     import matplotlib as mpl
 
     return float(mpl.rcParams["font.size"])
 
 
-def small() -> float:
+def small_font_size() -> float:
     """The font size in points of what matters less: five sixths of the others, but not below the
     least that is read, unless the others are.
     """
-    return max(letters() / 1.2, min(letters(), FONT_SIZES[-1]))
+    return max(font_size() / 1.2, min(font_size(), FONT_SIZES[-1]))
 
 
 def characters(inches: float) -> int:
     """How many characters of mean width fit into a line of so many inches, at least 1."""
     points = inches * POINTS_PER_INCH
-    return max(1, int(points / (CHARACTER * letters())))
+    return max(1, int(points / (CHARACTER * font_size())))
 
 
 def wrapped(name: str, width: int) -> str:
@@ -502,7 +502,7 @@ def _set_title(axes: AxesArray, title: str) -> None:
     if title and axes.size == 1:
         (ax,) = axes.flat
         has_words_above = bool(ax.texts)
-        pad = TITLE_PAD * letters() if has_words_above else None
+        pad = TITLE_PAD * font_size() if has_words_above else None
         ax.set_title(title, pad=pad)
     elif title:
         axes.flat[0].figure.suptitle(title)
@@ -525,8 +525,8 @@ def _font_sizes(panel_width: float) -> list[float]:
     """The font sizes to try for panels of this width in inches, in points, largest first; that of
     rcParams alone if the reader has set it.
     """
-    if letters() != STYLE["font.size"]:
-        return [letters()]
+    if font_size() != STYLE["font.size"]:
+        return [font_size()]
     largest = max(POINTS * panel_width, FONT_SIZES[-1])
     return [points for points in FONT_SIZES if points <= largest]
 
@@ -1055,7 +1055,7 @@ def _number(tenths: int) -> str:
 # Marks --------------------------------------------------------------------------------------------
 
 
-def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
+def mark_points(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
     """Mark an artist that draws points of a system, and return it.
 
     The first such artist of its axes gets the system as its label. says: the text of each point;
@@ -1089,22 +1089,22 @@ def _is_finite(artist: Artist) -> Bools:
     return finite
 
 
-def paleness(lines: int) -> float:
+def band_opacity(lines: int) -> float:
     """The opacity of each of so many bands: the more than four, the paler, as together they must
     not hide the lines.
 
-    >>> paleness(4), paleness(8)
+    >>> band_opacity(4), band_opacity(8)
     (0.12, 0.06)
     """
     return 0.12 * min(1, 4 / lines)
 
 
-def band(artist: ArtistType, system: str) -> ArtistType:
+def mark_limits(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that draws the limits of a system, and return it."""
     return _mark(artist, {"limits": str(system)})
 
 
-def legend(artist: ArtistType, system: str) -> ArtistType:
+def mark_key(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that stands for a system in the legend, and return it."""
     return _mark(artist, {"key": str(system)})
 

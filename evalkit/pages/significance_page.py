@@ -129,8 +129,8 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         shares.probability,
         caption=caption,
         height=HEIGHT,
-        seen=shares.observed,
-        counted=shares.in_p,
+        observed=shares.observed,
+        in_p=shares.in_p,
         xlabel=f"successes of {trials}",
     )
 
@@ -464,12 +464,12 @@ def ranks(study: Significance) -> figures.Figure | Html:
     k = len(summary.mean_ranks)
     n = summary.units
     means = summary.mean_ranks
-    if k > page.DRAWN:
+    if k > page.PAIRS_DRAWN:
         best_first = sorted(means, key=means.__getitem__)
-        means = {name: means[name] for name in best_first[: page.DRAWN]}
+        means = {name: means[name] for name in best_first[: page.PAIRS_DRAWN]}
     ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     best = diagnostics.words(study).best
-    omission_note = f" The figure shows the {page.DRAWN} {best}." if len(means) < k else ""
+    omission_note = f" The figure shows the {page.PAIRS_DRAWN} {best}." if len(means) < k else ""
     rough_note = ""
     if diagnostics.rough_ranks(k, n):
         small_size = f"k · n below {diagnostics.LITTLE}"
