@@ -31,12 +31,13 @@ MAX_COLUMNS = 8  # metrics of the table of groups; the JSON has all
 
 @pieces.where(lambda study: study.settings.groups.columns)
 def group_gaps(study: Study) -> Html:
-    """For each column of groups what was found, the largest gaps, and the leader's groups; folded
-    those of the other systems.
+    """The section on groups, such as age groups, for each of their columns: a sentence on the
+    significant gaps, the table of the largest gap of each metric, the leader's metrics by group,
+    and, folded, those of the other systems.
     """
     parts = []
     for column in study.settings.groups.columns:
-        parts.append(_found_gaps(study, column))
+        parts.append(_gaps_in_words(study, column))
         for conflict in shared_findings.base_rates(study, column):
             parts.append(paragraph(conflict.message))
         parts.append(_largest_gaps(study, column))
@@ -53,14 +54,16 @@ def _head(metric: str) -> Cell:
     return metric_head(NAMES.get(metric, metric), metric)
 
 
-def _found_gaps(study: Study, column: str) -> Html:
-    """In which metrics the leader's groups differ, and in which they are equivalent."""
-    frame = study.largest_gaps(column)
-    rows = frame[frame["system"] == study.leader]
-    gaps = rows[rows["verdict"] == DIFFERENT].to_dict("records")
+def _gaps_in_words(study: Study, column: str) -> Html:
+    """A paragraph on the leader: the metrics whose largest gap between groups of the column is
+    significant, with the gap, and those shown to differ by no more than the margin.
+    """
+    gaps = study.largest_gaps(column)  # a row per metric and system, with a verdict
+    rows = gaps[gaps["system"] == study.leader]
+    significant = rows[rows["verdict"] == DIFFERENT].to_dict("records")
     statement = f"{study.leader}: no metric is shown to differ between groups of {column}."
-    if gaps:
-        in_words = "; ".join(map(_gap_in_words, gaps))
+    if significant:
+        in_words = "; ".join(map(_gap_in_words, significant))
         statement = f"{study.leader}, groups of {column} that differ: {in_words}."
     equivalent = rows.loc[rows["verdict"] == EQUIVALENT, "metric"].tolist()
     if equivalent:
@@ -78,7 +81,10 @@ def _gap_in_words(row: Record) -> str:
 
 
 def _largest_gaps(study: Study, column: str) -> Html:
-    """The largest gap of each metric, a row, and system, a column."""
+    """The table of the largest gap between two groups of the column, a row per metric, a column per
+    system. The two groups are those with the highest and the lowest value.
+    """
+    # as a figure has, the best systems only
     frame = page.rows_of_figure(study, study.largest_gaps(column))
     rows = []
     for metric, gaps in frame.groupby("metric", sort=False):
