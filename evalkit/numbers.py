@@ -50,7 +50,8 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     rounding = 1e-12 * sizes.max(initial=0.0)
     widths = highs - lows
     widths = widths[np.isfinite(widths) & (widths > rounding)]
-    if not widths.size and numbers.size == 3 * lows.size:  # a value for each interval
+    has_value_for_each_interval = numbers.size == 3 * lows.size
+    if not widths.size and has_value_for_each_interval:  # one-sided intervals, perhaps
         only_limit = np.where(np.isinf(highs), lows, highs)
         widths = 2 * np.abs(numbers[: lows.size] - only_limit)
         widths = widths[np.isfinite(widths) & (widths > rounding)]
@@ -185,8 +186,9 @@ def interval(low: float, high: float, show: Show = number, places: int | None = 
 
 
 def limits_from_json(low: float | None, high: float | None) -> tuple[float, float]:
-    """Limits as a report's JSON has them: null is infinite beside a limit that is known, as of a
-    one-sided interval, and else undefined.
+    """The limits of an interval as read from a report's JSON, which cannot hold infinity or NaN and
+    has null for both: if one limit is null, the interval is one-sided and the limit infinite; if
+    both are, they are undefined (NaN).
 
     >>> limits_from_json(0.2, None), limits_from_json(None, None)
     ((0.2, inf), (nan, nan))
@@ -214,8 +216,11 @@ def estimate(
 
 
 def points(columns: Mapping[str, ArrayLike], max_rows: int = 10) -> str:
-    """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers
-    without decimals.
+    """An HTML table of columns of numbers, for the display of a curve in a notebook: all rows, or,
+    of more than `max_rows`, so many at even distances with the first and the last. Integers have no
+    decimals, other numbers three digits.
+
+    columns: by their heads, arrays with an entry per row.
 
     >>> points({"x": [0.0, 1.0], "y": [1, 2]})[-49:]
     '<tr><td>1.000</td><td>2</td></tr></tbody></table>'
@@ -229,7 +234,7 @@ def points(columns: Mapping[str, ArrayLike], max_rows: int = 10) -> str:
     cells_by_row = [""] * len(rows)
     for name, values in arrays.items():
         heads += f"<th>{name}</th>"
-        places = 0 if np.issubdtype(values.dtype, np.integer) else None
+        places = 0 if np.issubdtype(values.dtype, np.integer) else None  # None: three digits
         for i, row in enumerate(rows):
             cells_by_row[i] += f"<td>{number(values[row], places)}</td>"
     body = "".join(f"<tr>{cells}</tr>" for cells in cells_by_row)
@@ -442,7 +447,9 @@ def packed(values: np.ndarray) -> dict[str, str]:
 
 
 def unpacked(column: object) -> Any:
-    """A column of a report's JSON as a list, or the value that all rows share.
+    """A column of a report's JSON, as `column` writes it, as a list. A column is stored as a list;
+    or packed, as the compressed bytes of its numbers; or as its distinct words and, of each row,
+    the index of its word. A value that all rows share is stored once and returned as it is.
 
     >>> (
     ...     unpacked({"words": ["a", "b"], "at": column(np.arange(1_500) % 2)})[-2:],
@@ -453,7 +460,8 @@ def unpacked(column: object) -> Any:
     if not isinstance(column, dict):
         return column
     if "words" in column:
-        return np.take(column["words"], unpacked(column["at"])).tolist()
+        index_of_word = unpacked(column["at"])
+        return np.take(column["words"], index_of_word).tolist()
     content = zlib.decompress(base64.b64decode(column["zlib"]))
     return np.frombuffer(content, column["type"]).tolist()
 

@@ -160,8 +160,10 @@ def engine() -> type[Engine]:
         def execute_managed_notebook(
             cls, nb_man: NotebookExecutionManager, kernel_name: str, **options: Any
         ) -> None:
-            """Run the cells of the notebook that papermill manages."""
-            variables: Variables = {"__name__": "__main__"}
+            """Run the code cells of the notebook, up to the first error, in this process. papermill
+            calls this method, and is told when each cell starts, fails and ends.
+            """
+            variables: Variables = {"__name__": "__main__"}  # which the cells share
             import_scipy()
             with cells.history() as sources:
                 for i, cell in enumerate(nb_man.nb.cells):
@@ -235,14 +237,14 @@ def save(
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
-    """Write the file of units (.units.parquet). write: writes it to a path, or nothing if there are
-    no units.
+    """Write the file of units (.units.parquet) to the path. write: a function that writes the file
+    to the path of a draft, or writes no file if the study has no units.
 
     A missing folder is created. Raises ParameterError if there are no units, or if the folder
     cannot be created.
     """
-    with folders.scratch_folder() as desk:
-        draft = desk / "units"
+    with folders.scratch_folder() as scratch:
+        draft = scratch / "units"  # so that a failure leaves no half-written file at the path
         write(draft)
         if not draft.exists():
             raise ParameterError("path: this study has no units to write; see the parameter units")
@@ -298,8 +300,10 @@ def value_of(body: Sequence[ast.stmt], variables: Variables, file: str = "<cell>
 def show(
     cell: NotebookNode, number: int, value: object, printed: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Store the outputs of a cell: what it printed, and the value of its last line, unless a
-    semicolon ends it. number: of the cell. printed: the name and the text of each stream.
+    """Store in a cell its number and outputs, as Jupyter does: what it printed, and the value of
+    its last expression, unless that is None or a semicolon ends the cell.
+
+    printed: the name and the text of each stream, such as "stdout".
     """
     from nbformat.v4 import new_output
 
@@ -307,7 +311,7 @@ def show(
     cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
     if value is None or ends_in_semicolon(cell.source):
         return
-    if isinstance(value, Displayed):
+    if isinstance(value, Displayed):  # a piece of a page can be several outputs
         for display in value.displays():
             cell.outputs.append(new_output("display_data", **display._asdict()))
     else:
