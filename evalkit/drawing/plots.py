@@ -47,9 +47,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_BARS = 2000  # more than this cannot be told apart in a picture
 GRID: Style = {"color": "#ddd", "linewidth": 0.6}
 ZERO_LINE: Style = {"color": DARK, "linewidth": 0.9}
-WIDEST = 0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
+WIDE_CHARACTER = (
+    0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
+)
 LABEL_SHARE = 0.45  # of the width of a figure, at most, for the labels of its rows
-PANEL_NAME = 22  # characters of a system's name beside small panels
+PANEL_NAME_LETTERS = 22  # characters of a system's name beside small panels
 # between the axes and a legend below are the numbers at ticks and the label of the axis:
 LEGEND_POINTS = 12  # their distances, and as many times the font size:
 LEGEND_LINES = 2.4
@@ -141,7 +143,7 @@ def legend(
     )
     setattr(box, marks.LEGEND_ROWS, math.ceil(len(artists) / columns))
     keys: Sequence[Any] = box.legend_handles  # the line or marker before each text
-    # on the page a click on either shows or hides the system
+    # on the page a click on either leaves only this system in the figure
     for label, text, key, name in zip(box.get_texts(), texts, keys, artists, strict=True):
         marks.mark_key(label, name).set_text(text)
         marks.mark_key(key, name)
@@ -302,17 +304,18 @@ def bars(
 
 
 def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
-    """Draw one panel per `slice`, with a point and an interval for each `system`, its place the
-    same in all panels.
+    """Draw small multiples: one panel per `slice`, with a point and an interval for each `system`,
+    which has the same row in all panels.
 
     frame: `slice`, `system`, `value`, `low`, `high`, and `n`, the number of units, which stands in
     the title. label: of the x axis, below the lowest panels.
     """
     systems = list(dict.fromkeys(frame["system"]))
-    names = [shorten(name, PANEL_NAME) for name in systems]
+    names = [shorten(name, PANEL_NAME_LETTERS) for name in systems]
     frame = frame.assign(text=estimate_texts(frame))  # with the digits of the table of the slices
-    # the names stand beside the first column of panels; titles share the rest of the width
-    character = WIDEST * font_size()
+    # titles must fit the panels: the names stand beside the first column of panels, which share the
+    # rest of the width
+    character = WIDE_CHARACTER * font_size()  # inches
     names_width = character * max(map(len, names))
     title_width = (axes.flat[0].figure.get_figwidth() - names_width) / axes.shape[1]
     title_characters = int(title_width / character)
@@ -530,8 +533,8 @@ def duality(
 def sample_intervals(
     frame: pd.DataFrame, axes: AxesArray, *, truth: float, label: str
 ) -> AxesArray:
-    """Draw the intervals of many samples beside a line at the true value, one panel per `method`;
-    those that miss it are red and thick, and their number stands in the title.
+    """Draw the intervals of many samples and a line at the true value, one panel per `method`; the
+    intervals that miss it are red and thick, and their number stands in the title.
 
     frame: `method`, `sample`, `low`, `high`, and `covers`, True if the interval holds the truth.
     """
@@ -624,8 +627,11 @@ def _rank_name(ax: Axes, name: str, rank: float, y: float, *, edge: int) -> None
 
 
 def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
-    """First and last place of each longest run of two or more rising ranks that lie within the
-    distance.
+    """The groups of systems that a diagram of critical differences joins by a bar: of each, the
+    index of its first and last rank. A group is as long a run of two or more as has all ranks less
+    than `distance` from its first; runs that are part of another are left out.
+
+    ordered: mean ranks, ascending.
 
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]

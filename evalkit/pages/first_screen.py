@@ -305,8 +305,8 @@ def spoken(study: Study, label: str) -> str:
 
 def _weakest_class(study: Study) -> Iterator[str]:
     """A sentence on the class, or label, for which the leader's recall is lowest, and on the class
-    that is most often predicted in its place, if that is known. Nothing without classes,
-    or if every recall is 1.
+    that is most often predicted in its place, if that is known. Nothing without classes, or if
+    every recall is 1.
     """
     weakest = study.weakest
     if weakest is None:
@@ -449,11 +449,10 @@ def _answer_on_pair(study: Study, row: Record) -> str:
             return f"{first} and {second} do not differ in {pair.metric}{pair.equal_values}."
         case "equivalent":
             level = percent(diagnostics.equivalence_level(study))
-            margin = (
-                f"the {level} interval of their difference lies within {_margin_in_words(study)}"
-            )
+            margin = _margin_in_words(study)
+            reason = f"the {level} interval of their difference lies within {margin}"
             are = f"{first} and {second} are equivalent in {pair.metric}"
-            return f"{are}: {pair.values}, and {margin}."
+            return f"{are}: {pair.values}, and {reason}."
         case "cannot tell":
             direction = ONE_SIDED.get(study.sided)  # None if both directions count
             if direction:
@@ -530,12 +529,7 @@ def _answer_on_leader(study: Study) -> str:
     unclear = systems[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
 
     leader = shortened(study.leader)
-    value = (
-        f"the {_highest_or_lowest(study)} {study.primary.spoken}, {_value_of(study, study.leader)}"
-    )
-    with_same_value = diagnostics.as_good(study)
-    if with_same_value:
-        value = f"{value}, the same as {_in_sentence(study, with_same_value)}"
+    value = _value_of_leader(study)
     if len(beaten) == len(systems):
         how_many = "both" if len(systems) == 2 else f"all {len(systems)}"
         all_others = f"{how_many} other {plural(study.compares, 2)}"
@@ -546,9 +540,8 @@ def _answer_on_leader(study: Study) -> str:
     if beaten:
         claims.append(f"{words.better} than {_in_sentence(study, beaten)}")
     if equivalent:
-        claims.append(
-            f"equivalent to {_in_sentence(study, equivalent)} (within {_margin_in_words(study)})"
-        )
+        margin = _margin_in_words(study)
+        claims.append(f"equivalent to {_in_sentence(study, equivalent)} (within {margin})")
     reservations = []
     if ahead:
         # the leader has the best mean, but not after adjustment or over the units of the pair
@@ -566,6 +559,18 @@ def _answer_on_leader(study: Study) -> str:
         conjunction = ";" if claims else " but"
         answer = f"{answer}{conjunction} {' and '.join(reservations)}"
     return f"{answer}."
+
+
+def _value_of_leader(study: Study) -> str:
+    """The leader's value of the metric that decides, as "the highest AUC, 0.81", and the systems
+    that have the same value, if there are any.
+    """
+    extreme = _highest_or_lowest(study)
+    value = f"the {extreme} {study.primary.spoken}, {_value_of(study, study.leader)}"
+    with_same_value = diagnostics.as_good(study)
+    if with_same_value:
+        value = f"{value}, the same as {_in_sentence(study, with_same_value)}"
+    return value
 
 
 def _answer_against_baseline(study: Study, already_compared: str) -> str:
