@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
+    from evalkit.arrays import Floats
+
 LARGE = 1e15  # from here on a double has no digit behind the point
-MOST = 9  # decimals; of more a number is written with an exponent
-SHOWN = 3  # digits of a number without an interval
+MOST_DECIMALS = 9  # decimals; of more a number is written with an exponent
+DIGITS = 3  # digits of a number without an interval
 Show = Callable[..., str]  # (value, decimals) -> text
 
 
@@ -43,37 +45,42 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     >>> decimals([12.345], [12.211], [math.inf])
     2
     """
+    estimates = np.asarray(list(values), float)
     lows = np.asarray(list(low), float)
     highs = np.asarray(list(high), float)
-    numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
-    sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
-    rounding = 1e-12 * sizes.max(initial=0.0)
-    widths = highs - lows
-    widths = widths[np.isfinite(widths) & (widths > rounding)]
-    has_value_for_each_interval = numbers.size == 3 * lows.size
-    if not widths.size and has_value_for_each_interval:  # one-sided intervals, perhaps
+    numbers = np.concatenate([estimates, lows, highs])
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    widths = _widths_above_rounding(highs - lows, largest)
+    if not widths.size and estimates.size == lows.size:  # all intervals may have one limit only
         only_limit = np.where(np.isinf(highs), lows, highs)
-        widths = 2 * np.abs(numbers[: lows.size] - only_limit)
-        widths = widths[np.isfinite(widths) & (widths > rounding)]
+        widths = _widths_above_rounding(2 * np.abs(estimates - only_limit), largest)
     if not widths.size:
-        return _decimals_of_largest(sizes.max(initial=0.0))
+        return _decimals_of_largest(largest)
     # the narrowest interval gets two digits of its width
     places = max(0, 1 - math.floor(math.log10(widths.min())))
-    ends = np.abs(np.concatenate([lows, highs]))
-    nearest_to_0 = ends[np.isfinite(ends) & (ends != 0)].min(initial=np.inf)
-    for _ in range(2):
+    limits = np.abs(np.concatenate([lows, highs]))
+    nearest_to_0 = limits[np.isfinite(limits) & (limits != 0)].min(initial=np.inf)
+    for _ in range(2):  # one or two more, if this limit would be printed as 0
         looks_like_0 = nearest_to_0 < 0.5 * 10.0**-places
         if looks_like_0:
             places += 1
     return places
 
 
+def _widths_above_rounding(widths: Floats, largest: float) -> Floats:
+    """The finite widths of intervals that are not 0 up to rounding error, which grows with the
+    largest number.
+    """
+    kept: Floats = widths[np.isfinite(widths) & (widths > 1e-12 * largest)]
+    return kept
+
+
 def _decimals_of_largest(largest: float) -> int:
     """The decimals that give the largest number three digits; of one up to 1 at least three."""
     if not largest:
         return 0
-    least = SHOWN if largest <= 1 else 0
-    return max(least, SHOWN - 1 - math.floor(math.log10(largest)))
+    least = DIGITS if largest <= 1 else 0
+    return max(least, DIGITS - 1 - math.floor(math.log10(largest)))
 
 
 def rounded(value: float, places: int) -> float | str:
@@ -95,7 +102,7 @@ def number(value: float | None, places: int | None = None) -> str:
     """A number with this many decimals, else with three digits; with an exponent if it is very
     small or large.
 
-    – if it is undefined, never −0.
+    A dash if it is undefined (None or NaN). A number that rounds to 0 has no minus sign.
 
     >>> (
     ...     number(0.78649),
@@ -115,9 +122,9 @@ def number(value: float | None, places: int | None = None) -> str:
         places = decimals([value])
     sign = "−" if value < 0 else ""
     size = abs(value)
-    if size and (size >= LARGE or places > MOST):
-        return f"{sign}{size:.{SHOWN}g}"
-    text = f"{size:,.{min(places, MOST)}f}"
+    if size and (size >= LARGE or places > MOST_DECIMALS):
+        return f"{sign}{size:.{DIGITS}g}"
+    text = f"{size:,.{min(places, MOST_DECIMALS)}f}"
     looks_like_0 = not any(digit in text for digit in "123456789")
     return text if looks_like_0 else f"{sign}{text}"
 
@@ -137,10 +144,12 @@ def printed(value: float, places: int) -> float:
     >>> printed(0.78649, 2), printed(-2.54e-300, 300)
     (0.79, -2.54e-300)
     """
-    has_exponent = math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST)
+    has_exponent = (
+        math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST_DECIMALS)
+    )
     if has_exponent:
-        return float(f"{value:.{SHOWN}g}")
-    return round(float(value), min(places, MOST))
+        return float(f"{value:.{DIGITS}g}")
+    return round(float(value), min(places, MOST_DECIMALS))
 
 
 def thousands(n: float) -> str:

@@ -53,12 +53,12 @@ def execute(
     in_process: bool = False,
     bar: str = "",
 ) -> Run:
-    """Run a copy of the notebook by papermill in the working directory; a failure is part of the
-    result.
+    """Run a copy of the notebook by papermill in the working directory, and return the executed
+    notebook, its results, its failure, if any, and the path of the file of units, if it wrote one.
 
-    origin: the settings file of the parameters. units: the path for the file of units. in_process:
-    run the cells in this process, as is possible for bundled notebooks; else in a kernel. bar: the
-    name on the progress bar, "" for none.
+    parameters: those that the user set. origin: the settings file that has them. units: the path
+    for the file of units. in_process: run the cells in this process, as is possible for bundled
+    notebooks; else in a kernel. bar: the name on the progress bar, "" for none.
     """
     from papermill.engines import NBClientEngine
 
@@ -67,11 +67,12 @@ def execute(
     options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
     with kernels.kernel_options(units) as options_of_kernel:
         if in_process:
-            failure = _run(ready, engine(), options)
+            failure = _run_in_place(ready, engine(), options)
         else:
-            failure = _run(ready, NBClientEngine, options_of_kernel | options)
+            failure = _run_in_place(ready, NBClientEngine, options_of_kernel | options)
     if failure is not None and failure.name == report.GATE:
-        # a failed gate is a result, which the results hold, not a failure of the run
+        # a failed gate is a result of the report, not a failure of the run; another cell may have
+        # failed as well
         ready = report.without_gate_error(ready)
         failure = report.found_failure(ready)
     results = report.published(ready)
@@ -81,6 +82,7 @@ def execute(
         failure = Failure("ResultsError", message, last_cell)
     if units is not None and not units.exists():  # the report wrote none
         units = None
+    # without what belongs to this run alone, such as times
     return Run(report.stripped(ready, failure), results, failure, units)
 
 
@@ -108,7 +110,7 @@ def prepared(
     return ready
 
 
-def _run(
+def _run_in_place(
     notebook: NotebookNode, engine_used: type[Engine], options: Mapping[str, object]
 ) -> Failure | None:
     """Run `notebook` in place by an engine of papermill's, and return its failure; None if it ended
@@ -120,10 +122,9 @@ def _run(
         engine_used.execute_notebook(notebook, "python3", **options)
     except NoSuchKernel as error:
         return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
-    except (RuntimeError, TimeoutError) as error:
-        return Failure(
-            type(error).__name__, " ".join(str(error).split()), report.last_started(notebook)
-        )
+    except (RuntimeError, TimeoutError) as error:  # of the kernel, not of a cell
+        message = " ".join(str(error).split())
+        return Failure(type(error).__name__, message, report.last_started(notebook))
     return report.found_failure(notebook)
 
 
