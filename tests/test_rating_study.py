@@ -201,7 +201,7 @@ def test_the_ends_of_the_scores_are_their_least_and_largest():
 )
 def test_a_threshold_that_decides_all_rows_alike_is_named(thresholds, says):
     """The least score itself is predicted positive, and so is the largest."""
-    (finding,) = shared_findings.idle(thresholds, diagnostics.ends(RANGES))
+    (finding,) = shared_findings.idle_thresholds(thresholds, diagnostics.ends(RANGES))
     assert says in finding.message
 
 

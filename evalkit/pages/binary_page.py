@@ -36,11 +36,11 @@ from evalkit.pages import (
 from evalkit.pages.shared_findings import (
     constant_better,
     counts,
-    idle,
+    idle_thresholds,
     nonzero,
     of_sample,
     power,
-    rounded,
+    rounded_thresholds,
     rows_read,
     weights,
 )
@@ -138,7 +138,7 @@ def _weight(weight: float, places: int = 2) -> str:
 def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
-    compared = shared_findings.compared(study.precision)
+    compared = shared_findings.precision_of_comparison(study.precision)
     predicted = f"predicted if score ≥ threshold, {compared}"
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
@@ -443,9 +443,9 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
-        yield from rounded(study.rule.fixed, study.precision)
+        yield from rounded_thresholds(study.rule.fixed, study.precision)
         decided = [chosen.label for chosen in study.settings.metrics if chosen.uses_decisions]
-        for finding in idle(study.thresholds, binary_diagnostics.score_ends(study)):
+        for finding in idle_thresholds(study.thresholds, binary_diagnostics.score_ends(study)):
             yield finding.for_metrics(decided, study.primary.label)
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:

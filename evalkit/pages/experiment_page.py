@@ -14,12 +14,12 @@ from evalkit.numbers import counted, listed, number, p_value, plural
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
-    contrary,
     counts,
+    disagreeing_metrics,
+    leader_picked,
+    metrics_without_direction,
     one_row_per_unit,
-    picked,
     slices,
-    undirected,
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
@@ -152,12 +152,12 @@ def findings_of_users(study: Experiment) -> Iterator[Finding]:
     yield _arms(study)
     if "metrics" not in study.p.given:  # then the columns of numbers suggest them
         yield _columns_as_metrics(study)
-    yield from undirected(study)
+    yield from metrics_without_direction(study)
     yield from design(study)
     yield from one_row_per_unit(study, study.users, plural(study.unit_name, 2))
     yield from _distribution(study)
-    yield from picked(study)
-    yield from contrary(study)
+    yield from leader_picked(study)
+    yield from disagreeing_metrics(study)
     yield from slices(study)
 
 

@@ -18,12 +18,12 @@ from evalkit.pages import (
     texts,
 )
 from evalkit.pages.shared_findings import (
-    binned,
+    binned_scores,
     constant_better,
     few_rows,
-    idle,
+    idle_thresholds,
     of_sample,
-    rounded,
+    rounded_thresholds,
     rows_read,
     weights,
 )
@@ -120,7 +120,7 @@ def definitions(study: LabelsStudy) -> Html:
     intervals, and the tests.
     """
     # such as "compared in float32, as the scores are stored": there the threshold is rounded too
-    precision = shared_findings.compared(labels.stored(study))
+    precision = shared_findings.precision_of_comparison(labels.stored(study))
     predicted = filled(
         "a label is predicted if its score is at least {threshold:.12g}, {precision}",
         {"threshold": study.threshold, "precision": precision},
@@ -153,7 +153,7 @@ def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
     yield from _label_shares(study)
     yield from _scores(study)
     yield from constant_better(study)
-    yield from binned(study, "label")
+    yield from binned_scores(study, "label")
     yield from _rows_added_up(study)
     yield from few_rows(study.rows_by_name, "Labels that are true", listed)
     yield from shared_findings.few_clusters(study)
@@ -187,11 +187,11 @@ def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
     """
     loss = number(study.loss_of_none)  # the Hamming loss if no label is ever predicted
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=loss)
-    yield from rounded(study.threshold, labels.stored(study))
+    yield from rounded_thresholds(study.threshold, labels.stored(study))
     # of each system the lowest and the highest score
     score_ranges = {name: study.measured.score_range(name) for name in study.systems}
     thresholds = dict.fromkeys(study.systems, study.threshold)
-    yield from idle(thresholds, score_ranges)
+    yield from idle_thresholds(thresholds, score_ranges)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
     yield from classes_page.binary_scores(study)

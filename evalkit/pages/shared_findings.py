@@ -42,7 +42,7 @@ def columns_read(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
 
-def undirected(study: Study) -> Iterator[Finding]:
+def metrics_without_direction(study: Study) -> Iterator[Finding]:
     """A warning that names the metrics for which it is not known whether higher or lower values are
     better: verdicts by them can only say "higher" or "lower". Nothing with a single system, as no
     systems are compared.
@@ -90,13 +90,13 @@ def rows_read(rows: Account) -> Iterator[Finding]:
     columns = columns_read(rows.columns)
     yield kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
     yield from unmatched(rows.alone)
-    yield from unread(rows)
-    unused_columns = rows.others
-    if "fold" in unused_columns:
+    yield from unused_columns(rows)
+    columns_without_use = rows.others
+    if "fold" in columns_without_use:
         yield kinds.FOLDS_UNREAD.note()
 
 
-def unread(rows: Account) -> Iterator[Finding]:
+def unused_columns(rows: Account) -> Iterator[Finding]:
     """The columns without a use, where the cells of columns say what they are used for."""
     if rows.by_content and rows.others:
         names = listed(map(repr, rows.others[:MOST_UNREAD]))
@@ -116,7 +116,7 @@ def rows_used(read: int, rows: int, systems: int) -> str:
     return f"{text}, {rows:,} of each system"
 
 
-def binned(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
+def binned_scores(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
     """A note on the largest error that binning can cause in ROC AUC and in average precision of a
     class or label. Nothing if scores are exact: only very many scores are counted in bins.
 
@@ -191,7 +191,7 @@ def few_rows(
         )
 
 
-def picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[Finding]:
+def leader_picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[Finding]:
     """A note that the leader was picked as the best of three systems or more on the same data that
     its interval is computed from. Its value is then too good on average, and the interval contains
     the true value less often than its level says; the note says how often if all are equally good.
@@ -227,7 +227,7 @@ PRIMARY_IN_WORDS = {
 MOST_PAIRS = 3  # pairs that a line names
 
 
-def contrary(study: Study) -> Iterator[Finding]:
+def disagreeing_metrics(study: Study) -> Iterator[Finding]:
     """A warning that metrics disagree, if they do: the pairs of the headline whose first system is
     significantly worse by another metric, but not by the primary one.
 
@@ -291,7 +291,7 @@ def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Fi
         yield kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))
 
 
-def skewed(study: Study) -> Iterator[Finding]:
+def skewed_differences(study: Study) -> Iterator[Finding]:
     """A warning if the differences of a pair are so skewed that a sign-flip test, which assumes
     symmetric differences, may reject too often for this number of units; with the rate of false
     rejections that simulations measured. It is about the pair that is furthest from enough units.
@@ -411,7 +411,7 @@ def of_sample(study: Study) -> Iterator[Finding]:
 # Thresholds
 
 
-def compared(stored: Mapping[str, rules.Precision]) -> str:
+def precision_of_comparison(stored: Mapping[str, rules.Precision]) -> str:
     """The floating-point precision in which scores are compared with the threshold, in words: the
     precision in which each system's scores are stored, as float32. The threshold is rounded to it,
     so that a score that was written as the threshold is at least the threshold.
@@ -428,7 +428,7 @@ def compared(stored: Mapping[str, rules.Precision]) -> str:
     return f"compared as the scores are stored: {'; '.join(texts)}"
 
 
-def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
+def rounded_thresholds(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
     """A note for each precision whose nearest number is not the threshold itself: scores stored in
     it, as float32, are compared with the rounded threshold.
 
@@ -461,7 +461,7 @@ def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Fi
         yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
 
 
-def idle(
+def idle_thresholds(
     thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]
 ) -> Iterator[Finding]:
     """A warning for each system whose threshold makes the same decision for every row: above its
@@ -505,7 +505,7 @@ def moves(bound: float) -> str:
 # Ranked lists
 
 
-def unshared(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
+def unshared_queries(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """Findings on queries that only one side has: judged queries that a system does not answer
     (`missing`), and queries of a system without judgements, which are ignored (`extra`).
 
@@ -527,7 +527,7 @@ def missing(queries: Mapping[str, int], count: int) -> Iterator[Finding]:
         yield kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))
 
 
-def gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
+def rank_gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     """A warning that names the systems with ranked lists that do not start at rank 1, or lack a
     rank further down, with the number of such lists. A missing rank counts as an irrelevant item.
     """

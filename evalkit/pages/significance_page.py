@@ -42,13 +42,13 @@ from evalkit.pages import (
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
     columns_read,
-    contrary,
     counts,
-    gaps,
-    picked,
-    skewed,
-    undirected,
-    unshared,
+    disagreeing_metrics,
+    leader_picked,
+    metrics_without_direction,
+    rank_gaps,
+    skewed_differences,
+    unshared_queries,
 )
 from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import diagnostics, lessons, paired, significance
@@ -195,10 +195,10 @@ def every_finding(study: Significance) -> Iterator[Finding]:
     yield from _clusters(study)
     yield from shared_findings.few_units(study, int(study.comparisons["n"].min()))
     yield from _equal_units(study)
-    yield from picked(study)
-    yield from skewed(study)
+    yield from leader_picked(study)
+    yield from skewed_differences(study)
     yield from _tests(study)
-    yield from contrary(study)
+    yield from disagreeing_metrics(study)
     yield from _interim_analyses(study)
 
 
@@ -221,12 +221,12 @@ def _data(study: Significance) -> Iterator[Finding]:
         systems=counted(len(study.systems), "system"),
         metrics=counted(len(study.settings.metrics), "metric"),
     )
-    yield from undirected(study)
+    yield from metrics_without_direction(study)
     yield from study.data.findings
     yield from _logs(study)
     yield from shared_findings.unmatched(study.data.alone)
-    yield from unshared(study.data.accounts)
-    yield from gaps(study.data.accounts)
+    yield from unshared_queries(study.data.accounts)
+    yield from rank_gaps(study.data.accounts)
     if study.data.known:
         yield kinds.EARLIER_REPORT.note()
         means = paired.other_means(study)

@@ -29,12 +29,12 @@ from evalkit.pages.shared_findings import (
     class_named,
     columns_read,
     decisions_as_scores,
-    idle,
-    picked,
-    rounded,
+    idle_thresholds,
+    leader_picked,
+    rounded_thresholds,
     rows_used,
     rows_without_value,
-    skewed,
+    skewed_differences,
 )
 from evalkit.reading.tables import rules
 from evalkit.report import Results
@@ -453,9 +453,9 @@ def findings_of_data(study: Validation) -> Iterator[Finding]:
     yield from _folds(study)
     yield from _fits(study)
     yield from rows_without_value(study.rows_without_value, study.rows.size)
-    yield from picked(study, [name for name in study.systems if name != study.baseline])
+    yield from leader_picked(study, [name for name in study.systems if name != study.baseline])
     if not study.few_pooled:
-        yield from skewed(study)
+        yield from skewed_differences(study)
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
@@ -502,8 +502,8 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     stored = study.examples.precision  # by system
     score_ends = ends(study.examples.score)  # the lowest and the highest score of each system
     thresholds = {name: rules.rounded(study.threshold, stored[name]) for name in score_ends}
-    yield from rounded(study.threshold, stored)
-    yield from idle(thresholds, score_ends)
+    yield from rounded_thresholds(study.threshold, stored)
+    yield from idle_thresholds(thresholds, score_ends)
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
     outside_0_1 = []
     for name, (lowest, highest) in score_ends.items():
