@@ -404,8 +404,12 @@ def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
     skew, slices, groups, weak slices.
     """
-    for findings in (picked, contrary, skewed, slices, groups, weak_slices):
-        yield from findings(study)
+    yield from leader_picked(study)
+    yield from disagreeing_metrics(study)
+    yield from skewed_differences(study)
+    yield from slices(study)
+    yield from groups(study)
+    yield from weak_slices(study)
 
 
 # Thresholds
@@ -428,7 +432,9 @@ def precision_of_comparison(stored: Mapping[str, rules.Precision]) -> str:
     return f"compared as the scores are stored: {'; '.join(texts)}"
 
 
-def rounded_thresholds(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
+def rounded_thresholds(
+    threshold: float, stored: Mapping[str, rules.Precision]
+) -> Iterator[Finding]:
     """A note for each precision whose nearest number is not the threshold itself: scores stored in
     it, as float32, are compared with the rounded threshold.
 
