@@ -288,14 +288,14 @@ def bars(
     heights = ascending
     if units > MAX_BARS:
         heights = np.quantile(ascending, np.linspace(0, 1, MAX_BARS))
-    # the x axis counts units also where there are fewer bars
+    # fewer bars are wider, so that the x axis counts units
     edges = np.arange(len(heights) + 1) * units / len(heights)
     for sign, colour in ((1, colours[0]), (-1, colours[1])):
         of_sign = np.where(sign * heights > 0, heights, 0.0)
         marks.mark_points(ax.stairs(of_sign, edges, fill=True, color=colour, linewidth=0), "")
     ax.axhline(0, **ZERO_LINE)
     mean = float(ascending.mean())
-    show = signed if ascending[0] < 0 else number
+    show = signed if ascending[0] < 0 else number  # values below 0 are differences
     ax.axhline(mean, color=DARK, linewidth=1.2, linestyle="--", label="mean")
     middle_of_first_bar = 0.5 * units / len(heights)
     note(ax, f"mean {show(mean)}", (middle_of_first_bar, mean), (2, 3))
@@ -375,13 +375,14 @@ def histogram(
 
     direction: 1 if higher values are better, −1 if lower ones are, 0 if neither is known to be.
     """
-    reach = max(abs(values.low), abs(values.high)) or 1.0  # 0 is in the middle of the axis
+    # 0 is in the middle of the axis, and between two bars, as their colour depends on the sign
+    reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
-    edges[BINS // 2] = 0.0  # which rounding may miss
+    edges[BINS // 2] = 0.0  # exactly, which `linspace` may miss by rounding
     bin_width = edges[1] - edges[0]
     counts = values.histogram(edges).astype(np.int64)
     bin_of_zero = np.searchsorted(edges, 0.0, side="right") - 1
-    counts[bin_of_zero] -= values.zeros  # they have the hatched bar
+    counts[bin_of_zero] -= values.zeros  # differences of 0 have the hatched bar instead
     middle = (edges[1:] + edges[:-1]) / 2
     above = below = COLOURS[0]
     if direction > 0:
@@ -564,13 +565,16 @@ def critical_difference(
     names stands on the left, the best one on top; the others on the right, the worst one on top.
     Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html.
     """
-    ordered = sorted(ranks.items(), key=lambda item: item[1])
-    k = len(ordered)
-    worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
-    bars = cliques([rank for _, rank in ordered], distance)
-    names_top = -(BAR_STEP * len(bars) + 0.5)  # the names begin below the bars
+    names = sorted(ranks, key=lambda name: ranks[name])  # best first
+    ordered_ranks = [ranks[name] for name in names]
+    k = len(names)
+    # the rank at the right end of the axis; the best of many systems can have ranks above k
+    worst = max(k, int(np.ceil(ordered_ranks[-1])))
+    bars = cliques(ordered_ranks, distance)
+    # heights below the axis of ranks: the bars, then the names, then the critical difference itself
+    names_top = -(BAR_STEP * len(bars) + 0.5)
     on_the_left = math.ceil(k / 2)
-    scale = names_top - NAME_STEP * on_the_left - 0.4  # y of the critical difference itself
+    scale = names_top - NAME_STEP * on_the_left - 0.4
     _rank_axis(ax, worst, math.ceil(worst / k), label)
     ax.set(ylim=(scale - 0.4, RANK_AXIS))
     end = min(1 + distance, worst)
@@ -578,15 +582,15 @@ def critical_difference(
     note(ax, f"critical difference {distance:.2f}", (end, scale), (6, 0), va="center")
     for i, (first, last) in enumerate(bars):
         y = -BAR_STEP * (i + 1)
-        ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]  # a little beyond the ranks
+        ends = [ordered_ranks[first] - 0.04, ordered_ranks[last] + 0.04]  # a little beyond them
         ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
-    for i, (name, rank) in enumerate(ordered):
+    for i, name in enumerate(names):
         row = i
         edge = 1
         if i >= on_the_left:
             row = k - 1 - i
             edge = worst
-        _rank_name(ax, name, rank, names_top - NAME_STEP * row, edge=edge)
+        _rank_name(ax, name, ranks[name], names_top - NAME_STEP * row, edge=edge)
     return ax
 
 

@@ -41,11 +41,11 @@ def group_gaps(study: Study) -> Html:
         for conflict in shared_findings.base_rates(study, column):
             parts.append(paragraph(conflict.message))
         parts.append(_largest_gaps(study, column))
-        parts.append(_groups(study, column, study.leader))
+        parts.append(_metrics_by_group(study, column, study.leader))
         for system in study.order:
             if system != study.leader:
                 summary = f"{column}: the groups of {system}"
-                parts.append(folded(summary, _groups(study, column, system)))
+                parts.append(folded(summary, _metrics_by_group(study, column, system)))
     return stack(parts)
 
 
@@ -112,11 +112,11 @@ def _largest_gap(row: Record, places: int) -> Cell:
     return replace(cell, below=tuple(below))
 
 
-def _groups(study: Study, column: str, system: str) -> Html:
-    """The metrics of a system, in columns, in each group, a row, and below each value the gap to
-    the reference group.
+def _metrics_by_group(study: Study, column: str, system: str) -> Html:
+    """The table of a system's metrics in the groups of a column: a row per group, a column per
+    metric, and below each value the gap to the reference group.
     """
-    gaps = study.gaps(column)
+    gaps = study.gaps(column)  # a row per system, metric and group
     gaps = gaps[gaps["system"] == system]
     metrics = list(dict.fromkeys(gaps["metric"]))[:MAX_COLUMNS]
     groups = gaps[gaps["metric"] == metrics[0]]
@@ -137,8 +137,10 @@ def _groups(study: Study, column: str, system: str) -> Html:
 
 
 def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
-    """The value of a metric in each group, and below it the gap to the reference group, a verdict
-    that tells something, and the number of cases if these are few. rows: of `study.gaps`.
+    """Yield for each group the cell of a metric's value; below it the gap to the reference group,
+    the verdict unless it is "cannot tell", and the number of cases if these are few.
+
+    rows: of `study.gaps`, of one metric and system, one per group.
     """
     places = decimals(rows["value"], rows["low"], rows["high"])
     gap_places = decimals(rows["gap"], rows["gap_low"], rows["gap_high"])
