@@ -58,7 +58,7 @@ ROWS_IN_SIGHT = 12  # rows of a table that the page shows before the reader open
 WIDEST = 8  # metrics of a table
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
-WON = "{units} won / tied / lost"  # the head of a column
+WINS_HEAD = "{units} won / tied / lost"  # the head of a column
 
 
 def places(study: Study, label: str) -> int:
@@ -372,7 +372,7 @@ def _why_not_compared(study: Study) -> Html:
 
 
 # the heads of p-values of comparisons that some reports have, by their names in the frame
-_P_VALUES = {
+_P_VALUE_HEADS = {
     "max_t": "max-T p",
     "p_t": "t-test p",
     "p_fisher": "Fisher p",
@@ -427,9 +427,9 @@ def _comparison_heads(study: Study, frame: pd.DataFrame) -> list[str]:
     `study.comparisons`, has their numbers: further p-values, wins, and those of A/B tests.
     """
     heads = ["first − second", "metric", "difference", "p", "adjusted p"]
-    heads += [head for column, head in _P_VALUES.items() if column in frame]
+    heads += [head for column, head in _P_VALUE_HEADS.items() if column in frame]
     if "wins" in frame:
-        heads.append(WON)
+        heads.append(WINS_HEAD)
     if "lift" in frame:
         heads += ["lift", "detectable difference"]
     if "adjusted_first" in frame:
@@ -461,7 +461,8 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     """
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
-    mark = "*" if row["verdict"] in diagnostics.TURNED else ""
+    is_significant = row["verdict"] in diagnostics.TURNED  # better, worse, higher or lower
+    mark = "*" if is_significant else ""
     cells = {
         "first − second": minus(row["first"], row["second"]),
         "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),
@@ -470,11 +471,11 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
         "adjusted p": p_cell(row["adjusted"]),
         "verdict": Cell(diagnostics.verdict_of(row), kind="text one"),
     }
-    for column, head in _P_VALUES.items():
+    for column, head in _P_VALUE_HEADS.items():
         if column in row:
             cells[head] = p_cell(row[column])
     if "wins" in row:
-        cells[WON] = _wins_cell(row)
+        cells[WINS_HEAD] = _wins_cell(row)
     if "lift" in row:
         is_one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
         show = _percent_or_infinite if is_one_sided else signed_percent
