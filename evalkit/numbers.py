@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
+    from evalkit.arrays import Floats
+
 LARGE = 1e15  # from here on a double has no digit behind the point
-MOST = 9  # decimals; of more a number is written with an exponent
-SHOWN = 3  # digits of a number without an interval
+MOST_DECIMALS = 9  # decimals; of more a number is written with an exponent
+DIGITS = 3  # digits of a number without an interval
 Show = Callable[..., str]  # (value, decimals) -> text
 
 
@@ -43,36 +45,42 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     >>> decimals([12.345], [12.211], [math.inf])
     2
     """
+    estimates = np.asarray(list(values), float)
     lows = np.asarray(list(low), float)
     highs = np.asarray(list(high), float)
-    numbers = np.concatenate([np.asarray(list(values), float), lows, highs])
-    sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
-    rounding = 1e-12 * sizes.max(initial=0.0)
-    widths = highs - lows
-    widths = widths[np.isfinite(widths) & (widths > rounding)]
-    if not widths.size and numbers.size == 3 * lows.size:  # a value for each interval
+    numbers = np.concatenate([estimates, lows, highs])
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    widths = _widths_above_rounding(highs - lows, largest)
+    if not widths.size and estimates.size == lows.size:  # all intervals may have one limit only
         only_limit = np.where(np.isinf(highs), lows, highs)
-        widths = 2 * np.abs(numbers[: lows.size] - only_limit)
-        widths = widths[np.isfinite(widths) & (widths > rounding)]
+        widths = _widths_above_rounding(2 * np.abs(estimates - only_limit), largest)
     if not widths.size:
-        return _decimals_of_largest(sizes.max(initial=0.0))
+        return _decimals_of_largest(largest)
     # the narrowest interval gets two digits of its width
     places = max(0, 1 - math.floor(math.log10(widths.min())))
-    ends = np.abs(np.concatenate([lows, highs]))
-    nearest_to_0 = ends[np.isfinite(ends) & (ends != 0)].min(initial=np.inf)
-    for _ in range(2):
+    limits = np.abs(np.concatenate([lows, highs]))
+    nearest_to_0 = limits[np.isfinite(limits) & (limits != 0)].min(initial=np.inf)
+    for _ in range(2):  # one or two more, if this limit would be printed as 0
         looks_like_0 = nearest_to_0 < 0.5 * 10.0**-places
         if looks_like_0:
             places += 1
     return places
 
 
+def _widths_above_rounding(widths: Floats, largest: float) -> Floats:
+    """The finite widths of intervals that are not 0 up to rounding error, which grows with the
+    largest number.
+    """
+    kept: Floats = widths[np.isfinite(widths) & (widths > 1e-12 * largest)]
+    return kept
+
+
 def _decimals_of_largest(largest: float) -> int:
     """The decimals that give the largest number three digits; of one up to 1 at least three."""
     if not largest:
         return 0
-    least = SHOWN if largest <= 1 else 0
-    return max(least, SHOWN - 1 - math.floor(math.log10(largest)))
+    least = DIGITS if largest <= 1 else 0
+    return max(least, DIGITS - 1 - math.floor(math.log10(largest)))
 
 
 def rounded(value: float, places: int) -> float | str:
@@ -94,7 +102,7 @@ def number(value: float | None, places: int | None = None) -> str:
     """A number with this many decimals, else with three digits; with an exponent if it is very
     small or large.
 
-    – if it is undefined, never −0.
+    A dash if it is undefined (None or NaN). A number that rounds to 0 has no minus sign.
 
     >>> (
     ...     number(0.78649),
@@ -114,9 +122,9 @@ def number(value: float | None, places: int | None = None) -> str:
         places = decimals([value])
     sign = "−" if value < 0 else ""
     size = abs(value)
-    if size and (size >= LARGE or places > MOST):
-        return f"{sign}{size:.{SHOWN}g}"
-    text = f"{size:,.{min(places, MOST)}f}"
+    if size and (size >= LARGE or places > MOST_DECIMALS):
+        return f"{sign}{size:.{DIGITS}g}"
+    text = f"{size:,.{min(places, MOST_DECIMALS)}f}"
     looks_like_0 = not any(digit in text for digit in "123456789")
     return text if looks_like_0 else f"{sign}{text}"
 
@@ -136,10 +144,12 @@ def printed(value: float, places: int) -> float:
     >>> printed(0.78649, 2), printed(-2.54e-300, 300)
     (0.79, -2.54e-300)
     """
-    has_exponent = math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST)
+    has_exponent = (
+        math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST_DECIMALS)
+    )
     if has_exponent:
-        return float(f"{value:.{SHOWN}g}")
-    return round(float(value), min(places, MOST))
+        return float(f"{value:.{DIGITS}g}")
+    return round(float(value), min(places, MOST_DECIMALS))
 
 
 def thousands(n: float) -> str:
@@ -185,8 +195,9 @@ def interval(low: float, high: float, show: Show = number, places: int | None = 
 
 
 def limits_from_json(low: float | None, high: float | None) -> tuple[float, float]:
-    """Limits as a report's JSON has them: null is infinite beside a limit that is known, as of a
-    one-sided interval, and else undefined.
+    """The limits of an interval as read from a report's JSON, which cannot hold infinity or NaN and
+    has null for both: if one limit is null, the interval is one-sided and the limit infinite; if
+    both are, they are undefined (NaN).
 
     >>> limits_from_json(0.2, None), limits_from_json(None, None)
     ((0.2, inf), (nan, nan))
@@ -214,8 +225,11 @@ def estimate(
 
 
 def points(columns: Mapping[str, ArrayLike], max_rows: int = 10) -> str:
-    """At most so many rows of columns of numbers, evenly spaced, as an HTML table; whole numbers
-    without decimals.
+    """An HTML table of columns of numbers, for the display of a curve in a notebook: all rows, or,
+    of more than `max_rows`, so many at even distances with the first and the last. Integers have no
+    decimals, other numbers three digits.
+
+    columns: by their heads, arrays with an entry per row.
 
     >>> points({"x": [0.0, 1.0], "y": [1, 2]})[-49:]
     '<tr><td>1.000</td><td>2</td></tr></tbody></table>'
@@ -229,7 +243,7 @@ def points(columns: Mapping[str, ArrayLike], max_rows: int = 10) -> str:
     cells_by_row = [""] * len(rows)
     for name, values in arrays.items():
         heads += f"<th>{name}</th>"
-        places = 0 if np.issubdtype(values.dtype, np.integer) else None
+        places = 0 if np.issubdtype(values.dtype, np.integer) else None  # None: three digits
         for i, row in enumerate(rows):
             cells_by_row[i] += f"<td>{number(values[row], places)}</td>"
     body = "".join(f"<tr>{cells}</tr>" for cells in cells_by_row)
@@ -442,7 +456,9 @@ def packed(values: np.ndarray) -> dict[str, str]:
 
 
 def unpacked(column: object) -> Any:
-    """A column of a report's JSON as a list, or the value that all rows share.
+    """A column of a report's JSON, as `column` writes it, as a list. A column is stored as a list;
+    or packed, as the compressed bytes of its numbers; or as its distinct words and, of each row,
+    the index of its word. A value that all rows share is stored once and returned as it is.
 
     >>> (
     ...     unpacked({"words": ["a", "b"], "at": column(np.arange(1_500) % 2)})[-2:],
@@ -453,7 +469,8 @@ def unpacked(column: object) -> Any:
     if not isinstance(column, dict):
         return column
     if "words" in column:
-        return np.take(column["words"], unpacked(column["at"])).tolist()
+        index_of_word = unpacked(column["at"])
+        return np.take(column["words"], index_of_word).tolist()
     content = zlib.decompress(base64.b64decode(column["zlib"]))
     return np.frombuffer(content, column["type"]).tolist()
 

@@ -53,12 +53,12 @@ def execute(
     in_process: bool = False,
     bar: str = "",
 ) -> Run:
-    """Run a copy of the notebook by papermill in the working directory; a failure is part of the
-    result.
+    """Run a copy of the notebook by papermill in the working directory, and return the executed
+    notebook, its results, its failure, if any, and the path of the file of units, if it wrote one.
 
-    origin: the settings file of the parameters. units: the path for the file of units. in_process:
-    run the cells in this process, as is possible for bundled notebooks; else in a kernel. bar: the
-    name on the progress bar, "" for none.
+    parameters: those that the user set. origin: the settings file that has them. units: the path
+    for the file of units. in_process: run the cells in this process, as is possible for bundled
+    notebooks; else in a kernel. bar: the name on the progress bar, "" for none.
     """
     from papermill.engines import NBClientEngine
 
@@ -67,11 +67,12 @@ def execute(
     options = {"progress_bar": progress_bar, "execution_timeout": CELL_SECONDS}
     with kernels.kernel_options(units) as options_of_kernel:
         if in_process:
-            failure = _run(ready, engine(), options)
+            failure = _run_in_place(ready, engine(), options)
         else:
-            failure = _run(ready, NBClientEngine, options_of_kernel | options)
+            failure = _run_in_place(ready, NBClientEngine, options_of_kernel | options)
     if failure is not None and failure.name == report.GATE:
-        # a failed gate is a result, which the results hold, not a failure of the run
+        # a failed gate is a result of the report, not a failure of the run; another cell may have
+        # failed as well
         ready = report.without_gate_error(ready)
         failure = report.found_failure(ready)
     results = report.published(ready)
@@ -81,6 +82,7 @@ def execute(
         failure = Failure("ResultsError", message, last_cell)
     if units is not None and not units.exists():  # the report wrote none
         units = None
+    # without what belongs to this run alone, such as times
     return Run(report.stripped(ready, failure), results, failure, units)
 
 
@@ -108,7 +110,7 @@ def prepared(
     return ready
 
 
-def _run(
+def _run_in_place(
     notebook: NotebookNode, engine_used: type[Engine], options: Mapping[str, object]
 ) -> Failure | None:
     """Run `notebook` in place by an engine of papermill's, and return its failure; None if it ended
@@ -120,10 +122,9 @@ def _run(
         engine_used.execute_notebook(notebook, "python3", **options)
     except NoSuchKernel as error:
         return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
-    except (RuntimeError, TimeoutError) as error:
-        return Failure(
-            type(error).__name__, " ".join(str(error).split()), report.last_started(notebook)
-        )
+    except (RuntimeError, TimeoutError) as error:  # of the kernel, not of a cell
+        message = " ".join(str(error).split())
+        return Failure(type(error).__name__, message, report.last_started(notebook))
     return report.found_failure(notebook)
 
 
@@ -160,8 +161,10 @@ def engine() -> type[Engine]:
         def execute_managed_notebook(
             cls, nb_man: NotebookExecutionManager, kernel_name: str, **options: Any
         ) -> None:
-            """Run the cells of the notebook that papermill manages."""
-            variables: Variables = {"__name__": "__main__"}
+            """Run the code cells of the notebook, up to the first error, in this process. papermill
+            calls this method, and is told when each cell starts, fails and ends.
+            """
+            variables: Variables = {"__name__": "__main__"}  # which the cells share
             import_scipy()
             with cells.history() as sources:
                 for i, cell in enumerate(nb_man.nb.cells):
@@ -235,14 +238,14 @@ def save(
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
-    """Write the file of units (.units.parquet). write: writes it to a path, or nothing if there are
-    no units.
+    """Write the file of units (.units.parquet) to the path. write: a function that writes the file
+    to the path of a draft, or writes no file if the study has no units.
 
     A missing folder is created. Raises ParameterError if there are no units, or if the folder
     cannot be created.
     """
-    with folders.scratch_folder() as desk:
-        draft = desk / "units"
+    with folders.scratch_folder() as scratch:
+        draft = scratch / "units"  # so that a failure leaves no half-written file at the path
         write(draft)
         if not draft.exists():
             raise ParameterError("path: this study has no units to write; see the parameter units")
@@ -298,8 +301,10 @@ def value_of(body: Sequence[ast.stmt], variables: Variables, file: str = "<cell>
 def show(
     cell: NotebookNode, number: int, value: object, printed: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Store the outputs of a cell: what it printed, and the value of its last line, unless a
-    semicolon ends it. number: of the cell. printed: the name and the text of each stream.
+    """Store in a cell its number and outputs, as Jupyter does: what it printed, and the value of
+    its last expression, unless that is None or a semicolon ends the cell.
+
+    printed: the name and the text of each stream, such as "stdout".
     """
     from nbformat.v4 import new_output
 
@@ -307,7 +312,7 @@ def show(
     cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
     if value is None or ends_in_semicolon(cell.source):
         return
-    if isinstance(value, Displayed):
+    if isinstance(value, Displayed):  # a piece of a page can be several outputs
         for display in value.displays():
             cell.outputs.append(new_output("display_data", **display._asdict()))
     else:

@@ -323,7 +323,7 @@ def test_the_words_on_the_bars_beside_0_say_0(monkeypatch):
     widths are 0.9 - 1.1e-16, so that the bar that begins at 0 would say -1.1e-16.
     """
     words = []
-    monkeypatch.setattr(plots.marks, "series", lambda bar, system, says: words.extend(says))
+    monkeypatch.setattr(plots.marks, "mark_points", lambda bar, system, says: words.extend(says))
     differences = Distribution.from_values(np.array([0.9, -0.01, 0.01]))
     axes_drawn_by(plots.histogram, differences, xlabel="x", ylabel="y")
     assert {"−0.0450 to 0: 1", "0 to +0.0450: 1"} <= {*words}

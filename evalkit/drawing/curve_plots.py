@@ -128,7 +128,7 @@ def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
         is_faint = name in panel.faint
         style = FAINT if is_faint else look(systems.index(str(name)))
         line = ax.plot(points["x"], points["y"], drawstyle=panel.steps, **style)[0]
-        marks.series(line, name)
+        marks.mark_points(line, name)
         if not is_faint:
             lines[str(name)] = line
     if panel.bands is not None:
@@ -153,7 +153,7 @@ def _bands(bands: pd.DataFrame, step: Step | None, ax: Axes, systems: list[str])
 
     step: as in `fill_between`.
     """
-    opacity = marks.paleness(bands["system"].nunique())
+    opacity = marks.band_opacity(bands["system"].nunique())
     for name, band in bands.groupby("system", sort=False):
         area = ax.fill_between(
             band["x"],
@@ -164,7 +164,7 @@ def _bands(bands: pd.DataFrame, step: Step | None, ax: Axes, systems: list[str])
             linewidth=0,
             step=step,
         )
-        marks.band(area, name)
+        marks.mark_limits(area, name)
 
 
 def _points(points: pd.DataFrame, shape: Style, ax: Axes, systems: list[str]) -> None:
@@ -175,7 +175,7 @@ def _points(points: pd.DataFrame, shape: Style, ax: Axes, systems: list[str]) ->
     for row in points[is_finite].itertuples():
         i = systems.index(row.system)
         style: Style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
-        marks.series(ax.plot([row.x], [row.y], **style)[0], row.system)
+        marks.mark_points(ax.plot([row.x], [row.y], **style)[0], row.system)
 
 
 def matrix(
@@ -238,12 +238,12 @@ def tenths(frame: pd.DataFrame, axes: AxesArray, *, ylabel: str) -> AxesArray:
         ax.axhline(0, **ZERO_LINE)
         x = deciles["tenth"]
         limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
-        marks.band(limits, panel.system)
+        marks.mark_limits(limits, panel.system)
         dots: Style = {"linestyle": "none", "marker": "o", "markersize": 4, "color": COLOURS[0]}
         points = ax.plot(x, deciles["value"], **dots)[0]
         texts = zip(x, estimate_texts(deciles, signed), strict=True)
         says = [f"{panel.system}, decile {tenth}: {text}" for tenth, text in texts]
-        marks.series(points, panel.system, says)
+        marks.mark_points(points, panel.system, says)
         ax.locator_params("x", integer=True)  # there is no decile between two others
     return axes
 
@@ -262,8 +262,8 @@ def coverage(frame: pd.DataFrame, ax: Axes) -> Axes:
         limits = ax.vlines(
             levels["nominal"], levels["low"], levels["high"], color=style["color"], alpha=0.5
         )
-        marks.band(limits, name)
-        lines[str(name)] = marks.series(line, name)
+        marks.mark_limits(limits, name)
+        lines[str(name)] = marks.mark_points(line, name)
     if len(lines) > 1:
         legend(ax, lines)
     ax.set(xlabel="level of the interval", ylabel="share of actual values in it")
@@ -351,9 +351,9 @@ def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: A
         area = ax.fill_between(
             band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0
         )
-        marks.band(area, system)
+        marks.mark_limits(area, system)
     curve = ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0]
-    marks.series(curve, system)
+    marks.mark_points(curve, system)
 
 
 def _histogram_beneath(bins: pd.DataFrame, ax: Axes, *, floor: float, height: float) -> None:
@@ -377,7 +377,7 @@ def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Axes) -> None:
 
 def _panel_text(ax: Axes, text: str, **style: Any) -> None:
     """Write a small text. style: options of `ax.text`; x and y are shares of the panel."""
-    ax.text(s=text, fontsize=marks.small(), transform=ax.transAxes, **style)
+    ax.text(s=text, fontsize=marks.small_font_size(), transform=ax.transAxes, **style)
 
 
 def histograms(
@@ -396,7 +396,7 @@ def histograms(
             area = panel.ax.stairs(
                 bins[column], edges, fill=True, color=colour, alpha=0.45, linewidth=0
             )
-            areas[name] = marks.series(area, name)
+            areas[name] = marks.mark_points(area, name)
         for column, colour in CLASSES.items():
             panel.ax.stairs(bins[column], edges, color=colour, linewidth=0.9)  # over both areas
     legend(list(axes.flat)[-1], areas)
@@ -426,7 +426,7 @@ def distributions(
             colour = CLASSES[column]
             style: Style = {"drawstyle": "steps-post", "color": colour, "linestyle": dashes}
             line = panel.ax.plot(x, panel.rows[column], **style)[0]
-            lines[name] = marks.series(line, name)
+            lines[name] = marks.mark_points(line, name)
         _mark_distance(distance_of.loc[panel.system], panel.ax)
     legend(list(axes.flat)[-1], lines)
     return axes
@@ -450,7 +450,7 @@ def _mark_distance(distance: pd.Series[float], ax: Axes) -> None:
         (x, sum(ends) / 2),
         **placement,
         va="center",
-        fontsize=marks.small(),
+        fontsize=marks.small_font_size(),
         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5},
     )
 
@@ -495,11 +495,11 @@ def error_cells(
     _shaded_cells(frame, frame["rows"].max(), ax)
     forecasts = tenths["forecast"]
     limits = ax.vlines(forecasts, tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
-    marks.band(limits, MEAN)
+    marks.mark_limits(limits, MEAN)
     style: Style = {"marker": "o", "markersize": 4, "color": COLOURS[1], "linewidth": 1}
     means = ax.plot(forecasts, tenths["bias"], **style)[0]
     texts = zip(forecasts, estimate_texts(tenths, signed, "bias"), strict=True)
-    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
+    marks.mark_points(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
     ax.axhline(0, **ZERO_LINE)
     ax.set(title=panel_title(name, ax), xlabel=xlabel, ylabel=ylabel)
     ax.grid(**GRID)
@@ -565,7 +565,7 @@ def errors(
         shares = panel.rows["share"]
         edges = _edges(panel.rows)
         area = ax.stairs(shares, edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
-        marks.series(area, panel.system)
+        marks.mark_points(area, panel.system)
         ax.axvline(0, **ZERO_LINE)
         mean = means[panel.system]
         if edges[0] <= mean <= edges[-1]:
@@ -709,7 +709,7 @@ def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabe
         dots = ax.plot(x, values[label], linestyle="none", **style)[0]
         test = zip(values["fold"], values[label], strict=True)
         says = [f"{name}, fold {fold}: {number(value)}" for fold, value in test]
-        points[str(name)] = marks.series(dots, name, says)
+        points[str(name)] = marks.mark_points(dots, name, says)
         if name == subject and "on_train" in values:
             hollow = style | {"markerfacecolor": "none"}
             dots = ax.plot(x, values["on_train"], linestyle="none", **hollow)[0]
@@ -717,7 +717,7 @@ def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabe
             says = [
                 f"{name}, training rows of fold {fold}: {number(value)}" for fold, value in training
             ]
-            marks.series(dots, name, says)
+            marks.mark_points(dots, name, says)
     # every fold has a label if all labels and a space behind each fit, otherwise every second, …
     longest = max(len(str(fold)) for fold in folds)
     step = math.ceil(len(folds) * (longest + 1) / LETTERS_BELOW)
@@ -746,7 +746,7 @@ def draw_strip(frame: pd.DataFrame, ax: Axes, *, xlabel: str) -> Axes:
             spread = np.arange(values.size) * GOLDEN_RATIO % 1 - 0.5
             y = i + 0.55 * spread
         points = ax.plot(values, y, "o", color=COLOURS[0], markersize=3.2, alpha=0.55)[0]
-        marks.series(points, name, [f"{name}: {number(value)}" for value in values])
+        marks.mark_points(points, name, [f"{name}: {number(value)}" for value in values])
         if values.size:
             mean = values.mean()
             ax.plot([mean, mean], [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)

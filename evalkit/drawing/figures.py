@@ -403,7 +403,7 @@ def font_size() -> float:
     return float(mpl.rcParams["font.size"])
 
 
-def small() -> float:
+def small_font_size() -> float:
     """The font size in points of what matters less: five sixths of the others, but not below the
     least that is read, unless the others are.
     """
@@ -1082,11 +1082,12 @@ def _number(tenths: int) -> str:
 # Marks --------------------------------------------------------------------------------------------
 
 
-def series(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
-    """Mark an artist that draws points of a system, so that the page can name the system and the
-    point under the pointer; return it. The first such artist of its axes gets the system as its
-    label. says: the text of each point; without one, the page shows its coordinates. A line without
-    a finite point is not marked, and texts of points that are not finite are left out.
+def mark_points(artist: ArtistType, system: str, says: Iterable[str] = ()) -> ArtistType:
+    """Mark an artist that draws points of a system, and return it.
+
+    The first such artist of its axes gets the system as its label. says: the text of each point;
+    without one, the page shows its coordinates. An artist without a finite point is not marked, and
+    the texts of points that are not finite are left out.
     """
     texts = [text.replace("\n", " ") for text in says]  # in the attribute each has one line
     labels_in_use = set[object]()
@@ -1116,22 +1117,22 @@ def _finite_points(artist: Artist) -> Bools | None:
     return is_finite
 
 
-def paleness(lines: int) -> float:
+def band_opacity(lines: int) -> float:
     """The opacity of each of so many bands: the more than four, the paler, as together they must
     not hide the lines.
 
-    >>> paleness(4), paleness(8)
+    >>> band_opacity(4), band_opacity(8)
     (0.12, 0.06)
     """
     return 0.12 * min(1, 4 / lines)
 
 
-def band(artist: ArtistType, system: str) -> ArtistType:
+def mark_limits(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that draws the limits of a system, and return it."""
     return _mark(artist, {"limits": str(system)})
 
 
-def legend(artist: ArtistType, system: str) -> ArtistType:
+def mark_key(artist: ArtistType, system: str) -> ArtistType:
     """Mark an artist that stands for a system in the legend, and return it."""
     return _mark(artist, {"key": str(system)})
 

@@ -45,16 +45,18 @@ class Failed(Exception):
 def run(study: Any) -> OwnSections:
     """Run the notebooks that the parameter `sections` names, and return what they show.
 
-    A notebook that fails shows its error in its place; the study remembers those of the last run
-    for `check_gate`. Raises ParameterError for a missing file.
+    A notebook that fails shows its error in its place. The messages of these errors become an
+    attribute of the study, so that its gate fails. Raises ParameterError for a missing file.
     """
     names = own_notebooks(study.p.sections)
     failures: list[str] = []
+    # through `vars`, as a study is frozen; it replaces the messages of an earlier run
     vars(study)[report.FAILED_SECTIONS] = failures
     outputs: list[Display] = []
     for name in names:
-        with _own_figures():
+        with _own_figures():  # apart from the reader's own figures
             displays = list(_section(name, study, failures))
+        # the page finds the outputs of a section by its name in their metadata
         outputs += [Display(data, {**metadata, SECTION: name}) for data, metadata in displays]
     return OwnSections(study.p.sections, tuple(outputs))
 
@@ -114,18 +116,20 @@ def _described(error: BaseException) -> str:
 
 
 def _without_reading(source: str) -> str:
-    """The source of a cell without assignments of `study`: with these a notebook also runs alone,
-    but here it has the study of the page.
+    """The source of a cell without its statements that assign `study`. A notebook needs them to run
+    on its own; in a page it is to use the study of the page.
     """
     try:
         body = ast.parse(source).body
     except SyntaxError:
-        return source  # it is refused where it runs
+        return source  # running the cell will show the error
     other_statements = [node for node in body if not running.assigns_study(node)]
     if len(other_statements) == len(body):
         return source
     rest = ast.unparse(ast.Module(other_statements, []))
-    return f"{rest};" if rest and running.ends_in_semicolon(source) else rest
+    # `unparse` drops the last semicolon, which tells a notebook not to show the value
+    hides_value = running.ends_in_semicolon(source)
+    return f"{rest};" if rest and hides_value else rest
 
 
 def _display(output: "NotebookNode") -> Display:

@@ -90,8 +90,10 @@ class Piece(Protocol):
 
 
 def stack(pieces: Iterable[Piece]) -> Html:
-    """Several pieces below one another as one; empty ones leave no line. If a notebook shows a
-    figure, or other HTML than the page, the pieces that it shows are `replaced_by`.
+    """Several pieces below one another as one piece; empty ones are left out.
+
+    A notebook shows this piece's HTML like the page, unless one of the pieces is a figure, or looks
+    different in a notebook: then it shows the pieces in `replaced_by` instead.
     """
     filled = [piece for piece in pieces if piece.html]
     tables = tuple(chain.from_iterable(piece.tables for piece in filled))
@@ -131,10 +133,11 @@ def _is_html(piece: Piece) -> bool:
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
-    """A piece that opens when its summary, a line of text, is clicked; an empty piece stays empty.
-    In a notebook HTML is folded too, but figures stand open below the summary.
+    """A piece that is hidden until a reader clicks its summary, a line of text; an empty piece
+    stays empty. A notebook folds HTML too, but cannot fold a figure, an output of its own: then all
+    of the piece stands open below the summary.
 
-    kind, place: the class and the id of the element, "" for none.
+    kind, place: the class and the id of the HTML element, "" for none.
     """
     if not piece.html:
         return piece
@@ -142,11 +145,13 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
     if kind:
         attributes += f' class="{kind}"'
     start = f"<details{attributes}><summary>{escape(summary)}</summary>"
-    replaced_by: list[Piece] = []  # stays empty if a notebook shows the same as the page
-    if all(map(_is_html, piece.replaced_by)):
+    # what a notebook shows instead; it stays empty if the notebook shows the same as the page
+    replaced_by: list[Piece] = []
+    can_be_folded = all(map(_is_html, piece.replaced_by))
+    if can_be_folded:
         for html in piece.replaced_by:
             replaced_by.append(Html(f"{start}{html.html}</details>", html.text))
-    else:  # an output of its own, as a figure is, cannot be folded
+    else:
         replaced_by.append(Html(f"<p><b>{escape(summary)}</b></p>", summary))
         replaced_by += piece.replaced_by
     html_of_page = f"{start}{piece.html}</details>"

@@ -47,9 +47,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_BARS = 2000  # more than this cannot be told apart in a picture
 GRID: Style = {"color": "#ddd", "linewidth": 0.6}
 ZERO_LINE: Style = {"color": DARK, "linewidth": 0.9}
-WIDEST = 0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
+WIDE_CHARACTER = (
+    0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
+)
 LABEL_SHARE = 0.45  # of the width of a figure, at most, for the labels of its rows
-PANEL_NAME = 22  # characters of a system's name beside small panels
+PANEL_NAME_LETTERS = 22  # characters of a system's name beside small panels
 # between the axes and a legend below are the numbers at ticks and the label of the axis:
 LEGEND_POINTS = 12  # their distances, and as many times the font size:
 LEGEND_LINES = 2.4
@@ -87,11 +89,11 @@ def row_labels(names: Iterable[str], ax: Axes) -> list[str]:
     """The names as labels of rows: broken into lines that take less than half of the figure's
     width, a word that is longer than a line shortened.
     """
-    line = characters(LABEL_SHARE * marks.figure_of(ax).get_figwidth())
+    max_characters = characters(LABEL_SHARE * marks.figure_of(ax).get_figwidth())  # of a line
     labels = []
     for name in names:
-        words = [shorten(word, line) for word in name.split(" ")]
-        labels.append(wrapped(" ".join(words), line))
+        words = [shorten(word, max_characters) for word in name.split(" ")]
+        labels.append(wrapped(" ".join(words), max_characters))
     return labels
 
 
@@ -125,8 +127,9 @@ def legend(
     texts = [f"{shorten(name)}{remarks.get(name, '')}" for name in artists]
     for artist, text in zip(artists.values(), texts, strict=True):
         artist.set_label(text)  # also for a reader's own `ax.legend()`
-    entry = max(map(len, texts)) + marks.KEY
-    columns = 2 if 2 * entry <= characters(panel_width(ax)) else 1
+    entry_characters = max(map(len, texts)) + marks.KEY
+    columns = 2 if 2 * entry_characters <= characters(panel_width(ax)) else 1
+    # the legend stands below the numbers and the label of the x axis; their height in inches
     distance = (LEGEND_POINTS + LEGEND_LINES * font_size()) / POINTS_PER_INCH
     downwards = ScaledTranslation(0, -distance, ax.figure.dpi_scale_trans)
     box = ax.legend(
@@ -139,10 +142,11 @@ def legend(
         bbox_transform=ax.transAxes + downwards,
     )
     setattr(box, marks.LEGEND_ROWS, math.ceil(len(artists) / columns))
-    keys: Sequence[Any] = box.legend_handles
+    keys: Sequence[Any] = box.legend_handles  # the line or marker before each text
+    # on the page a click on either leaves only this system in the figure
     for label, text, key, name in zip(box.get_texts(), texts, keys, artists, strict=True):
-        marks.legend(label, name).set_text(text)
-        marks.legend(key, name)
+        marks.mark_key(label, name).set_text(text)
+        marks.mark_key(key, name)
 
 
 class IntervalRow(Protocol):
@@ -173,11 +177,11 @@ def intervals(
     for y, result, text in zip(row_numbers, results.itertuples(), texts, strict=True):
         colour = result.colour if "colour" in frame else COLOURS[0]
         limits = ax.plot(_limits(result), [y, y], color=colour, solid_capstyle="butt")[0]
-        marks.band(limits, result.name)
+        marks.mark_limits(limits, result.name)
         point = ax.plot(
             [result.value], [y], marker="o", markersize=6, color=colour, linestyle="none"
         )[0]
-        marks.series(point, result.name, [f"{result.name}: {text}"])
+        marks.mark_points(point, result.name, [f"{result.name}: {text}"])
     if zero:
         ax.axvline(0, **ZERO_LINE)
     if sides:
@@ -205,7 +209,7 @@ def _name_sides(ax: Axes, sides: Sides) -> None:
     left, right = sides
     above_axes: Style = {
         "xycoords": ("data", "axes fraction"),
-        "fontsize": marks.small(),
+        "fontsize": marks.small_font_size(),
         "color": DARK,
     }
     if left:
@@ -239,16 +243,16 @@ def curves(
     `high`. log: put x on a log scale, with a tick at each of its values.
     """
     lines = {}
-    opacity = marks.paleness(frame["system"].nunique())
+    opacity = marks.band_opacity(frame["system"].nunique())
     for i, (name, points) in enumerate(frame.groupby("system", sort=False)):
         style = style_of(i)
         texts = estimate_texts(points, value=y)
-        says = [
+        texts_of_points = [
             f"{name}, {x} {position:g}: {text}"
             for position, text in zip(points[x], texts, strict=True)
         ]
         line = ax.plot(points[x], points[y], linestyle=DASHES[i % len(DASHES)], **style)[0]
-        lines[str(name)] = marks.series(line, name, says)
+        lines[str(name)] = marks.mark_points(line, name, texts_of_points)
         limits = ax.fill_between(
             points[x],
             points["low"],
@@ -257,7 +261,7 @@ def curves(
             alpha=opacity,
             linewidth=0,
         )
-        marks.band(limits, name)
+        marks.mark_limits(limits, name)
     if log:
         ax.set(xscale="log")
         ticks = sorted(set(frame[x]))
@@ -284,14 +288,14 @@ def bars(
     heights = ascending
     if units > MAX_BARS:
         heights = np.quantile(ascending, np.linspace(0, 1, MAX_BARS))
-    # the x axis counts units also where there are fewer bars
+    # fewer bars are wider, so that the x axis counts units
     edges = np.arange(len(heights) + 1) * units / len(heights)
     for sign, colour in ((1, colours[0]), (-1, colours[1])):
         of_sign = np.where(sign * heights > 0, heights, 0.0)
-        marks.series(ax.stairs(of_sign, edges, fill=True, color=colour, linewidth=0), "")
+        marks.mark_points(ax.stairs(of_sign, edges, fill=True, color=colour, linewidth=0), "")
     ax.axhline(0, **ZERO_LINE)
     mean = float(ascending.mean())
-    show = signed if ascending[0] < 0 else number
+    show = signed if ascending[0] < 0 else number  # values below 0 are differences
     ax.axhline(mean, color=DARK, linewidth=1.2, linestyle="--", label="mean")
     middle_of_first_bar = 0.5 * units / len(heights)
     note(ax, f"mean {show(mean)}", (middle_of_first_bar, mean), (2, 3))
@@ -300,17 +304,18 @@ def bars(
 
 
 def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
-    """Draw one panel per `slice`, with a point and an interval for each `system`, its place the
-    same in all panels.
+    """Draw small multiples: one panel per `slice`, with a point and an interval for each `system`,
+    which has the same row in all panels.
 
     frame: `slice`, `system`, `value`, `low`, `high`, and `n`, the number of units, which stands in
     the title. label: of the x axis, below the lowest panels.
     """
     systems = list(dict.fromkeys(frame["system"]))
-    names = [shorten(name, PANEL_NAME) for name in systems]
+    names = [shorten(name, PANEL_NAME_LETTERS) for name in systems]
     frame = frame.assign(text=estimate_texts(frame))  # with the digits of the table of the slices
-    # the names stand beside the first column of panels; titles share the rest of the width
-    character = WIDEST * font_size()
+    # titles must fit the panels: the names stand beside the first column of panels, which share the
+    # rest of the width
+    character = WIDE_CHARACTER * font_size()  # inches
     names_width = character * max(map(len, names))
     title_width = (axes.flat[0].figure.get_figwidth() - names_width) / axes.shape[1]
     title_characters = int(title_width / character)
@@ -318,9 +323,9 @@ def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
         for result in results.itertuples():
             i = systems.index(result.system)
             limits = ax.plot(_limits(result), [i, i], color=colour(i))[0]
-            marks.band(limits, result.system)
+            marks.mark_limits(limits, result.system)
             point = ax.plot([result.value], [i], linestyle="none", **style_of(i))[0]
-            marks.series(point, result.system, [f"{result.system}, {name}: {result.text}"])
+            marks.mark_points(point, result.system, [f"{result.system}, {name}: {result.text}"])
         ax.set_title(f"{wrapped(str(name), title_characters)}\nn = {results['n'].max():,}")
         ax.grid(axis="x", **GRID)
     _label_lowest(axes, frame["slice"].nunique(), label)
@@ -370,13 +375,14 @@ def histogram(
 
     direction: 1 if higher values are better, −1 if lower ones are, 0 if neither is known to be.
     """
-    reach = max(abs(values.low), abs(values.high)) or 1.0  # 0 is in the middle of the axis
+    # 0 is in the middle of the axis, and between two bars, as their colour depends on the sign
+    reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)
-    edges[BINS // 2] = 0.0  # which rounding may miss
+    edges[BINS // 2] = 0.0  # exactly, which `linspace` may miss by rounding
     bin_width = edges[1] - edges[0]
     counts = values.histogram(edges).astype(np.int64)
     bin_of_zero = np.searchsorted(edges, 0.0, side="right") - 1
-    counts[bin_of_zero] -= values.zeros  # they have the hatched bar
+    counts[bin_of_zero] -= values.zeros  # differences of 0 have the hatched bar instead
     middle = (edges[1:] + edges[:-1]) / 2
     above = below = COLOURS[0]
     if direction > 0:
@@ -390,7 +396,7 @@ def histogram(
         highs = edges[1:][is_drawn]
         for bar, low, high, count in zip(bars, lows, highs, heights, strict=True):
             text = f"{signed(low)} to {signed(high)}: {count:,}"
-            marks.series(bar, "", [text])
+            marks.mark_points(bar, "", [text])
     if values.zeros:
         _zero_bar(values.zeros, bin_width / 2, int(counts.max()), ax)
     style: Style = {"color": DARK, "linewidth": 1.2}
@@ -437,8 +443,11 @@ def at_least_as_far(draws: Floats, observed: float, alternative: Alternative) ->
 def null_distribution(
     draws: Floats, ax: Axes, *, observed: float, alternative: Alternative, xlabel: str, ylabel: str
 ) -> Axes:
-    """Draw the histogram of means under random signs, as shares, and lines at the observed mean
-    and, of a two-sided test, at its opposite. Red: the draws `at_least_as_far`, whose share is p.
+    """Draw the histogram of the null distribution of a sign-flip test, with lines at the observed
+    mean and, if the test is two-sided, at its opposite. Red: the means that are as strong evidence
+    against the null as the observed one, or stronger; their share is p.
+
+    draws: means of the differences under random signs. Heights are shares of the draws.
     """
     edges = null_edges(draws, observed)
     share = np.full(draws.size, 1 / max(draws.size, 1))
@@ -453,11 +462,12 @@ def null_distribution(
     ax.axvline(observed, color=COLOURS[0], linestyle="-", linewidth=1.6, label="observed")
     if not alternative.one_sided:
         ax.axvline(-observed, color=COLOURS[0], linestyle=":", linewidth=1.6, label="opposite")
-    # the text stands away from the line at −observed, unless there is no room outside
+    # the text stands on the outer side of its line, away from the line at −observed, unless the
+    # line is so far out that there is no room
     has_room_outside = abs(observed) < edges[-1] / 2
-    to_the_right = (observed > 0) == has_room_outside
+    is_right_of_line = (observed > 0) == has_room_outside
     placement: Style = {"offset": (-4, -2), "ha": "right"}
-    if to_the_right:
+    if is_right_of_line:
         placement = {"offset": (4, -2), "ha": "left"}
     top = 1.15 * ax.get_ylim()[1]  # room for the text above the bars
     ax.set_ylim(top=top)
@@ -469,21 +479,22 @@ def null_distribution(
 
 
 def null_shares(
-    k: Floats, chance: Floats, ax: Axes, *, seen: int, counted: np.ndarray, xlabel: str
+    k: Floats, probability: Floats, ax: Axes, *, observed: int, in_p: np.ndarray, xlabel: str
 ) -> Axes:
-    """Draw the probability of each number of successes under the null.
+    """Draw the probability of each number of successes under the null as bars. Red: those that are
+    at least as strong evidence as the observed number, whose sum is p.
 
-    k: numbers of successes, ascending. chance: the probability of each. seen: the observed number.
-    counted: True where the p-value adds up the probability, which is drawn red.
+    k: the numbers of successes, ascending. probability: of each. in_p: True for those of the sum.
     """
-    is_observed = k == seen
-    is_visible = (chance > 1e-6 * chance.max()) | is_observed
-    distance = float(np.median(np.diff(k))) if len(k) > 1 else 1.0
+    is_observed = k == observed
+    is_visible = (probability > 1e-6 * probability.max()) | is_observed
+    distance = float(np.median(np.diff(k))) if len(k) > 1 else 1.0  # from bar to bar
     style: Style = {"width": 0.8 * distance, "linewidth": 0}
-    for has_colour, colour in ((~counted, GREY), (counted, MISSED)):
+    for has_colour, colour in ((~in_p, GREY), (in_p, MISSED)):
         is_drawn = is_visible & has_colour
-        ax.bar(k[is_drawn], chance[is_drawn], color=colour, **style)
-    note(ax, f"observed: {seen:,}", (seen, chance[is_observed][0]), (0, 4), ha="center")
+        ax.bar(k[is_drawn], probability[is_drawn], color=colour, **style)
+    top_of_bar = (observed, probability[is_observed][0])
+    note(ax, f"observed: {observed:,}", top_of_bar, (0, 4), ha="center")
     ax.set(xlabel=xlabel, ylabel="probability under the null")
     return ax
 
@@ -499,15 +510,16 @@ def duality(
     sided: str,
     label: str,
 ) -> Axes:
-    """Draw the p-value of the test that the mean is `mean`, as a curve over such means: the
-    interval holds those whose p is at least α, and the p of the test is the curve at 0.
+    """Draw how a test and its interval belong together: over hypothetical true means the p-value of
+    the test against each. The interval holds the means whose p is at least α (shaded); the p-value
+    of the test of no difference is the curve at 0.
 
-    curve: `mean`, `p`. observed, p_of_observed: the observed mean, where p is highest. limits: the
-    ends of the interval. sided: such as "two-sided". label: of the x axis.
+    curve: `mean`, `p`. observed, p_of_observed: the observed mean, where p is highest, and this p.
+    limits: the ends of the interval. sided: "two-sided" or "one-sided".
     """
     mean = curve["mean"]
     p = curve["p"]
-    marks.series(ax.plot(mean, p, color=COLOURS[0], label="p")[0], "")
+    marks.mark_points(ax.plot(mean, p, color=COLOURS[0], label="p")[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1, label="α")
     ax.fill_between(mean, 0, p, where=p >= alpha, color=COLOURS[0], alpha=0.14, linewidth=0)
     ax.axvline(0, **ZERO_LINE)
@@ -522,8 +534,8 @@ def duality(
 def sample_intervals(
     frame: pd.DataFrame, axes: AxesArray, *, truth: float, label: str
 ) -> AxesArray:
-    """Draw the intervals of many samples beside a line at the true value, one panel per `method`;
-    those that miss it are red and thick, and their number stands in the title.
+    """Draw the intervals of many samples and a line at the true value, one panel per `method`; the
+    intervals that miss it are red and thick, and their number stands in the title.
 
     frame: `method`, `sample`, `low`, `high`, and `covers`, True if the interval holds the truth.
     """
@@ -553,13 +565,16 @@ def critical_difference(
     names stands on the left, the best one on top; the others on the right, the worst one on top.
     Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html.
     """
-    ordered = sorted(ranks.items(), key=lambda item: item[1])
-    k = len(ordered)
-    worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
-    bars = cliques([rank for _, rank in ordered], distance)
-    names_top = -(BAR_STEP * len(bars) + 0.5)  # the names begin below the bars
+    names = sorted(ranks, key=lambda name: ranks[name])  # best first
+    ordered_ranks = [ranks[name] for name in names]
+    k = len(names)
+    # the rank at the right end of the axis; the best of many systems can have ranks above k
+    worst = max(k, int(np.ceil(ordered_ranks[-1])))
+    bars = cliques(ordered_ranks, distance)
+    # heights below the axis of ranks: the bars, then the names, then the critical difference itself
+    names_top = -(BAR_STEP * len(bars) + 0.5)
     on_the_left = math.ceil(k / 2)
-    scale = names_top - NAME_STEP * on_the_left - 0.4  # y of the critical difference itself
+    scale = names_top - NAME_STEP * on_the_left - 0.4
     _rank_axis(ax, worst, math.ceil(worst / k), label)
     ax.set(ylim=(scale - 0.4, RANK_AXIS))
     end = min(1 + distance, worst)
@@ -567,15 +582,15 @@ def critical_difference(
     note(ax, f"critical difference {distance:.2f}", (end, scale), (6, 0), va="center")
     for i, (first, last) in enumerate(bars):
         y = -BAR_STEP * (i + 1)
-        ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]  # a little beyond the ranks
+        ends = [ordered_ranks[first] - 0.04, ordered_ranks[last] + 0.04]  # a little beyond them
         ax.plot(ends, [y, y], color=GREY, linewidth=4, solid_capstyle="butt")
-    for i, (name, rank) in enumerate(ordered):
+    for i, name in enumerate(names):
         row = i
         edge = 1
         if i >= on_the_left:
             row = k - 1 - i
             edge = worst
-        _rank_name(ax, name, rank, names_top - NAME_STEP * row, edge=edge)
+        _rank_name(ax, name, ranks[name], names_top - NAME_STEP * row, edge=edge)
     return ax
 
 
@@ -593,11 +608,13 @@ def _rank_axis(ax: Axes, worst: int, step: int, label: str) -> None:
 
 
 def _rank_name(ax: Axes, name: str, rank: float, y: float, *, edge: int) -> None:
-    """Draw a line from a rank on the axis down to y and on to the edge of the axes, 1 or the worst
-    rank, and write name and rank behind it.
+    """Draw a line from a system's mean rank on the axis down to the height y, and from there to the
+    edge of the axes, and write name and rank beside this edge.
+
+    edge: the rank at the edge: 1 for the left one, the worst rank for the right one.
     """
     ax.plot([rank, rank, edge], [RANK_AXIS, y, y], color=GREY, linewidth=0.8, clip_on=False)
-    edge_share = 1.0  # of the width
+    edge_share = 1.0  # the right edge, in shares of the width
     placement: Style = {"offset": (4, 0), "ha": "left"}
     if edge == 1:
         edge_share = 0.0
@@ -614,8 +631,11 @@ def _rank_name(ax: Axes, name: str, rank: float, y: float, *, edge: int) -> None
 
 
 def cliques(ordered: Sequence[float], distance: float) -> list[tuple[int, int]]:
-    """First and last place of each longest run of two or more rising ranks that lie within the
-    distance.
+    """The groups of systems that a diagram of critical differences joins by a bar: of each, the
+    index of its first and last rank. A group is as long a run of two or more as has all ranks less
+    than `distance` from its first; runs that are part of another are left out.
+
+    ordered: mean ranks, ascending.
 
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
@@ -646,7 +666,7 @@ def power(
         line = ax.plot(
             curve["difference"], curve["power"], color=COLOURS[i], linestyle=style, label=name
         )[0]
-        lines[name] = marks.series(line, name)
+        lines[name] = marks.mark_points(line, name)
     farthest = float(frame["difference"].max())
     ax.axhline(0.8, color=GREY, linewidth=0.9)
     reference_lines = [(abs(observed), "observed", ":")]
@@ -664,10 +684,11 @@ def power(
 
 
 def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the probability that an experiment shows the wrong sign against its number of users, one
-    fitted line per `system` and its counted points in the same colour.
+    """Draw the probability that an experiment shows the wrong sign against its number of users: for
+    each `system` a fitted line, and in the same colour the shares observed in groups of
+    experiments.
 
-    curves, groups: the lines and the points, each `system`, `users`, `error`.
+    curves, groups: the lines and the points; columns `system`, `users`, `error` (the probability).
     """
     lines = {}
     for i, (name, curve) in enumerate(curves.groupby("system", sort=False)):
@@ -680,12 +701,12 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
             linestyle=dashes,
             label=str(name),
         )[0]
-        lines[str(name)] = marks.band(line, name)
+        lines[str(name)] = marks.mark_limits(line, name)
         counted = groups[groups["system"] == name]
         points = ax.plot(counted["users"], counted["error"], linestyle="none", **style)[0]
         pairs = zip(counted["users"], counted["error"], strict=True)
-        says = [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
-        marks.series(points, name, says)
+        texts = [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
+        marks.mark_points(points, name, texts)
     ax.axhline(0.05, color=DARK, linewidth=0.9, linestyle="--")
     note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
@@ -712,7 +733,7 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: AxesArray)
         lift = 100 * rankers[:, 1]
         _zero_cross(ax)
         dots = ax.plot(preference, lift, "o", color=COLOURS[0], markersize=4.5, label="rankers")[0]
-        marks.series(dots, "")
+        marks.mark_points(dots, "")
         line = np.polyfit(preference, lift, 1)
         fitted = np.polyval(line, preference)
         ax.plot(preference, fitted, color=GREY, linewidth=1.0, label="least squares")
@@ -753,7 +774,7 @@ def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
                 label=family,
                 **style_of(i),
             )[0]
-            marks.series(points, family)
+            marks.mark_points(points, family)
         ax.set(
             xlabel=f"user share of plays − ½ (n = {len(frame)} rankers)",
             ylabel=f"true lift in {lift}, %",

@@ -162,11 +162,14 @@ measured = SimpleNamespace(**_ROWS.pop("measured", {}))
 
 
 def _kind(row: Mapping[str, Any]) -> FindingKind:
-    """A kind of finding from its table in kinds.toml, with what simulations measured in the braces
-    of its texts; those of the sentences are filled when a finding is made.
+    """A kind of finding from its table in kinds.toml: four texts; `says`, the sentence on the page
+    or several by name; `at`, the places on the page; `leads`.
+
+    Braces in the texts are filled with results of simulations (`measured`), which are the same for
+    each finding; those in the sentences also hold facts of a finding, and are filled with them.
     """
     sentences = row.get("says", "")
-    if isinstance(sentences, str):
+    if isinstance(sentences, str):  # the only sentence has the name ""
         sentences = {"": sentences}
     texts = {}
     for name in ("code", "name", "meaning", "advice"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalkit.machine.terminal import printable
 
-EVERY = 0.3  # least seconds between two lines
+INTERVAL = 0.3  # least seconds from one line to the next
 PATIENCE = 2.0  # seconds of work before the first line
 
 
@@ -29,12 +29,16 @@ def progress(
     last_shown: float | None = None
 
     def draw(done: int) -> None:
+        """Show the line for the amount done, if it is time for it: first after `patience` seconds,
+        unless the work is done by then; later every `INTERVAL` seconds, and at the end.
+        """
         nonlocal last_shown
         now = time.monotonic()
         if last_shown is None:
-            is_time = now - start >= patience and (done < total or not total)
+            is_unfinished = done < total or not total  # a total of 0 is unknown
+            is_time = is_unfinished and now - start >= patience
         else:
-            is_time = done == total or now - last_shown > EVERY
+            is_time = done == total or now - last_shown > INTERVAL
         if is_time:
             last_shown = now
             show(_progress_line(what, done, total, unit))
@@ -64,7 +68,9 @@ def bar(done: int, total: int) -> str:
 
 
 def _display(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """The functions that show and erase a line here; they do nothing if nobody watches."""
+    """Two functions, one that shows a line of text and one that erases it, in a terminal or in a
+    Jupyter notebook; both do nothing if nobody watches, as in a script.
+    """
     if sys.stderr.isatty():
 
         def write(text: str) -> None:
@@ -74,8 +80,8 @@ def _display(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
         return write, lambda: write("")
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a
-    # cell shows.
+    # A kernel allows cells to ask for input if a person runs them. papermill, nbval and nbconvert
+    # do not, and would store the line as an output.
     is_watched = getattr(getattr(shell, "kernel", None), "_allow_stdin", False)
     if is_watched:
         return _in_jupyter(what)
@@ -83,16 +89,16 @@ def _display(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
 
 
 def _in_jupyter(what: str) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """The functions that show and erase a line below a cell. what: of the line, before it has an
-    amount.
+    """Two functions: one shows a line of text below the cell of a Jupyter notebook, in place of the
+    line before; the other erases it. what: the text before the first line.
     """
     from IPython.display import clear_output, display
 
-    handle: Any = None
+    handle: Any = None  # of the output that is updated
 
     def show(text: str) -> None:
         nonlocal handle
-        if handle is None:
+        if handle is None:  # the first line: make the output
             handle = display({"text/plain": what}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         handle.update({"text/plain": text}, raw=True)
 

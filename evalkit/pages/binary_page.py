@@ -40,7 +40,7 @@ from evalkit.pages.shared_findings import (
     nonzero,
     of_sample,
     power,
-    rounded_threshold,
+    rounded_thresholds,
     rows_read,
     weights,
 )
@@ -153,7 +153,7 @@ def _row_count(weight: float, places: int = 2) -> str:
 def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
-    compared = shared_findings.compared(study.precision)
+    compared = shared_findings.precision_of_comparison(study.precision)
     predicted = f"predicted if score ≥ threshold, {compared}"
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
@@ -495,7 +495,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
-        yield from rounded_threshold(study.rule.fixed, study.precision)
+        yield from rounded_thresholds(study.rule.fixed, study.precision)
         metrics_of_decisions = []
         for chosen in study.settings.metrics:
             if chosen.uses_decisions:

@@ -30,7 +30,7 @@ from evalkit.numbers import counted, decimals, listed, number, plural, signed_pe
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
 from evalkit.pages.binary_page import DRAWN, WITHOUT_INTERVAL, if_perfect, reliability
 from evalkit.pages.shared_findings import (
-    binned,
+    binned_scores,
     constant_better,
     counts,
     decisions_as_scores,
@@ -275,7 +275,7 @@ def every_finding(study: ClassesStudy) -> Iterator[kinds.Finding]:
     yield from _decisions(study)
     yield from _probabilities(study)
     yield from _incomplete(study)
-    yield from binned(study, "class")
+    yield from binned_scores(study, "class")
     yield from few_rows(study.rows_by_name, "Classes", listed)
     yield from few_clusters(study)
     yield from of_sample(study)

@@ -406,7 +406,7 @@ def series(study: Diff) -> figures.Figure | Html:
         plots.intervals,
         frame,
         caption=caption,
-        says=page.listed(frame),
+        says=page.differences_in_words(frame),
         label=study.primary.label,
         zero=False,
         height=figures.tall(len(frame)),

@@ -14,12 +14,12 @@ from evalkit.numbers import counted, listed, number, p_value, plural, signed
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
     columns_read,
-    contrary,
     counts,
+    disagreeing_metrics,
+    leader_picked,
+    metrics_without_direction,
     one_row_per_unit,
-    picked,
     slices,
-    undirected,
 )
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
@@ -52,7 +52,7 @@ def effects(study: Experiment) -> figures.Figure | Html:
     """The lift in every metric with its interval on one axis. If several pairs of arms are compared
     each row names its pair, otherwise the caption does.
     """
-    rows = study.lifts.head(page.DRAWN)
+    rows = study.lifts.head(page.PAIRS_DRAWN)
     pairs = rows["first"] + " − " + rows["second"]
     names = rows["metric"] + ": " + pairs
     whose = ""
@@ -60,13 +60,13 @@ def effects(study: Experiment) -> figures.Figure | Html:
         names = rows["metric"]
         whose = f"{pairs.iloc[0]}: "
     frame = rows[["value", "low", "high"]].assign(name=names)
-    frame["colour"] = [page.COLOURED[verdict].code for verdict in rows["verdict"]]
+    frame["colour"] = [page.VERDICT_COLOURS[verdict].code for verdict in rows["verdict"]]
     caption = texts.sentence("experiment.effects", whose=whose, level=study.settings.level)
     return figures.picture(
         plots.intervals,
         frame,
         caption=caption,
-        says=page.listed(frame),
+        says=page.differences_in_words(frame),
         label="lift in %",
         zero=True,
         height=figures.tall(len(frame)),
@@ -163,13 +163,13 @@ def findings_of_users(study: Experiment) -> Iterator[Finding]:
     yield _arms(study)
     if "metrics" not in study.p.given:  # then the columns of numbers suggest them
         yield _columns_as_metrics(study)
-    yield from undirected(study)  # metrics of which nothing says whether more is better
+    yield from metrics_without_direction(study)
     yield from design(study)
     users = plural(study.unit_name, 2)
     yield from one_row_per_unit(study, study.users, users)  # in memory, if there are many users
     yield from _distribution(study)
-    yield from picked(study)  # an arm that leads because it is the best of several
-    yield from contrary(study)  # metrics that disagree
+    yield from leader_picked(study)
+    yield from disagreeing_metrics(study)
     yield from slices(study)
 
 
@@ -306,7 +306,7 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
         plots.intervals,
         differences,
         caption=caption,
-        says=page.listed(differences),
+        says=page.differences_in_words(differences),
         label=label,
         zero=True,
         height=figures.tall(len(differences)),

@@ -51,9 +51,9 @@ from evalkit.studies.study import Study
 pieces.offered(__name__)
 
 
-EACH = 20  # systems with a row of their own; of more those with one verdict share a row
-ENOUGH = 0.9  # share of the rows read: with less the first sentence says it
-NAMED = 3  # more systems than a sentence holds
+MOST_SINGLE_ROWS = 20  # systems with a row of their own; of more those with one verdict share a row
+ENOUGH_ROWS = 0.9  # share of the rows read: with less the first sentence says it
+NAMES_IN_SENTENCE = 3  # more systems than a sentence holds
 SAMPLE = "(Bundled sample)"
 
 
@@ -94,29 +94,30 @@ class Subject(Protocol):
 
 
 def title(kind: str, study: Study, rows: str, target: str = "") -> Html:
-    """The title, and the question about one system, about systems against a baseline, or about
-    systems among themselves.
+    """The title, and the question that the report answers: how good the only system is, how systems
+    compare with a baseline, or which system is best.
 
-    kind: the table of questions in definitions.toml. rows: how many there are, in words. target:
-    what the systems predict.
+    kind: the name of the report's table of questions in definitions.toml. rows: the number of rows,
+    in words, as "400 rows". target: what the systems predict.
     """
     questions = texts.QUESTIONS[kind]
     if len(study.order) == 1:
-        form = "alone"
+        template = questions["alone"]
     elif study.settings.baseline:
-        form = "against"
+        template = questions["against"]
     else:
-        form = "best"
-    question = questions[form].format(study=study, systems=len(study.order), what=target)
+        template = questions["best"]
+    question = template.format(study=study, systems=len(study.order), what=target)
     question = f"{question}, by {study.primary.spoken}, on {rows}?"
     return heading(questions["report"], question, study)
 
 
 def heading(report: str, question: str, subject: Subject) -> Html:
-    """The title, the question, and what the parameters say of the data: the slice, the note, the
-    date.
+    """The title of the page, its question, and a line for each parameter that describes the data:
+    the slice that was selected, the user's note, the date.
 
-    report: the name of the report, before that of its input, unless the parameters have a title.
+    report: the name of the report, such as "Ranking report". The title is the user's, or else this
+    name and that of the input. subject: the study, or the two reports that are compared.
     """
     parameters = subject.p
     lines = []
@@ -127,7 +128,7 @@ def heading(report: str, question: str, subject: Subject) -> Html:
     if parameters.data_date:
         lines.append(f"Data of {parameters.data_date}")
     if parameters.sampled:
-        question = f"{question} {SAMPLE}"
+        question = f"{question} {SAMPLE}"  # not the user's own data
     files = input_name([source.name for source in subject.sources])
     default_title = f"{report}: {files}" if files else report
     return paragraphs.heading(parameters.title or default_title, question, *lines)
@@ -175,18 +176,25 @@ NOTHING = Opening()
 
 
 def answer(study: Study, further: Sequence[str] = (), opening: Opening = NOTHING) -> list[str]:
-    """The answer and what turns it round, in sentences, then further ones."""
-    sentences = _sentences(study, opening)
+    """The sentences at the top of the page: the answer with what qualifies it, then the further
+    ones. If many rows were rejected, the first sentence says how many were used.
+
+    opening: sentences that stand before the answer, of a report that compares two reports.
+    """
+    sentences = _answer_with_qualifications(study, opening)
     sentences += further
     sentences = [_capitalised(sentence) for sentence in sentences]
-    if study.used_share < ENOUGH:
-        sentences[0] = f"{sentences[0][:-1]}; {study.used_share:.0%} of the rows could be used."
+    if study.used_share < ENOUGH_ROWS:
+        without_full_stop = sentences[0].removesuffix(".")
+        sentences[0] = f"{without_full_stop}; {study.used_share:.0%} of the rows could be used."
     return sentences
 
 
 def verdict(study: Study, further: Sequence[str] = (), opening: Opening = NOTHING) -> Html:
-    """The gate where one is set, the answer and what turns it round, then further sentences, the
-    strip of results, and how it was tested.
+    """The first screen: the result of the gate if one is set, the sentences of the answer, the
+    strip of results, and below it what the metric means and, folded, how the answer was tested.
+
+    further: sentences behind the answer. opening: sentences before it.
     """
     sentences = answer(study, further, opening)
     explanations = [gloss(study)]
@@ -194,7 +202,8 @@ def verdict(study: Study, further: Sequence[str] = (), opening: Opening = NOTHIN
         how_tested = paragraph(_how_tested(study))
         explanations.append(folded("How this was tested", how_tested))
     below = stack(explanations)
-    # on the page the first figure stands between the strip and what explains it
+    # on the page, findings and the first figure are put between the strip and the explanations: the
+    # explanations carry the mark of this place
     below = replace(below, html=shown.placed(VERDICT, below.html))
     parts = gate(study)
     parts += [paragraphs.answer(*sentences), strip(study), below]
@@ -226,33 +235,39 @@ def gloss(study: Study) -> Html:
     )
 
 
-def _sentences(study: Study, opening: Opening) -> list[str]:
-    """The answer, and what turns it round: a constant prediction that is better, another metric
-    that contradicts, the weakest class. opening: what stands before the answer in place of these.
+def _answer_with_qualifications(study: Study, opening: Opening) -> list[str]:
+    """The answer, and what a reader must know before acting on it: that a constant prediction is
+    better, that another metric contradicts the answer, and which class is the weakest.
+
+    opening: if it has sentences, they stand before the answer, and these qualifications are left
+    out.
     """
-    if study.broken_design:
+    if study.broken_design:  # such as arms whose sizes differ from the plan
         return [f"No verdict: {study.broken_design}."]
     answer = _answer(study, opening.system)
     if opening.sentences:
         return [*opening.sentences, answer]
-    sentences = _with_constant(study, answer)
-    sentences += _contrary(study)
-    sentences += _weakest(study)
+    sentences = _answer_and_constant(study, answer)
+    sentences += _contradicting_metric(study)
+    sentences += _weakest_class(study)
     return sentences
 
 
-def _with_constant(study: Study, answer: str) -> list[str]:
-    """The answer; behind it the systems that a constant prediction beats by the metric that
-    decides, as printed, or before it that it beats all of them.
+def _answer_and_constant(study: Study, answer: str) -> list[str]:
+    """The answer, and a sentence on the systems that are worse than a constant prediction by the
+    metric that decides: before the answer if all systems are, else behind it.
+
+    Values that look the same when printed count as equal, so that no sentence contradicts the
+    table. If no system is worse, the answer stands alone.
     """
     label = study.primary.label
-    beaten = diagnostics.beaten(study)
-    if label not in beaten:
+    beaten_by_metric = diagnostics.beaten(study)
+    if label not in beaten_by_metric:
         return [answer]
-    value_of_constant, values = beaten[label]
+    beaten = beaten_by_metric[label]
     places = page.places(study, label)
-    constant = number(value_of_constant, places)
-    worse = [name for name, value in values.items() if number(value, places) != constant]
+    constant = number(beaten.constant, places)
+    worse = [name for name, value in beaten.systems.items() if number(value, places) != constant]
     if not worse:
         return [answer]
     comparison = f"is {constant} if every row gets the same prediction"
@@ -260,24 +275,27 @@ def _with_constant(study: Study, answer: str) -> list[str]:
         verb = "does" if len(worse) == 1 else "do"
         worse_systems = f"{_in_sentence(study, worse)} {verb} not reach that"
         return [answer, f"{study.primary.title} {comparison}; {worse_systems}."]
-    nobody = f"No {study.compares} beats"
-    if len(worse) == 1:
-        nobody = f"{shortened(worse[0])} does not beat"
-    return [f"{nobody} a constant prediction: {study.primary.spoken} {comparison}.", answer]
+    claim = f"No {study.compares} beats"
+    if len(worse) == 1:  # the report has this system only
+        claim = f"{shortened(worse[0])} does not beat"
+    return [f"{claim} a constant prediction: {study.primary.spoken} {comparison}.", answer]
 
 
-def _contrary(study: Study) -> Iterator[str]:
-    """By which other metric the first system of the answer is worse, and than which systems; only
-    the first such metric, if there is one.
+def _contradicting_metric(study: Study) -> Iterator[str]:
+    """A sentence on another metric that contradicts the answer: by it, a system that the answer
+    does not call worse is significantly worse than others. Nothing if there is no such metric.
+
+    The sentence is about the first such system and metric; a finding lists all of them.
     """
-    pairs = diagnostics.contrary(study)
-    if len(pairs):
-        first = pairs["first"].iloc[0]
-        label = pairs["metric"].iloc[0]
-        is_same = (pairs["first"] == first) & (pairs["metric"] == label)
-        better = _in_sentence(study, pairs[is_same]["second"].tolist())
-        metric = spoken(study, label)
-        yield f"But by {metric} {_name(study, first)} is significantly worse than {better}."
+    contradictions = diagnostics.contrary(study)  # comparisons by other metrics, `first` is worse
+    if contradictions.empty:
+        return
+    system = contradictions["first"].iloc[0]
+    label = contradictions["metric"].iloc[0]
+    of_system_and_metric = (contradictions["first"] == system) & (contradictions["metric"] == label)
+    better = _in_sentence(study, contradictions[of_system_and_metric]["second"].tolist())
+    metric = spoken(study, label)
+    yield f"But by {metric} {_name(study, system)} is significantly worse than {better}."
 
 
 def spoken(study: Study, label: str) -> str:
@@ -285,8 +303,11 @@ def spoken(study: Study, label: str) -> str:
     return {chosen.label: chosen.spoken for chosen in study.directed}.get(label, label)
 
 
-def _weakest(study: Study) -> Iterator[str]:
-    """Of which class, or label, the leader finds the smallest share; nothing without classes."""
+def _weakest_class(study: Study) -> Iterator[str]:
+    """A sentence on the class, or label, for which the leader's recall is lowest, and on the class
+    that is most often predicted in its place, if that is known. Nothing without classes, or if
+    every recall is 1.
+    """
     weakest = study.weakest
     if weakest is None:
         return
@@ -297,21 +318,24 @@ def _weakest(study: Study) -> Iterator[str]:
     yield f"The weakest {weakest.noun}{whose} is {shortened(weakest.name)}: {recall}."
 
 
-def _answer(study: Study, compared_before: str) -> str:
-    """The headline in one sentence: who is better, and by how much, or that the data do not show
-    it.
+def _answer(study: Study, already_compared: str) -> str:
+    """The answer in one sentence: which system is better, and by how much, or that the data do not
+    show it. It follows the headline: the comparisons, by the metric that decides, of the systems
+    with the baseline, or else of the leader with the others.
 
-    compared_before: a system that a sentence before compares with the baseline, "" for none.
+    already_compared: a system whose comparison with the baseline an earlier sentence gives; "" for
+    none.
     """
     if len(study.order) > 1 and _is_undefined(study):
         return f"{study.primary.title} has no value for any {study.compares}."
-    if not len(study.headline):
-        return _alone(study)
-    if len(study.headline) == 1:
-        return _of_pair(study, study.headline.iloc[0])
+    comparisons = study.headline
+    if comparisons.empty:
+        return _answer_without_comparison(study)
+    if len(comparisons) == 1:
+        return _answer_on_pair(study, comparisons.iloc[0])
     if study.settings.baseline:
-        return _against_baseline(study, compared_before)
-    return _of_leader(study)
+        return _answer_against_baseline(study, already_compared)
+    return _answer_on_leader(study)
 
 
 def _is_undefined(study: Study) -> bool:
@@ -319,16 +343,18 @@ def _is_undefined(study: Study) -> bool:
     return math.isnan(diagnostics.deciding(study, study.order[0])["value"])
 
 
-def _alone(study: Study) -> str:
-    """The answer where nothing is compared: the value of the only system; of several, that they
-    share no units, or that a metric without a better direction does not rank them.
+def _answer_without_comparison(study: Study) -> str:
+    """The answer if there are no comparisons. For the only system of a report it is its value with
+    the interval. Several systems are not compared if no two of them were measured on the same
+    units, or if neither high nor low values of the metric are better.
     """
-    if len(study.order) > 1 and not study.pairs:
+    has_several_systems = len(study.order) > 1
+    if has_several_systems and not study.pairs:
         values = [f"{shortened(name)} has {_value_of(study, name)}" for name in study.order]
         units = plural(study.unit_name, 2)
         metric = study.primary.spoken
         return f"The {plural(study.compares, 2)} share no {units}: {metric} of {listed(values)}."
-    if len(study.order) > 1:
+    if has_several_systems:
         return (
             f"{study.primary.title} has no better direction, so the {plural(study.compares, 2)} "
             f"are not ranked by it."
@@ -377,30 +403,44 @@ class PairInWords(NamedTuple):
 
 
 def _pair_in_words(study: Study, row: Record) -> PairInWords:
-    """The words of a pair. row: of `study.headline`."""
+    """Pieces of the sentence that compares two systems by the metric that decides.
+
+    row: the comparison, of `study.headline`. Its test uses the units that both systems have: if a
+    system has others too, the two means would mislead, and the pieces give the paired difference.
+    """
     metric = study.primary.spoken
     first = _value_of(study, row["first"])
     second = _value_of(study, row["second"])
     covariate = study.adjusted_for(study.primary)
-    if covariate:
+    if covariate:  # the test compares the adjusted means, so the sentence has them
         metric = f"{metric} adjusted for {covariate}"
         first, second = page.adjusted_means(row, page.difference_places(study))
     if row["n"] and diagnostics.leaves_units_out(study, row):
-        over = f"over the {counted(row['n'], study.unit_name)} that both have"
+        over_shared_units = f"over the {counted(row['n'], study.unit_name)} that both have"
         difference = signed(row["difference"], page.places(study, study.primary.label))
-        differs = f"{over}, {metric} differs by {difference}"
-        return PairInWords(metric, differs, differs, differs, equal_values=f" {over}")
+        differs = f"{over_shared_units}, {metric} differs by {difference}"
+        return PairInWords(
+            metric,
+            values=differs,
+            metric_and_values=differs,
+            first_instead=differs,
+            equal_values=f" {over_shared_units}",
+        )
     return PairInWords(
         metric,
         values=f"{first} and {second}",
         metric_and_values=f"{metric} is {first} and {second}",
-        first_instead=f"{metric} is {first}{_relative(study, row)} instead of {second}",
+        first_instead=f"{metric} is {first}{_relative_in_brackets(study, row)} instead of {second}",
         equal_values=f": both have {first}",
     )
 
 
-def _of_pair(study: Study, row: Record) -> str:
-    """The answer on two systems, in one sentence."""
+def _answer_on_pair(study: Study, row: Record) -> str:
+    """The answer on two systems in one sentence, which depends on the verdict, as "a is better than
+    b: AUC is 0.81 (2.5% more) instead of 0.79."
+
+    row: their comparison, of `study.headline`.
+    """
     first = _name(study, row["first"])
     second = _name(study, row["second"])
     pair = _pair_in_words(study, row)
@@ -409,20 +449,22 @@ def _of_pair(study: Study, row: Record) -> str:
             return f"{first} and {second} do not differ in {pair.metric}{pair.equal_values}."
         case "equivalent":
             level = percent(diagnostics.equivalence_level(study))
-            margin = f"the {level} interval of their difference lies within {_margin(study)}"
+            margin = _margin_in_words(study)
+            reason = f"the {level} interval of their difference lies within {margin}"
             are = f"{first} and {second} are equivalent in {pair.metric}"
-            return f"{are}: {pair.values}, and {margin}."
+            return f"{are}: {pair.values}, and {reason}."
         case "cannot tell":
-            direction = ONE_SIDED.get(study.sided)
+            direction = ONE_SIDED.get(study.sided)  # None if both directions count
             if direction:
                 claim = f"that {first} is {direction.position} {second}: {pair.metric_and_values}."
-                return f"The data do not show {claim}{_only(study)}"
+                return f"The data do not show {claim}{_only_one_direction(study)}"
             better = diagnostics.words(study).better
             question = f"whether {first} or {second} is {better}"
             return f"The data do not show {question}: {pair.metric_and_values}."
         case "higher" | "lower":
             lead = f"{first} has {row['verdict']} {pair.metric} than {second}"
             return f"{lead}: {pair.first_instead}."
+    # "better" or "worse"
     return f"{first} is {row['verdict']} than {second}: {pair.first_instead}."
 
 
@@ -431,23 +473,23 @@ def sided(study: Study) -> str:
     return "one-sided" if study.sided in ONE_SIDED else study.sided
 
 
-def _only(study: Study) -> str:
+def _only_one_direction(study: Study) -> str:
     """That only one direction counts, as a sentence; "" of a two-sided question."""
     direction = ONE_SIDED.get(study.sided)
     return f" Only {direction.change} counts." if direction else ""
 
 
-def _relative(study: Study, row: Record) -> str:
+def _relative_in_brackets(study: Study, row: Record) -> str:
     """By how much per cent the first value is above or below the second, in brackets; empty where
     that is undefined.
     """
-    percentage = _per_cent(study, row)
+    percentage = _relative_difference(study, row)
     if not percentage:
         return ""
     return f" ({percentage} more)" if row["difference"] > 0 else f" ({percentage} less)"
 
 
-def _per_cent(study: Study, row: Record) -> str:
+def _relative_difference(study: Study, row: Record) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined or
     looks like 0.
     """
@@ -462,19 +504,22 @@ def _per_cent(study: Study, row: Record) -> str:
     return "" if looks_like_0 else text
 
 
-def _adjusted(study: Study) -> str:
+def _after_adjustment(study: Study) -> str:
     """That a verdict is about adjusted values, which are not those shown; "" if it is not."""
     covariate = study.adjusted_for(study.primary)
     return f" after adjusting for {covariate}" if covariate else ""
 
 
-def _margin(study: Study) -> str:
+def _margin_in_words(study: Study) -> str:
     """The largest difference that does not matter."""
     return f"±{study.settings.margin:g}"
 
 
-def _of_leader(study: Study) -> str:
-    """The answer where no baseline is set: the leader, and how each other system compares."""
+def _answer_on_leader(study: Study) -> str:
+    """The answer on several systems without a baseline: the value of the leader, and how it
+    compares with the others, as "a has the highest AUC, 0.81, and is better than b; the data do not
+    show that it is better than c."
+    """
     words = diagnostics.words(study)
     verdicts = study.headline["verdict"]
     systems = study.headline["second"]  # the leader is the first of each pair
@@ -484,72 +529,92 @@ def _of_leader(study: Study) -> str:
     unclear = systems[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
 
     leader = shortened(study.leader)
-    has = f"the {_top(study)} {study.primary.spoken}, {_value_of(study, study.leader)}"
-    as_good = diagnostics.as_good(study)
-    if as_good:
-        has = f"{has}, the same as {_in_sentence(study, as_good)}"
+    value = _value_of_leader(study)
     if len(beaten) == len(systems):
         how_many = "both" if len(systems) == 2 else f"all {len(systems)}"
         all_others = f"{how_many} other {plural(study.compares, 2)}"
-        return f"{leader} is {words.better} than {all_others}{_adjusted(study)}: it has {has}."
+        claim = f"{words.better} than {all_others}{_after_adjustment(study)}"
+        return f"{leader} is {claim}: it has {value}."
 
-    claims = []
+    claims = []  # what the data show for the leader
     if beaten:
         claims.append(f"{words.better} than {_in_sentence(study, beaten)}")
     if equivalent:
-        claims.append(f"equivalent to {_in_sentence(study, equivalent)} (within {_margin(study)})")
-    limits = []
+        margin = _margin_in_words(study)
+        claims.append(f"equivalent to {_in_sentence(study, equivalent)} (within {margin})")
+    reservations = []
     if ahead:
+        # the leader has the best mean, but not after adjustment or over the units of the pair
         units = plural(study.unit_name, 2)
-        where = _adjusted(study) or f" over the {units} that both have"
-        limits.append(f"it is {words.worse} than {_in_sentence(study, ahead)}{where}")
+        where = _after_adjustment(study) or f" over the {units} that both have"
+        reservations.append(f"it is {words.worse} than {_in_sentence(study, ahead)}{where}")
     if unclear:
-        which = _any(study, unclear)
-        limits.append(f"the data do not show that it is {words.better} than {which}")
+        which = _any_of(study, unclear)
+        reservations.append(f"the data do not show that it is {words.better} than {which}")
 
-    answer = f"{leader} has {has},"
+    answer = f"{leader} has {value},"
     if claims:
-        answer = f"{answer} and is {' and '.join(claims)}{_adjusted(study)}"
-    if limits:
-        joint = ";" if claims else " but"
-        answer = f"{answer}{joint} {' and '.join(limits)}"
+        answer = f"{answer} and is {' and '.join(claims)}{_after_adjustment(study)}"
+    if reservations:
+        conjunction = ";" if claims else " but"
+        answer = f"{answer}{conjunction} {' and '.join(reservations)}"
     return f"{answer}."
 
 
-def _against_baseline(study: Study, compared_before: str) -> str:
-    """The answer where a baseline is set: the systems by their verdict, but for one that a sentence
-    before compares with it.
+def _value_of_leader(study: Study) -> str:
+    """The leader's value of the metric that decides, as "the highest AUC, 0.81", and the systems
+    that have the same value, if there are any.
     """
-    rows = study.headline[study.headline["first"] != compared_before]
+    extreme = _highest_or_lowest(study)
+    value = f"the {extreme} {study.primary.spoken}, {_value_of(study, study.leader)}"
+    with_same_value = diagnostics.as_good(study)
+    if with_same_value:
+        value = f"{value}, the same as {_in_sentence(study, with_same_value)}"
+    return value
+
+
+def _answer_against_baseline(study: Study, already_compared: str) -> str:
+    """The answer on several systems with a baseline: the systems of each verdict, as "Against b, by
+    AUC: c is better than it; the data do not show whether d is better or worse." Then how the two
+    best of them compare.
+
+    already_compared: a system that is left out, as an earlier sentence has it; "" for none.
+    """
+    comparisons = study.headline[study.headline["first"] != already_compared]
     words = diagnostics.words(study)
-    verdicts = [verdict_of(row) for row in rows.to_dict("records")]
-    systems = rows.groupby(verdicts, sort=False)["first"].agg(list)
+    verdicts = [verdict_of(row) for row in comparisons.to_dict("records")]
+    systems_by_verdict = comparisons.groupby(verdicts, sort=False)["first"].agg(list)
     parts = []
-    for reached in (words.better, "equivalent", words.worse):
-        if reached in systems:
-            verb = "is" if len(systems[reached]) == 1 else "are"
-            which = _in_sentence(study, systems[reached])
-            parts.append(f"{which} {verb} {reached} {BETWEEN[reached]} it")
-    if NO_DIFFERENCE in systems:
-        verb = "does" if len(systems[NO_DIFFERENCE]) == 1 else "do"
-        parts.append(f"{_in_sentence(study, systems[NO_DIFFERENCE])} {verb} not differ from it")
+    for verdict_shown in (words.better, "equivalent", words.worse):
+        if verdict_shown in systems_by_verdict:
+            systems = systems_by_verdict[verdict_shown]
+            verb = "is" if len(systems) == 1 else "are"
+            which = _in_sentence(study, systems)
+            parts.append(f"{which} {verb} {verdict_shown} {BETWEEN[verdict_shown]} it")
+    if NO_DIFFERENCE in systems_by_verdict:  # not one unit has a difference
+        equal = systems_by_verdict[NO_DIFFERENCE]
+        verb = "does" if len(equal) == 1 else "do"
+        parts.append(f"{_in_sentence(study, equal)} {verb} not differ from it")
     only = ""
-    if "cannot tell" in systems:
-        unclear = systems["cannot tell"]
-        verb = "are" if len(unclear) > NAMED else "is"
+    if "cannot tell" in systems_by_verdict:
+        unclear = systems_by_verdict["cannot tell"]
+        # "a, b or c is", but "4 systems are"
+        verb = "are" if len(unclear) > NAMES_IN_SENTENCE else "is"
         which = f"{_in_sentence(study, unclear, 'or')} {verb}"
         question = f"whether {which} {words.better} or {words.worse}"
         if direction := ONE_SIDED.get(study.sided):
             question = f"that {which} {direction.position} it"
         parts.append(f"the data do not show {question}")
-        only = _only(study)
+        only = _only_one_direction(study)
     baseline = shortened(study.settings.baseline or "")
-    metric = f"{study.primary.spoken}{_adjusted(study)}"
-    return f"Against {baseline}, by {metric}: {'; '.join(parts)}.{only}{_of_best_two(study)}"
+    metric = f"{study.primary.spoken}{_after_adjustment(study)}"
+    return f"Against {baseline}, by {metric}: {'; '.join(parts)}.{only}{_best_two_in_words(study)}"
 
 
-def _of_best_two(study: Study) -> str:
-    """How the two best candidates compare; empty if there are no two."""
+def _best_two_in_words(study: Study) -> str:
+    """A sentence on how the two best candidates, the systems other than the baseline, compare with
+    each other; "" if there are fewer than two. It begins with a space, as it follows others.
+    """
     best_two = diagnostics.best_two(study)
     if best_two.empty:
         return ""
@@ -568,7 +633,7 @@ def _of_best_two(study: Study) -> str:
 
 def _in_sentence(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Systems in a sentence; of more than three their number. last: the word before the last."""
-    if len(names) > NAMED:
+    if len(names) > NAMES_IN_SENTENCE:
         return numbers.counted(len(names), study.compares)
     return numbers.enumerated([_name(study, name) for name in names], last)
 
@@ -578,10 +643,10 @@ def _name(study: Study, system: str) -> str:
     return shortened(study.spoken(system))
 
 
-def _any(study: Study, names: Sequence[str]) -> str:
+def _any_of(study: Study, names: Sequence[str]) -> str:
     """Some names of which none is meant more than another; of more than three their number."""
     systems = _in_sentence(study, names, "or")
-    return f"any of {systems}" if len(names) > NAMED else systems
+    return f"any of {systems}" if len(names) > NAMES_IN_SENTENCE else systems
 
 
 class Gated(Protocol):
@@ -592,8 +657,8 @@ class Gated(Protocol):
 
 
 def gate(study: Gated) -> list[Html]:
-    """Whether the gate is met, its warnings, and of a policy each statement of its rules, folded;
-    none where no gate is set.
+    """The result of the gate: pass or fail with the reason, then its warnings, then, folded, a
+    table of the rules of a policy. Empty if no gate is set.
     """
     judged = study.gate
     if judged is None:
@@ -602,33 +667,37 @@ def gate(study: Gated) -> list[Html]:
     message = judged.message or f"gate: {judged.words}: met"
     parts = [paragraphs.verdict(result, Cell(message))]
     parts += [paragraph(warning) for warning in judged.warnings]
+    # a single rule needs no table, unless it is known which regressions it catches
     if judged.level or judged.sensitive:
         parts.append(folded("Each rule", rules(judged)))
     return parts
 
 
 def rules(judged: policy.Judged) -> Html:
-    """The statements of rules: each number with the limits of the report and those that decide, and
-    the result.
+    """The table of a policy's rules: a row for each number that a rule checks, with the interval of
+    the report, the interval that decides, and the result.
+
+    The interval that decides is wider if the family-wise level of the policy is shared among
+    several tests, or if a rule has an alpha of its own.
     """
-    frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
-    columns: dict[str, Column] = {"rule": word_column("that"), "of": by_row(_subject)}
-    columns["value and usual interval"] = _limits("low", "high")
+    frame = pd.concat(result.statements.assign(that=result.rule.that) for result in judged.rules)
+    columns: dict[str, Column] = {"rule": word_column("that"), "of": by_row(_subject_cell)}
+    columns["value and usual interval"] = _value_with_limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
         level_of_each = percent(judged.level)
-        columns[f"limits at {level_of_each}"] = _limits("rule_low", "rule_high")
+        columns[f"limits at {level_of_each}"] = _value_with_limits("rule_low", "rule_high")
         note = texts.sentence(
             "first_screen.policy",
             count=judged.tested,
             level=percent(judged.policy.level),
             each=level_of_each,
         )
-    elif not frame["low"].equals(frame["rule_low"]):  # of a single rule at an alpha of its own
-        columns["limits that decide"] = _limits("rule_low", "rule_high")
+    elif not frame["low"].equals(frame["rule_low"]):  # a single rule has its own alpha
+        columns["limits that decide"] = _value_with_limits("rule_low", "rule_high")
     columns["result"] = by_row(_rule_result)
-    if judged.sensitive:
-        columns |= CATCH
+    if judged.sensitive:  # the regression that each rule would catch is known
+        columns |= CATCH_COLUMNS
         note = f"{note} {texts.sentence('first_screen.catches')}".lstrip()
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
 
@@ -640,16 +709,19 @@ def _rule_result(row: Record) -> Cell:
 
 
 def planned(stated: Policy, rows: pd.DataFrame) -> Html:
-    """What the rules of a policy will catch. rows: the text of a rule (`that`) and the fields of
-    `catching.Catch`, in a row for each rule about a number; from a report, in a row for each
-    statement (`policy.Judged.statements`), which names its system.
+    """The table of the regressions that the rules of a policy will catch on a new sample.
+
+    rows: one per rule about a number, with the text of the rule (`that`), the smallest regression
+    that it catches and its error probabilities (the fields of `catching.Catch`). If they come from
+    a report, there is a row for each system or pair that a rule applies to, with its names.
     """
     columns: dict[str, Column] = {"rule": word_column("that")}
-    if "system" in rows:
-        columns["of"] = by_row(_subject)
+    is_from_report = "system" in rows
+    if is_from_report:
+        columns["of"] = by_row(_subject_cell)
     units = f", {stated.plan.units:,} units" if stated.plan else ""
     note = texts.sentence("first_screen.catches")
-    return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH, note)
+    return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH_COLUMNS, note)
 
 
 def _power(row: Record) -> Cell:
@@ -667,7 +739,7 @@ def _units(row: Record) -> Cell:
 
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 # the columns of a table of rules, from the fields of `catching.Catch`, by their heads
-CATCH: dict[str, Column] = {
+CATCH_COLUMNS: dict[str, Column] = {
     "regression caught": by_row(lambda row: number_cell(row["catches"])),
     "unchanged fails": by_row(lambda row: probability(row["unchanged_fails"])),
     "power at margin": by_row(_power),
@@ -688,14 +760,14 @@ def probability(probability: float) -> Cell:
 
 def statement(row: Record) -> str:
     """A statement in a line, with the limits that decide."""
-    pieces_of_line = [_subject(row).text]
+    pieces_of_line = [_subject_cell(row).text]
     if row["metric"]:
         pieces_of_line.append(numbers.estimate(row["value"], row["rule_low"], row["rule_high"]))
     pieces_of_line += [row["result"], row["why"]]
     return ": ".join(filter(None, pieces_of_line))
 
 
-def _subject(row: Record) -> Cell:
+def _subject_cell(row: Record) -> Cell:
     """The system or pair of a statement, and its slice."""
     subject = row["system"]
     if row["against"]:
@@ -705,7 +777,7 @@ def _subject(row: Record) -> Cell:
     return Cell(subject, kind="text")
 
 
-def _limits(low: str, high: str) -> Column:
+def _value_with_limits(low: str, high: str) -> Column:
     """A column of the numbers of statements with two of their limits; empty for a rule about the
     report as a whole. low, high: the columns of the limits.
     """
@@ -725,48 +797,56 @@ def linked(text: str, place: str) -> Cell:
 
 # The strip of results -----------------------------------------------------------------------------
 
-# by system its comparison with the baseline; without a baseline, with the leader. The system is
-# the first of the comparison
-Against = Mapping[str, dict[str, Any]]
+# by system its comparison with the baseline, or, without a baseline, with the leader; the system is
+# always the first of the comparison
+ComparisonBySystem = Mapping[str, dict[str, Any]]
 
 
 def strip(study: Study) -> Html:
-    """A row for each system with the metric that decides and the verdict; of many a row for each
-    verdict.
+    """The strip of results: a row for each system with its estimate by the metric that decides, the
+    difference from the baseline or the leader, and the verdict; a last row for a constant
+    prediction, if it has a value. Of very many systems, those with the same verdict share a row.
     """
-    label = study.primary.label
     baseline = study.settings.baseline
     headline = study.headline.to_dict("records")
-    if baseline:
-        against = {row["first"]: row for row in headline}
+    if baseline:  # each comparison is system − baseline
+        comparisons = {row["first"]: row for row in headline}
         difference = f"difference from {shortened(baseline)}"
-    else:
-        against = {row["second"]: diagnostics.turned(row) for row in headline}
+    else:  # each comparison is leader − system, and is turned to have the system first
+        comparisons = {row["second"]: diagnostics.turned(row) for row in headline}
         difference = f"{shortened(study.leader)} − {study.compares}"
     heads: list[Head] = [study.compares, page.metric_head(study.primary)]
-    if against:
+    if comparisons:
         heads += [difference, "verdict"]
-    rows = [_result(study, name, against) for name in study.order]
-    if len(rows) > EACH:
-        rows = _together(study, rows)
-    constant = diagnostics.constant(study, study.primary)
+    rows = [_system_row(study, name, comparisons) for name in study.order]
+    if len(rows) > MOST_SINGLE_ROWS:
+        rows = _joined_by_verdict(study, rows)
+    constant = diagnostics.constant(study, study.primary)  # NaN if it has no value
     if math.isfinite(constant):
-        point = (constant, math.nan, math.nan)
-        cells = [number(constant, page.places(study, label))]
-        cells += ["" for _ in heads[2:]]
-        name = Cell("(a constant)")
-        rows.append(strips.Result(name, [("a constant", point)], cells, strips.REFERENCE))
-    estimates = study.estimates[study.estimates["metric"] == label]
+        rows.append(_constant_row(study, constant, has_comparisons=bool(comparisons)))
+    estimates = study.estimates[study.estimates["metric"] == study.primary.label]
     n = numbers.sample_sizes(estimates["n"], study.unit_name)
     caption = f"{study.primary.title} with its {percent(study.settings.level)} interval, {n}"
     strip_of_results = strips.strip(caption, heads, rows, constant)
-    return stack([strip_of_results, _below_strip(study, against)])
+    return stack([strip_of_results, _below_strip(study, comparisons)])
 
 
-def _result(study: Study, name: str, against: Against) -> strips.Result:
+def _constant_row(study: Study, constant: float, *, has_comparisons: bool) -> strips.Result:
+    """The row of a constant prediction: its value, without an interval, difference or verdict."""
+    cells = [number(constant, page.places(study, study.primary.label))]
+    if has_comparisons:
+        cells += ["", ""]
+    point = (constant, math.nan, math.nan)
+    return strips.Result(
+        Cell("(a constant)"), [("a constant", point)], cells, tone=strips.REFERENCE
+    )
+
+
+def _system_row(study: Study, name: str, comparisons: ComparisonBySystem) -> strips.Result:
     """The row of one system: its estimate, and, if there are comparisons, difference and verdict.
 
-    The leader, or the baseline, has no comparison: its row says which of them it is.
+    The system that the others are compared with has no comparison: its row says "baseline", or, of
+    the leader, "highest" or "lowest".
     """
     estimate = diagnostics.deciding(study, name)
     value = estimate["value"]
@@ -774,18 +854,20 @@ def _result(study: Study, name: str, against: Against) -> strips.Result:
     high = estimate["high"]
     places = page.places(study, study.primary.label)
     cells: list[Cell | str] = [with_interval(value, low, high, places=places)]
-    tone = ""
-    row = against.get(name)
-    if row is not None:
-        tone = verdict_of(row)
-        below = _below_comparison(study, row)
-        difference = replace(_difference_cell(study, row), below=below.difference)
-        cells += [difference, replace(_word(tone), below=below.verdict)]
-    elif study.settings.baseline and against:
+    verdict_reached = ""
+    comparison = comparisons.get(name)
+    if comparison is not None:
+        verdict_reached = verdict_of(comparison)
+        below = _below_comparison(study, comparison)
+        difference = replace(_difference_cell(study, comparison), below=below.difference)
+        cells += [difference, replace(_verdict_cell(verdict_reached), below=below.verdict)]
+    elif study.settings.baseline and comparisons:
         cells += ["", "baseline"]
-    elif against:
-        cells += ["", _top(study)]
-    return strips.Result(Cell(shortened(name)), [(name, (value, low, high))], cells, tone)
+    elif comparisons:
+        cells += ["", _highest_or_lowest(study)]
+    points = [(name, (value, low, high))]  # the dot and the line of the interval
+    # the verdict gives the row its colour
+    return strips.Result(Cell(shortened(name)), points, cells, tone=verdict_reached)
 
 
 def _difference_cell(study: Study, row: Record) -> Cell:
@@ -804,95 +886,111 @@ class BelowComparison(NamedTuple):
 
 
 def _below_comparison(study: Study, row: Record) -> BelowComparison:
-    """What stands below a difference and its verdict in the strip. row: of an `Against`."""
+    """The small lines below a difference and its verdict in the strip: the reason of a verdict that
+    the interval shown does not explain; of "better" and "worse" the relative difference.
+
+    row: the comparison of a system (first) with the baseline or the leader (second).
+    """
     if row["verdict"] == "equivalent":
+        # the level of the interval that shows equivalence is not that of the interval shown
         level = percent(diagnostics.equivalence_level(study))
-        return BelowComparison(verdict=(f"{level} interval within {_margin(study)}",))
+        return BelowComparison(verdict=(f"{level} interval within {_margin_in_words(study)}",))
     if row["verdict"] == "cannot tell":
+        # the interval, which is not adjusted for multiple comparisons, excludes 0
         is_significant_alone = row["p"] < diagnostics.alpha(study) and not study.broken_design
         if is_significant_alone:
             adjusted = f"adjusted p {p_value(row['adjusted'])}"
-            return BelowComparison(("of this pair alone",), (adjusted,))
+            return BelowComparison(difference=("of this pair alone",), verdict=(adjusted,))
         return BelowComparison()
     subject = ""
-    if not study.settings.baseline:  # the row is of the other system, the sentence of the leader
+    if not study.settings.baseline:  # the column shows leader − system
         subject = f"{shortened(study.leader)} "
         row = diagnostics.turned(row)
-    percentage = _per_cent(study, row)
+    percentage = _relative_difference(study, row)
     if not percentage:
         return BelowComparison()
     direction = "higher" if row["difference"] > 0 else "lower"
-    return BelowComparison((f"{subject}{percentage} {direction}",))
+    return BelowComparison(difference=(f"{subject}{percentage} {direction}",))
 
 
-def _together(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
-    """Many systems, those of one verdict in one row."""
-    rows_by_tone: dict[str, list[strips.Result]] = {}
+def _joined_by_verdict(study: Study, rows: list[strips.Result]) -> list[strips.Result]:
+    """The rows of many systems, with those of the same verdict joined into one row, so that the
+    strip stays short. Verdicts are in the order in which they first occur.
+    """
+    rows_by_verdict: dict[str, list[strips.Result]] = {}
     for row in rows:
-        rows_by_tone.setdefault(row.tone, []).append(row)
-    together = []
-    for tone, rows_of_tone in rows_by_tone.items():
-        # a row without a verdict is the leader or the baseline, unless no row has one
-        stays_single = len(rows_of_tone) == 1 or (not tone and len(rows_of_tone) < len(rows))
-        if stays_single:
-            together += rows_of_tone
+        rows_by_verdict.setdefault(row.tone, []).append(row)
+    joined = []
+    for verdict_reached, same_verdict in rows_by_verdict.items():
+        # the leader, or the baseline, has no verdict and keeps its row; but if no system has a
+        # verdict, as nothing was compared, all are joined
+        is_leader_or_baseline = not verdict_reached and len(same_verdict) < len(rows)
+        if len(same_verdict) == 1 or is_leader_or_baseline:
+            joined += same_verdict
         else:
-            together.append(_joint_result(study, rows_of_tone))
-    return together
+            joined.append(_joint_row(study, same_verdict))
+    return joined
 
 
-def _joint_result(study: Study, rows: list[strips.Result]) -> strips.Result:
-    """One row in place of those of several systems of one verdict: a dot for each system, and the
-    first and the last of their estimates and differences.
+def _joint_row(study: Study, rows: list[strips.Result]) -> strips.Result:
+    """One row in place of those of several systems with the same verdict: a dot for each system,
+    and "first to last" of their estimates and of their differences, which are ordered best first.
+
+    rows: their cells are the estimate and, if there are comparisons, the difference and verdict.
     """
     first = rows[0]
     last = rows[-1]
     cells: list[Cell | str] = []
     for first_cell, last_cell in zip(first.cells[:2], last.cells[:2], strict=True):
         cells.append(f"{as_cell(first_cell).text} to {as_cell(last_cell).text}")
-    if len(first.cells) > 2:
-        cells.append(_word(first.tone))
-    names = listed((row.name.text for row in rows), NAMED)
+    has_verdict = len(first.cells) > 2
+    if has_verdict:
+        cells.append(_verdict_cell(first.tone))
+    names = listed((row.name.text for row in rows), NAMES_IN_SENTENCE)
     head = Cell(counted(len(rows), study.compares), below=(names,))
     points = list(chain.from_iterable(row.points for row in rows))
     return strips.Result(head, points, cells, first.tone)
 
 
-def _word(verdict: str) -> Cell:
+def _verdict_cell(verdict: str) -> Cell:
     """A verdict, which the row gives its colour."""
     return Cell(verdict, markup=f"<strong>{verdict}</strong>")
 
 
-def _below_strip(study: Study, against: Against) -> Html:
-    """The line below the strip: adjusted means of arms, what true difference would have been shown
-    where none was, and where all differences stand; empty without comparisons.
+def _below_strip(study: Study, comparisons: ComparisonBySystem) -> Html:
+    """The line below the strip: the means of arms adjusted for a covariate, the true differences
+    that inconclusive comparisons could have detected, and a link to all comparisons. Empty without
+    comparisons.
     """
-    if not against:
+    if not comparisons:
         return Html("")
     places = page.difference_places(study)
     adjustment = ""
     covariate = study.adjusted_for(study.primary)
     if covariate:
-        means = listed((_adjusted_means(row, places) for row in against.values()), NAMED, "; ")
+        means_of_pairs = [_adjusted_means(row, places) for row in comparisons.values()]
+        means = listed(means_of_pairs, NAMES_IN_SENTENCE, "; ")
         adjustment = f"Differences are adjusted for {covariate} (CUPED). Adjusted means: {means}. "
-    detectable = _detectable(study, against, places)
+    detectable = _detectable_differences(study, comparisons, places)
     all_differences = linked("All differences and p-values", page.evidence(study))
     return paragraph(join(adjustment, detectable, all_differences, "."))
 
 
-def _detectable(study: Study, against: Against, places: int) -> str:
-    """The true differences that would have been shown, of the systems with "cannot tell"."""
-    if study.broken_design:
+def _detectable_differences(study: Study, comparisons: ComparisonBySystem, places: int) -> str:
+    """A sentence on the systems with "cannot tell": how large their true difference would have to
+    be for the test to detect it with 80% power. "" if no system has that verdict.
+    """
+    if study.broken_design:  # the tests are not valid, and so have no power
         return ""
     differences = []
-    for name, row in against.items():
-        is_known = row.get("detectable", math.nan) > 0
+    for name, row in comparisons.items():
+        is_known = row.get("detectable", math.nan) > 0  # False for NaN
         if row["verdict"] == "cannot tell" and is_known:
             differences.append(f"{shortened(name)} {number(row['detectable'], places)}")
     if not differences:
         return ""
     adjusted = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
-    which = listed(differences, NAMED)
+    which = listed(differences, NAMES_IN_SENTENCE)
     return f"True differences that these data would show with 80% power{adjusted}: {which}. "
 
 
@@ -904,29 +1002,23 @@ def _adjusted_means(row: Record, places: int) -> str:
 
 
 def _how_tested(study: Study) -> str:
-    """How the answer was tested, in a paragraph."""
-    best = ""
-    if not study.settings.baseline and not _is_undefined(study):
-        best = texts.sentence(
-            "first_screen.leader", study, top=_top(study), systems=len(study.order)
-        )
-    facts = {
-        "best": best,
-        "how": page.methods(study.headline),
-        "alpha": f"{diagnostics.alpha(study):.2g}",
-        "level": percent(study.settings.level),
-    }
+    """The paragraph on how the answer was tested: the family of tests, the methods, the level,
+    which verdicts there are and what they mean. A sentence that does not apply to the study is "".
+    """
     words = diagnostics.words(study)
-    facts |= {
-        "sided": sided(study),
-        "verdicts": f"{words.better.capitalize()} or {words.worse}",
-        "one_sided": "",
-        "picked": "",
-        "apart": "",
-    }
-    if direction := ONE_SIDED.get(study.sided):
-        facts["verdicts"] = " or ".join(_possible_verdicts(study)).capitalize()
-        facts["one_sided"] = texts.sentence(
+    alpha = f"{diagnostics.alpha(study):.2g}"
+    level = percent(study.settings.level)
+    leader = ""
+    if not study.settings.baseline and not _is_undefined(study):
+        leader = texts.sentence(
+            "first_screen.leader", study, top=_highest_or_lowest(study), systems=len(study.order)
+        )
+    verdicts = f"{words.better.capitalize()} or {words.worse}"
+    one_direction = ""
+    direction = ONE_SIDED.get(study.sided)  # None if both directions count
+    if direction:
+        verdicts = " or ".join(_possible_verdicts(study)).capitalize()
+        one_direction = texts.sentence(
             "first_screen.one_sided",
             study,
             better=words.better,
@@ -935,39 +1027,54 @@ def _how_tested(study: Study) -> str:
             other=direction.other_position,
             limit=direction.limit,
         )
-    if study.settings.alpha is not None:
-        facts["apart"] = texts.sentence(
-            "first_screen.alpha",
-            verdicts=facts["verdicts"].lower(),
-            alpha=facts["alpha"],
-            level=facts["level"],
+    own_alpha = ""
+    if study.settings.alpha is not None:  # else alpha is 1 − level, as a reader expects
+        own_alpha = texts.sentence(
+            "first_screen.alpha", verdicts=verdicts.lower(), alpha=alpha, level=level
         )
+    best_two = ""
     if len(diagnostics.best_two(study)):
-        facts["picked"] = texts.sentence("first_screen.picked", best=words.best)
+        best_two = texts.sentence("first_screen.picked", best=words.best)
     equivalent = texts.sentence("first_screen.no_margin")
     if study.settings.margin:
-        equivalent = f"Equivalent: within {_margin(study)}."
-    return texts.sentence("first_screen.how", study, equivalent=equivalent, **facts)
+        equivalent = f"Equivalent: within {_margin_in_words(study)}."
+    return texts.sentence(
+        "first_screen.how",
+        study,
+        leader=leader,
+        sided=sided(study),
+        methods=page.methods(study.headline),
+        verdicts=verdicts,
+        alpha=alpha,
+        one_direction=one_direction,
+        own_alpha=own_alpha,
+        level=level,
+        best_two=best_two,
+        equivalent=equivalent,
+    )
 
 
 def _possible_verdicts(study: Study) -> list[str]:
-    """The verdicts of a one-sided question that claim a difference, on any metric. Each metric has
-    one: a first system that is better, if the question asks for a difference of the sign that is
-    better on it, else one that is worse.
+    """The verdicts that comparisons of a one-sided study can reach, besides "cannot tell" and
+    "equivalent", over all of its metrics.
+
+    A one-sided test shows differences of one sign only. If it looks for an increase, it can show
+    "better" by a metric of which higher values are better, and "worse" by one of which lower are.
     """
     verdicts = []
-    for chosen in study.directed:  # not those of which no value is better
+    for chosen in study.directed:  # metrics of which high or low values may be better
         words = diagnostics.words_of(chosen)
-        # the question counts differences of one sign; `metric.sign` is that of an improvement, or
-        # of a rise if the better direction is not known
+        # −1 if lower values are better; 1 if higher ones are, or if that is not known: then the
+        # words are "higher" and "lower"
+        sign_of_improvement = chosen.metric.sign
         verdict = words.worse
-        if study.settings.alternative.counts(chosen.metric.sign):
+        if study.settings.alternative.counts(sign_of_improvement):
             verdict = words.better
         verdicts.append(verdict)
     return list(dict.fromkeys(verdicts))
 
 
-def _top(study: Study) -> str:
+def _highest_or_lowest(study: Study) -> str:
     """Whether the leader has the highest or the lowest value; "" if there is none."""
     if _is_undefined(study):
         return ""

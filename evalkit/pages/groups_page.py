@@ -31,20 +31,21 @@ MAX_COLUMNS = 8  # metrics of the table of groups; the JSON has all
 
 @pieces.where(lambda study: study.settings.groups.columns)
 def group_gaps(study: Study) -> Html:
-    """For each column of groups what was found, the largest gaps, and the leader's groups; folded
-    those of the other systems.
+    """The section on groups, such as age groups, for each of their columns: a sentence on the
+    significant gaps, the table of the largest gap of each metric, the leader's metrics by group,
+    and, folded, those of the other systems.
     """
     parts = []
     for column in study.settings.groups.columns:
-        parts.append(_found_gaps(study, column))
+        parts.append(_gaps_in_words(study, column))
         for conflict in shared_findings.base_rates(study, column):
             parts.append(paragraph(conflict.message))
         parts.append(_largest_gaps(study, column))
-        parts.append(_groups(study, column, study.leader))
+        parts.append(_metrics_by_group(study, column, study.leader))
         for system in study.order:
             if system != study.leader:
                 summary = f"{column}: the groups of {system}"
-                parts.append(folded(summary, _groups(study, column, system)))
+                parts.append(folded(summary, _metrics_by_group(study, column, system)))
     return stack(parts)
 
 
@@ -53,14 +54,16 @@ def _head(metric: str) -> Cell:
     return metric_head(NAMES.get(metric, metric), metric)
 
 
-def _found_gaps(study: Study, column: str) -> Html:
-    """In which metrics the leader's groups differ, and in which they are equivalent."""
-    frame = study.largest_gaps(column)
-    rows = frame[frame["system"] == study.leader]
-    gaps = rows[rows["verdict"] == DIFFERENT].to_dict("records")
+def _gaps_in_words(study: Study, column: str) -> Html:
+    """A paragraph on the leader: the metrics whose largest gap between groups of the column is
+    significant, with the gap, and those shown to differ by no more than the margin.
+    """
+    gaps = study.largest_gaps(column)  # a row per metric and system, with a verdict
+    rows = gaps[gaps["system"] == study.leader]
+    significant = rows[rows["verdict"] == DIFFERENT].to_dict("records")
     statement = f"{study.leader}: no metric is shown to differ between groups of {column}."
-    if gaps:
-        in_words = "; ".join(map(_gap_in_words, gaps))
+    if significant:
+        in_words = "; ".join(map(_gap_in_words, significant))
         statement = f"{study.leader}, groups of {column} that differ: {in_words}."
     equivalent = rows.loc[rows["verdict"] == EQUIVALENT, "metric"].tolist()
     if equivalent:
@@ -78,7 +81,10 @@ def _gap_in_words(row: Record) -> str:
 
 
 def _largest_gaps(study: Study, column: str) -> Html:
-    """The largest gap of each metric, a row, and system, a column."""
+    """The table of the largest gap between two groups of the column, a row per metric, a column per
+    system. The two groups are those with the highest and the lowest value.
+    """
+    # as a figure has, the best systems only
     frame = page.rows_of_figure(study, study.largest_gaps(column))
     rows = []
     for metric, gaps in frame.groupby("metric", sort=False):
@@ -106,11 +112,11 @@ def _largest_gap(row: Record, places: int) -> Cell:
     return replace(cell, below=tuple(below))
 
 
-def _groups(study: Study, column: str, system: str) -> Html:
-    """The metrics of a system, in columns, in each group, a row, and below each value the gap to
-    the reference group.
+def _metrics_by_group(study: Study, column: str, system: str) -> Html:
+    """The table of a system's metrics in the groups of a column: a row per group, a column per
+    metric, and below each value the gap to the reference group.
     """
-    gaps = study.gaps(column)
+    gaps = study.gaps(column)  # a row per system, metric and group
     gaps = gaps[gaps["system"] == system]
     metrics = list(dict.fromkeys(gaps["metric"]))[:MAX_COLUMNS]
     groups = gaps[gaps["metric"] == metrics[0]]
@@ -131,8 +137,10 @@ def _groups(study: Study, column: str, system: str) -> Html:
 
 
 def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
-    """The value of a metric in each group, and below it the gap to the reference group, a verdict
-    that tells something, and the number of cases if these are few. rows: of `study.gaps`.
+    """Yield for each group the cell of a metric's value; below it the gap to the reference group,
+    the verdict unless it is "cannot tell", and the number of cases if these are few.
+
+    rows: of `study.gaps`, of one metric and system, one per group.
     """
     places = decimals(rows["value"], rows["low"], rows["high"])
     gap_places = decimals(rows["gap"], rows["gap_low"], rows["gap_high"])

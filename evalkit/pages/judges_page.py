@@ -12,7 +12,16 @@ import pandas as pd
 from evalkit.arrays import Record
 from evalkit.drawing import paragraphs
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.columns import by_row, count, named, prefixed_limits
+from evalkit.drawing.columns import (
+    Column,
+    by_row,
+    count,
+    limits,
+    named,
+    prefixed_limits,
+    value,
+    words,
+)
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
@@ -38,30 +47,32 @@ COEFFICIENTS = {  # of agreement, by their names in `study.agreement`: the heads
     "weighted_kappa": "weighted κ",
     "alpha_interval": "α of numbers",
 }
-NAMED = 3  # pairs that a finding names
+PAIRS_NAMED = 3  # pairs, or systems, that a finding names
 FEWEST = 5  # labels of the rarer kind with which intervals keep their level
 
 
 def verdict(study: JudgedOutputs) -> Html:
-    """The first screen; below its answer that the numbers are the oracle's, not the judge's, and
-    how many labels would make the interval of the headline's difference narrower.
+    """The first screen. Behind its answer it says that the numbers estimate the oracle's judgement,
+    not the judge's; and how many labels the interval of the headline's difference takes to be as
+    narrow as wished, if it is not.
     """
     corrected = texts.sentence(
         "judges.corrected", oracle=study.oracle, labels=_labelled_units(study)
     )
     sentences = [corrected]
-    pair = " − ".join(study.opponents) if len(study.headline) else ""
-    for row in study.labels_needed.to_dict("records"):
-        # NaN, if the labels of all units are too few, is not enough either
+    headline_pair = " − ".join(study.opponents) if len(study.headline) else ""
+    for row in study.labels_needed.to_dict("records"):  # one per system, and per difference
+        # False also if `needed` is NaN, as the labels of all units are too few
         has_enough = row["needed"] <= row["labels"]
-        if row["what"] == pair and not has_enough:
-            sentences.append(_further_labels(study, row))
+        if row["what"] == headline_pair and not has_enough:
+            sentences.append(_labels_for_width(study, row))
     return first_screen.verdict(study, sentences)
 
 
-def _further_labels(study: JudgedOutputs, row: Record) -> str:
-    """How many labels would give an interval of the wished width, in a sentence. row: of
-    `study.labels_needed`, whose `needed` is NaN if the labels of all units are too few.
+def _labels_for_width(study: JudgedOutputs, row: Record) -> str:
+    """A sentence on how many labels would give the interval of a difference the wished width.
+
+    row: of `study.labels_needed`; `needed` is NaN if the labels of all units are too few.
     """
     units = plural(study.unit_name, 2)
     labels = f"{row['needed']:,.0f} labels of randomly chosen {units}, the same for both systems"
@@ -96,32 +107,47 @@ def judge(study: JudgedOutputs) -> Html:
 
 
 def _corrections(study: JudgedOutputs) -> Html:
-    """A row per system: the mean by the judge, by the labels alone, and by both."""
+    """The table of means, a row per system: of the judge's scores of all units, of the oracle's
+    labels alone, and the corrected mean, in which the labels correct the bias of the judge.
+    """
     caption = texts.sentence("judges.corrections", study, oracle=study.oracle)
-    columns = named(
-        "system w | labels n | of=units n | judge's mean=judge # | labels alone=alone [_] | "
-        "corrected=value [] | weight λ=weight # | worth labels=worth n",
-        n=partial(count, show="{:,.0f}".format),
-    )
+    whole_number = partial(count, show="{:,.0f}".format)
+    # the heads, and the columns of `study.corrections` below them
+    columns: dict[str, Column] = {
+        "system": words("system"),
+        "labels": whole_number("labels"),
+        "of": whole_number("units"),
+        "judge's mean": value("judge"),
+        "labels alone": prefixed_limits("alone"),
+        "corrected": limits("value"),
+        "weight λ": value("weight"),
+        "worth labels": whole_number("worth"),
+    }
     note = texts.sentence("judges.corrections_note", units=plural(study.unit_name, 2))
     return of_rows(caption, study.corrections, columns, note)
 
 
 def _needed(study: JudgedOutputs) -> Html:
-    """A row per estimate: the labels that would give its interval the wished width, with the judge
-    and without it.
+    """The table of the labels needed, a row per estimate: the number of labels that would make its
+    interval as narrow as wished, together with the judge's scores and without them.
     """
     all_units = int(study.corrections["units"].max())
 
-    def labels(row: Record, column: str) -> Cell:
+    def label_count(row: Record, column: str) -> Cell:
         """The number of labels in a column, which is NaN if the labels of all units are too few."""
         if math.isnan(row[column]):
             return Cell(f"more than all {all_units:,}")
         return Cell(f"{row[column]:,.0f}", numbers=(row[column],))
 
-    columns = named("what w | labels n | width now=width_now # | wished width=width #")
-    columns["labels needed"] = by_row(partial(labels, column="needed"))
-    columns["without the judge"] = by_row(partial(labels, column="alone"))
+    # the heads, and the columns of `study.labels_needed` below them
+    columns: dict[str, Column] = {
+        "what": words("what"),
+        "labels": count("labels"),
+        "width now": value("width_now"),
+        "wished width": value("width"),
+        "labels needed": by_row(partial(label_count, column="needed")),
+        "without the judge": by_row(partial(label_count, column="alone")),
+    }
     caption = texts.sentence("judges.needed", study)
     return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
 
@@ -136,8 +162,11 @@ def _bias(study: JudgedOutputs) -> Html:
 
 
 def _labelled_outputs(row: Record) -> Cell:
-    """The head of a row of `study.judge_bias`: the system, or the band of the judge's scores."""
-    if math.isnan(row["score_low"]):
+    """The head of a row of `study.judge_bias`: the system that the row is about, or else, with all
+    systems together, the band of the judge's scores from `score_low` to `score_high`.
+    """
+    is_of_system = math.isnan(row["score_low"])
+    if is_of_system:
         return Cell(row["system"])
     low = number(row["score_low"])
     high = number(row["score_high"])
@@ -147,10 +176,11 @@ def _labelled_outputs(row: Record) -> Cell:
 
 
 def _agreement(study: JudgedOutputs) -> Html:
-    """A row per system, a column per coefficient of agreement."""
-    frame = study.agreement
-    coefficients = list(dict.fromkeys(frame["coefficient"]))
-    columns = named("system w | n n")
+    """The table of the judge's agreement with the oracle: a row per system, a column per
+    coefficient, such as Cohen's κ, with its interval.
+    """
+    coefficients = list(dict.fromkeys(study.agreement["coefficient"]))
+    columns: dict[str, Column] = {"system": words("system"), "n": count("n")}
     for name in coefficients:
         columns[COEFFICIENTS[name]] = prefixed_limits(name)
     note = texts.sentence("judges.agreement_note", cut=_cut_note(study, coefficients))
@@ -207,7 +237,9 @@ def findings(study: JudgedOutputs) -> Iterator[Finding]:
 
 
 def _rare_labels(study: JudgedOutputs) -> Iterator[Finding]:
-    """The systems that have fewer than `FEWEST` labels of one of two kinds, if there are any."""
+    """A warning that names the systems whose labels are 0 or 1 and fewer than `FEWEST` of one of
+    the two, with which intervals are too narrow. Nothing if there are none.
+    """
     systems = []
     for name in study.order:
         judged = study.measure(study.primary, name)
@@ -220,42 +252,48 @@ def _rare_labels(study: JudgedOutputs) -> Iterator[Finding]:
 
 
 def _unlike_labels(study: JudgedOutputs) -> Iterator[Finding]:
-    """The systems whose labelled units the judge scores unlike the others, if there are any: such
-    units were hardly chosen at random.
+    """A warning that names the systems whose labelled units have significantly other scores from
+    the judge than the unlabelled ones. Those units were hardly drawn at random, which the
+    correction assumes. Nothing if there are none.
     """
-    unlike = study.corrections[study.corrections["unlike"] < alpha(study)]
+    # unlike: the adjusted p of the hypothesis that both have the same scores
+    rows = study.corrections[study.corrections["unlike"] < alpha(study)]
     systems = []
-    for row in unlike.to_dict("records"):
+    for row in rows.to_dict("records"):
         systems.append(f"{row['system']} (adjusted p {p_value(row['unlike'])})")
     if systems:
         yield kinds.UNLIKE_LABELS.warning(
             len(systems),
             "systems",
             units=plural(study.unit_name, 2),
-            systems=listed(systems, NAMED),
+            systems=listed(systems, PAIRS_NAMED),
         )
 
 
 def _favoured_systems(study: JudgedOutputs) -> Iterator[Finding]:
-    """The pairs of which the judge rates one too high compared with the other, if there are any."""
-    favoured = study.favoured
+    """A warning that names the first pairs of systems in which the judge favours one: its bias, how
+    far it lies above the oracle, is significantly larger for this system. Nothing if there is none.
+    """
+    favoured = study.favoured  # a row per such pair, with the favoured system first
     if favoured.empty:
         return
-    pairs = [_favour(row) for row in favoured.head(NAMED).to_dict("records")]
+    pairs = [_favour_in_words(row) for row in favoured.head(PAIRS_NAMED).to_dict("records")]
     yield kinds.FAVOURED_SYSTEM.warning(
         len(favoured), "systems", pairs="; ".join(pairs), oracle=study.oracle
     )
 
 
-def _favour(row: Record) -> str:
-    """By how much the judge favours the first system of a pair, in words. row: of
-    `study.favoured`.
+def _favour_in_words(row: Record) -> str:
+    """By how much the judge favours the first system of a pair, in words: the difference of its
+    biases, and the difference of the systems by the judge and after the correction.
+
+    row: of `study.favoured`.
     """
-    limits = interval(row["bias_difference_low"], row["bias_difference_high"])
+    limits_of_favour = interval(row["bias_difference_low"], row["bias_difference_high"])
     judge = signed(row["judge_difference"])
     corrected = signed(row["difference"])
     return (
-        f"{row['first']} by {number(row['bias_difference'])} {limits} compared with "
+        f"{row['first']} by {number(row['bias_difference'])} {limits_of_favour} compared with "
         f"{row['second']} (difference by the judge {judge}, corrected {corrected})"
     )
 

@@ -18,12 +18,12 @@ from evalkit.pages import (
     texts,
 )
 from evalkit.pages.shared_findings import (
-    binned,
+    binned_scores,
     constant_better,
     few_rows,
     idle_thresholds,
     of_sample,
-    rounded_threshold,
+    rounded_thresholds,
     rows_read,
     weights,
 )
@@ -65,17 +65,18 @@ def curves(study: LabelsStudy) -> Html:
 
 
 def threshold_plot(study: LabelsStudy) -> figures.Figure:
-    """The leader's micro and macro metrics along the threshold, with bands, and an upright line at
-    the threshold in use.
+    """The figure of the leader's micro and macro metrics against the threshold, the same for every
+    label, with confidence bands and a vertical line at the threshold of the report.
     """
-    threshold_in_use = ((study.threshold, study.threshold), (0.0, 1.0))  # the ends in x and in y
-    # a frame with the values and with the limits of the metrics at each threshold
+    vertical_line = ((study.threshold, study.threshold), (0.0, 1.0))  # its ends in x and in y
+    # of each metric the value and the limits at each threshold: both the curves and their bands
+    metrics_by_threshold = study.sweep
     panel = Panel(
-        study.sweep,
+        metrics_by_threshold,
         "threshold for every label",
         f"metric of {study.leader}",
-        bands=study.sweep,
-        reference=threshold_in_use,
+        bands=metrics_by_threshold,
+        reference=vertical_line,
         steps=curve_plots.STEPS,
     )
     caption = texts.sentence(
@@ -115,18 +116,22 @@ def confusion(study: LabelsStudy) -> Html:
 
 
 def definitions(study: LabelsStudy) -> Html:
-    """Exactly the metrics shown and when a label is predicted, then the intervals and the tests."""
-    # scores that are stored with fewer digits are compared in their own precision
-    compared = shared_findings.compared(labels.stored(study))
-    decided = filled(
-        "a label is predicted if its score is at least {threshold:.12g}, {compared}",
-        {"threshold": study.threshold, "compared": compared},
+    """The list of definitions: each metric of the page, when a label counts as predicted, the
+    intervals, and the tests.
+    """
+    # such as "compared in float32, as the scores are stored": there the threshold is rounded too
+    precision = shared_findings.precision_of_comparison(labels.stored(study))
+    predicted = filled(
+        "a label is predicted if its score is at least {threshold:.12g}, {precision}",
+        {"threshold": study.threshold, "precision": precision},
     )
-    return classes_page.defined(study, [("predicted", decided)])
+    return classes_page.defined(study, further_items=[("predicted", predicted)])
 
 
 def results(study: LabelsStudy) -> Results:
-    """Every number of the page, unrounded."""
+    """The results of the page for the JSON: those of every report, and the fields that only a
+    multi-label report has. Numbers are unrounded.
+    """
     fields: dict[str, object] = {
         "kind": "multi-label",
         **as_json.population(study.account),
@@ -141,12 +146,14 @@ def results(study: LabelsStudy) -> Results:
 
 
 def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """Every finding of a multi-label report, those on the input first, those on the sample last."""
+    """Every finding of a multi-label report: on the input, on the labels and their scores, and on
+    the sample.
+    """
     yield from rows_read(study.account)
     yield from _label_shares(study)
     yield from _scores(study)
     yield from constant_better(study)
-    yield from binned(study, "label")
+    yield from binned_scores(study, "label")
     yield from _rows_added_up(study)
     yield from few_rows(study.rows_by_name, "Labels that are true", listed)
     yield from shared_findings.few_clusters(study)
@@ -154,11 +161,12 @@ def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 
 def _label_shares(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """In which share of rows each label is true, whether rows have weights, and the labels that are
-    true in all rows or in none.
+    """Findings on how frequent labels are: a note on the share of rows in which each is true, one
+    if rows have weights, and a warning on labels that are true in all rows or in none, for which
+    some metrics are undefined.
     """
     shares = dict(zip(study.names, study.shares.tolist(), strict=True))
-    per_row = study.measured.per_row
+    per_row = study.measured.per_row  # the number of true labels in a row
     yield kinds.CLASS_SHARES.note(
         len(shares),
         "labels",
@@ -173,28 +181,30 @@ def _label_shares(study: LabelsStudy) -> Iterator[kinds.Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """The findings on scores: the threshold, that it is rounded to the precision of the scores,
-    that it decides all rows alike, scores that are not probabilities, and decisions given as
-    scores.
+    """Findings on scores and their threshold: which threshold decides; that the precision of the
+    scores rounds it; that it makes the same decision for all rows; that scores are not
+    probabilities; that scores are decisions, 0 or 1.
     """
-    loss = number(study.loss_of_none)  # the share of wrong labels if none is ever predicted
+    loss = number(study.loss_of_none)  # the Hamming loss if no label is ever predicted
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=loss)
-    yield from rounded_threshold(study.threshold, labels.stored(study))
-    ends = {name: study.measured.score_range(name) for name in study.systems}
+    yield from rounded_thresholds(study.threshold, labels.stored(study))
+    # of each system the lowest and the highest score
+    score_ranges = {name: study.measured.score_range(name) for name in study.systems}
     thresholds = dict.fromkeys(study.systems, study.threshold)
-    yield from idle_thresholds(thresholds, ends)
+    yield from idle_thresholds(thresholds, score_ranges)
     if not study.probabilities:
         yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
     yield from classes_page.binary_scores(study)
 
 
 def _rows_added_up(study: LabelsStudy) -> Iterator[kinds.Finding]:
-    """That only sums over rows are in memory, because there are too many rows, and what tests then
-    assume. Nothing if the rows are in memory.
+    """A note that there were too many rows to hold in memory, so that metrics and tests are
+    computed from sums over rows. Nothing if the rows are in memory.
     """
     if study.measured.in_memory:
         return
     varied = ""
-    if not study.plain:  # rows have weights, or several belong to one unit
+    has_plain_rows = study.plain  # each is a unit of its own, and none has a weight
+    if not has_plain_rows:
         varied = " Tests of averages over labels take Kish's degrees of freedom."
     yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

@@ -59,8 +59,8 @@ def coin() -> figures.Figure:
         probability,
         caption=caption,
         height=2.4,
-        seen=SEEN,
-        counted=is_as_many,
+        observed=SEEN,
+        in_p=is_as_many,
         xlabel=f"heads of {flips} flips",
     )
 

@@ -46,19 +46,19 @@ from evalkit.studies import diagnostics, provenance
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.study import Study
 
-DRAWN = 30  # more than a figure holds
+PAIRS_DRAWN = 30  # more than a figure holds
 SIDES = {
     "high": ("second better", "first better"),
     "low": ("first better", "second better"),
     "neither": None,
     "unknown": ("second higher", "first higher"),
 }
-METHODS_OF = 12  # metrics, or metrics of systems, that the line on interval methods names
-IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
+NAMES_PER_METHOD = 12  # metrics, or metrics of systems, that the line on interval methods names
+ROWS_IN_SIGHT = 12  # rows of a table that the page shows before the reader opens it
 WIDEST = 8  # metrics of a table
 CURVES = 8  # more systems than a figure of curves, or of slices, holds
 Row = Sequence[Cell | str]
-WON = "{units} won / tied / lost"  # the head of a column
+WINS_HEAD = "{units} won / tied / lost"  # the head of a column
 
 
 def places(study: Study, label: str) -> int:
@@ -80,10 +80,11 @@ def estimates(
     metrics: Sequence[MetricAtK] | None = None,
     references: Sequence[Row] = (),
 ) -> Html:
-    """Systems in rows, best first, metrics in columns; the best value bold. More metrics than a
-    screen holds take several tables of like width.
+    """The table of estimates: systems in rows, best first, metrics in columns, the best value of
+    each bold. If there are more metrics than a screen holds, several tables share them.
 
-    metrics: None for all of the report. references: rows below the systems, such as a constant.
+    metrics: None for all of the report. references: rows below the systems for comparison, such as
+    that of a constant prediction.
     """
     columns = study.settings.metrics if metrics is None else metrics
     labels = [chosen.label for chosen in columns]
@@ -94,6 +95,7 @@ def estimates(
     cells_by_metric = {label: _cells_by_system(study, label) for label in labels}
     rows: list[Row] = []
     for name in order:
+        # a letter stands for each system; behind a value are those of the systems that it beats
         row = [Cell(name, mark=marks.letters.get(name, ""))]
         for label, cells in cells_by_metric.items():
             row.append(replace(cells[name], mark=marks.letters_of_beaten(label, name)))
@@ -112,34 +114,38 @@ def estimates(
 
 
 def _order_in_table(study: Study) -> list[str]:
-    """The systems from the best on; the baseline first where it would be folded away."""
+    """The systems, best first. A baseline that would be among the folded rows of a long table comes
+    first instead, so that the reader sees it.
+    """
     order = list(study.order)
     baseline = study.settings.baseline
-    if baseline not in order[IN_SIGHT:]:
+    folded_systems = order[ROWS_IN_SIGHT:]
+    if baseline not in folded_systems:
         return order
     order.remove(baseline)
     return [baseline, *order]
 
 
 def _interval_methods(estimates: pd.DataFrame) -> str:
-    """The method of the intervals if all have the same; else each method after the metrics that it
-    is for, and of a metric with several methods the systems that do not have its usual one.
+    """The methods of the intervals: only the name if all have the same method; else each method
+    behind the metrics that use it. If the systems of a metric differ, the metric stands for the
+    method of most of them, and "metric of system" for each exception.
 
     >>> rows = [("mrr", "a", "t"), ("mrr", "b", "t"), ("mrr", "c", "Wilson")]
     >>> _interval_methods(pd.DataFrame(rows, columns=["metric", "system", "method"]))
     'mrr: t; mrr of c: Wilson'
     """
-    names = estimates["metric"].where(
-        diagnostics.usual(estimates),
-        estimates["metric"] + " of " + estimates["system"].map(numbers.shortened),
-    )
+    metrics = estimates["metric"]
+    exceptions = metrics + " of " + estimates["system"].map(numbers.shortened)
+    has_usual_method = diagnostics.usual(estimates)
+    names = metrics.where(has_usual_method, exceptions)
     names_by_method = names.groupby(estimates["method"], sort=False).unique()
     if len(names_by_method) < 2:
-        return "".join(names_by_method.index)
-    return "; ".join(
-        f"{numbers.listed(method_names, METHODS_OF)}: {method}"
-        for method, method_names in names_by_method.items()
-    )
+        return "".join(names_by_method.index)  # "" without estimates
+    texts = []
+    for method, method_names in names_by_method.items():
+        texts.append(f"{numbers.listed(method_names, NAMES_PER_METHOD)}: {method}")
+    return "; ".join(texts)
 
 
 @dataclass(frozen=True)
@@ -161,8 +167,12 @@ class Marks:
 
 
 def significance_marks(study: Study) -> Marks:
-    """The marks of the comparisons of a study; none of more systems than there are letters."""
-    if not 1 < len(study.order) <= len(ascii_lowercase) or not len(study.comparisons):
+    """The superscript letters of significant wins for the table of estimates: a letter for each
+    system, and by metric and system the systems that it beats. No marks without comparisons, or if
+    there are more systems than letters.
+    """
+    has_letter_for_each = 1 < len(study.order) <= len(ascii_lowercase)
+    if study.comparisons.empty or not has_letter_for_each:
         return Marks({}, {}, "")
     wins: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in study.comparisons.itertuples():
@@ -212,15 +222,13 @@ def reference_row(
 
 
 def sample(study: Study, rows: int) -> str:
-    """What the estimates are over, for a caption: rows, or the units that were named and their
-    rows.
+    """The sample size for a caption: "n = 400 rows", or, if the parameter unit names a column of
+    units, "n = 80 users with 400 rows".
     """
     if not study.settings.unit:
         return f"n = {counted(rows, 'row')}"
-    return (
-        f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with "
-        f"{counted(rows, 'row')}"
-    )
+    units = sample_sizes([diagnostics.most_units(study)], study.unit_name)
+    return f"{units} with {counted(rows, 'row')}"
 
 
 # behind a metric: which of its values are better
@@ -228,8 +236,9 @@ _ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": "", "unknown": ""
 
 
 def _cells_by_system(study: Study, label: str) -> dict[str, Cell]:
-    """The cell of each system's estimate of a metric: the best in bold, if there are several; with
-    its n where that is not the same for all.
+    """By system the cell of its estimate of a metric. Of several systems, those whose value prints
+    like the best one are bold; the n is added if systems differ in it, or if it is not the
+    largest n of the report.
     """
     rows = study.estimates[study.estimates["metric"] == label]
     decimals = places(study, label)
@@ -237,7 +246,7 @@ def _cells_by_system(study: Study, label: str) -> dict[str, Cell]:
     best_text = None
     if len(rows) > 1 and not math.isnan(best_value):
         best_text = number(best_value, decimals)
-    usual_n = None
+    usual_n = None  # each n is added
     if rows["n"].nunique() == 1:
         usual_n = diagnostics.most_units(study)
     cells = {}
@@ -250,9 +259,10 @@ def _cells_by_system(study: Study, label: str) -> dict[str, Cell]:
 
 
 def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
-    """One estimate with its interval; below it the range that ties leave, and its n.
+    """The cell of an estimate with its interval; below it the range of values that other orders of
+    tied items would give, if they matter, and its n.
 
-    row: of `study.estimates`. usual_n: the n that is not printed; None: any is.
+    row: of `study.estimates`. usual_n: an n that need not be printed; None to print any.
     """
     cell = with_interval(row["value"], row["low"], row["high"], places=decimals)
     below = []
@@ -276,7 +286,9 @@ def systems_of_figure(study: Study) -> list[str]:
 
 
 def omission(study: Study) -> str:
-    """The sentence that a figure has the best systems only; "" if it has all."""
+    """A sentence for a caption that a figure, which has room for `CURVES` systems, shows the best
+    ones only, and the baseline; "" if it shows all.
+    """
     chosen = study.figure_systems(CURVES)
     if len(chosen.names) == len(study.order):
         return ""
@@ -291,8 +303,11 @@ def methods(comparisons: pd.DataFrame) -> str:
 
 
 def comparisons(study: Study) -> Html:
-    """Every pair: first on the metric that decides, then folded on the others."""
-    if not len(study.comparisons):
+    """The tables of the comparisons of all pairs: by the metric that decides, then, folded, by the
+    others, and that of the two best candidates. The arms of an A/B test have one table for all
+    metrics. If there are no comparisons by the metric that decides, the reason stands in place.
+    """
+    if study.comparisons.empty:
         return _why_not_compared(study)
     is_deciding = study.comparisons["metric"] == study.primary.label
     deciding = study.comparisons[is_deciding]
@@ -301,7 +316,7 @@ def comparisons(study: Study) -> Html:
         f"p by {methods(unfolded)}; adjusted by Holm over "
         f"{study.adjusted_over}.{_equivalence(study, unfolded)}"
     )
-    if not len(deciding):
+    if deciding.empty:
         other_metrics = _comparison_table(
             study, unfolded, "the other metrics", note, names_metrics=True
         )
@@ -315,11 +330,13 @@ def comparisons(study: Study) -> Html:
     further = study.comparisons[~is_deciding]
     further_table = _comparison_table(study, further, "the other metrics", names_metrics=True)
     fold = folded("The other metrics", further_table)
-    return stack([first, fold, _best_two(study)])
+    return stack([first, fold, _comparison_of_best_two(study)])
 
 
 def _equivalence(study: Study, frame: pd.DataFrame) -> str:
-    """Which interval shows equivalence, where a pair is equivalent."""
+    """A sentence, for tables with an equivalent pair, on the interval that shows equivalence: two
+    one-sided tests at α use the interval of level 1 − 2α, which is not the printed one.
+    """
     if "equivalent" not in set(frame["verdict"]):
         return ""
     deciding_level = percent(diagnostics.equivalence_level(study))
@@ -331,8 +348,10 @@ def _equivalence(study: Study, frame: pd.DataFrame) -> str:
     )
 
 
-def _best_two(study: Study) -> Html:
-    """The comparison of the two best candidates, which is no part of the family."""
+def _comparison_of_best_two(study: Study) -> Html:
+    """The table that compares the two best candidates, systems other than the baseline; empty if
+    there are no two. The family of tests, which is with the baseline, does not contain this pair.
+    """
     note = (
         "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its "
         "values."
@@ -353,7 +372,7 @@ def _why_not_compared(study: Study) -> Html:
 
 
 # the heads of p-values of comparisons that some reports have, by their names in the frame
-_P_VALUES = {
+_P_VALUE_HEADS = {
     "max_t": "max-T p",
     "p_t": "t-test p",
     "p_fisher": "Fisher p",
@@ -404,11 +423,13 @@ def _comparison_table(
 
 
 def _comparison_heads(study: Study, frame: pd.DataFrame) -> list[str]:
-    """The columns of a table of comparisons, as far as the frame has their numbers."""
+    """The heads of a table of comparisons. Some columns are only there if the frame, rows of
+    `study.comparisons`, has their numbers: further p-values, wins, and those of A/B tests.
+    """
     heads = ["first − second", "metric", "difference", "p", "adjusted p"]
-    heads += [head for column, head in _P_VALUES.items() if column in frame]
+    heads += [head for column, head in _P_VALUE_HEADS.items() if column in frame]
     if "wins" in frame:
-        heads.append(WON)
+        heads.append(WINS_HEAD)
     if "lift" in frame:
         heads += ["lift", "detectable difference"]
     if "adjusted_first" in frame:
@@ -435,11 +456,14 @@ def _percent_or_infinite(value: float, places: int | None = None) -> str:
 def _comparison_cells(row: Record) -> dict[str, Cell]:
     """The cells of a comparison, by the head of their column.
 
-    row: of `study.comparisons`, with printed_n (NaN for none), places and arrow.
+    row: of `study.comparisons`, with three more fields: printed_n, the n that stands beside the
+    difference (NaN for none); places, the decimals; arrow, the mark of the metric's direction.
     """
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
     n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
-    mark = "*" if row["verdict"] in diagnostics.OPPOSITE_VERDICT else ""
+    # better, worse, higher or lower
+    is_significant = row["verdict"] in diagnostics.OPPOSITE_VERDICT
+    mark = "*" if is_significant else ""
     cells = {
         "first − second": minus(row["first"], row["second"]),
         "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),
@@ -448,11 +472,11 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
         "adjusted p": p_cell(row["adjusted"]),
         "verdict": Cell(diagnostics.verdict_of(row), kind="text one"),
     }
-    for column, head in _P_VALUES.items():
+    for column, head in _P_VALUE_HEADS.items():
         if column in row:
             cells[head] = p_cell(row[column])
     if "wins" in row:
-        cells[WON] = _wins_cell(row)
+        cells[WINS_HEAD] = _wins_cell(row)
     if "lift" in row:
         is_one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
         show = _percent_or_infinite if is_one_sided else signed_percent
@@ -473,7 +497,9 @@ def _wins_cell(row: Record) -> Cell:
 
 @pieces.where(lambda study: len(study.headline))
 def differences(study: Study) -> Figure | Html:
-    """The primary differences of all pairs with their intervals, around 0."""
+    """The figure of the differences of all pairs by the primary metric, a row per pair with its
+    interval, and a line at 0; of very many pairs the first.
+    """
     pairs = len(study.comparisons[study.comparisons["metric"] == study.primary.label])
     which_intervals = " of each pair alone" if pairs > 1 else ""
     which_verdicts = ", after adjustment" if pairs > 1 else ""
@@ -481,8 +507,8 @@ def differences(study: Study) -> Figure | Html:
         f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} "
         f"intervals{which_intervals}; {colours_of(study)}{which_verdicts}."
     )
-    if pairs > DRAWN:
-        caption += f" The first {DRAWN} of {pairs:,} pairs."
+    if pairs > PAIRS_DRAWN:
+        caption += f" The first {PAIRS_DRAWN} of {pairs:,} pairs."
     return forest(study, plots.intervals, caption, zero=True)
 
 
@@ -493,7 +519,7 @@ class Colour(NamedTuple):
     code: str
 
 
-COLOURED = {
+VERDICT_COLOURS = {
     "better": Colour("green", plots.COLOURS[2]),
     "worse": Colour("orange", plots.COLOURS[1]),
     "higher": Colour("light blue", plots.COLOURS[4]),
@@ -507,51 +533,63 @@ def colours_of(study: Study) -> str:
     """What the colours of `forest` mean, in words."""
     verdicts = set(_first_pairs(study)["verdict"])
     return ", ".join(
-        f"{colour.name}: {verdict}" for verdict, colour in COLOURED.items() if verdict in verdicts
+        f"{colour.name}: {verdict}"
+        for verdict, colour in VERDICT_COLOURS.items()
+        if verdict in verdicts
     )
 
 
 def _first_pairs(study: Study) -> pd.DataFrame:
     """The comparisons by the metric that decides of as many pairs as a figure holds."""
-    return study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
+    return study.comparisons[study.comparisons["metric"] == study.primary.label].head(PAIRS_DRAWN)
 
 
 def forest(study: Study, draw: figures.Draw, caption: str, **options: Any) -> Figure:
-    """The primary differences of the first pairs with their intervals, in the colours of their
-    verdicts.
+    """A figure of the first pairs' differences by the primary metric: a row per pair with its
+    interval, in the colour of its verdict.
 
-    draw: `plots.intervals` or `plots.forest`. options: further arguments of it.
+    draw: `plots.intervals` or `plots.forest`, called with a frame of the rows and `options`.
     """
     pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"] = pairs["low"]
     frame["high"] = pairs["high"]
-    frame["colour"] = [COLOURED[verdict].code for verdict in pairs["verdict"]]
+    frame["colour"] = [VERDICT_COLOURS[verdict].code for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
     options |= {"label": label, "sides": sides_of(study)}
     return figures.picture(
-        draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options
+        draw,
+        frame,
+        caption=caption,
+        says=differences_in_words(frame),  # for readers who cannot see the figure
+        height=figures.tall(len(frame)),
+        **options,
     )
 
 
 def sides_of(study: Study) -> plots.Sides | None:
-    """What a difference below 0 and one above 0 mean, "" for one that cannot be shown; None if
-    there is no better direction.
+    """The words at the two sides of 0 on an axis of differences, first − second: such as "second
+    better" below 0 and "first better" above. A one-sided question has "" on the side that its test
+    cannot show. None if neither high nor low values are better.
     """
     sides = SIDES[study.primary.metric.best]
     if sides is None:
         return None
     below, above = sides
     alternative = study.settings.alternative
-    if not alternative.counts(-1):
+    can_show_decrease = alternative.counts(-1)
+    can_show_increase = alternative.counts(1)
+    if not can_show_decrease:
         below = ""
-    if not alternative.counts(1):
+    if not can_show_increase:
         above = ""
     return below, above
 
 
-def listed(frame: pd.DataFrame) -> str:
-    """Differences and their intervals in words."""
+def differences_in_words(frame: pd.DataFrame) -> str:
+    """Differences with their intervals, as "a − b: +0.02 [+0.01, +0.03]; …". frame: `name`,
+    `value`, `low`, `high`.
+    """
     decimals = of_frame(frame, "value")
     texts = []
     for row in frame.itertuples(index=False):
@@ -579,8 +617,11 @@ def segments(study: Study) -> Html:
 
 
 def _by_segment(study: Study) -> Html:
-    """The primary metric by slice, and the headline pair's difference in each."""
+    """The table of slices, a row for each: its n, each system's estimate of the primary metric, and
+    the difference of the headline's pair, if there is one, with its adjusted p.
+    """
     frame = rows_of_figure(study, study.by_segment)
+    # of each slice the rows of its systems
     slices = [rows for _, rows in frame.groupby(["segment", "slice"], sort=False)]
     heads = ["slice", "n", *systems_of_figure(study)]
     note = ""
@@ -615,10 +656,12 @@ def _slice_cells(
 ) -> list[Cell]:
     """The cells of one slice: its name, n, each system's estimate, and the tested difference.
 
-    rows: of `study.by_segment`, one per system. difference_places: None without a difference.
+    rows: of `study.by_segment`, one per system, each with the difference of the same pair.
+    difference_places: its decimals; None without a difference.
     """
     first = rows.iloc[0]
     n = max(rows["n"])
+    # the list on the page that the name of the slice leads to
     listing = numbers.LISTED if study.listed_under else ""
     cells = [
         slice_cell(first["segment"], first["slice"], listing),
@@ -640,7 +683,9 @@ def _slice_cells(
 
 @pieces.where(lambda study: len(study.by_segment))
 def segment_plot(study: Study) -> Figure | Html:
-    """Small multiples of the slices, same axes."""
+    """The figure of the slices: a panel for each, all with the same axes, with the value and
+    interval of each system by the primary metric.
+    """
     frame = rows_of_figure(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
     label = study.primary.label
@@ -679,13 +724,17 @@ def _definition(metric: Metric) -> str:
 
 
 def tiers(study: Study) -> Html:
-    """The rank interval and the tier of each of three systems or more; empty of fewer."""
+    """The table of ranks: of each of three systems or more the ranks that the data do not rule out,
+    its tier, and how many units would separate it from the next system. Empty if there are fewer
+    systems, or if they cannot be ranked.
+    """
     frame = diagnostics.rank_tiers(study)
     if frame.empty:
         return Html("")
     lowest = frame["rank_low"].astype(str)
     highest = frame["rank_high"].astype(str)
-    frame = frame.assign(rank=(lowest + "–" + highest).where(lowest != highest, lowest))
+    ranks = (lowest + "–" + highest).where(lowest != highest, lowest)  # "2–4", or "2"
+    frame = frame.assign(rank=ranks)
     columns = {
         "system": text("system"),
         study.primary.label: value("value"),
@@ -730,11 +779,13 @@ def diagrams(
     caption: str,
     **options: Any,
 ) -> Figure:
-    """Reliability diagrams side by side.
+    """A figure of reliability diagrams side by side, one per name in `words`.
 
-    draw: `curve_plots.reliability` or `curve_plots.means`. words: of each diagram, by its name, the
-    lines in its corner. options: further arguments of `draw`.
+    draw: `curve_plots.reliability` or `curve_plots.means`. reliability: the curves, their bands and
+    the distribution of the predictions. words: by name, the lines of text in the diagram's corner.
+    options: further arguments of `draw`.
     """
+    # the text of the figure for readers who cannot see it
     sentences = [f"{name}: {', '.join(lines)}" for name, lines in words.items()]
     return figures.row(
         draw,

@@ -28,7 +28,14 @@ from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.explorer import CHOICE, DIFFERENCE, FIRST, SECOND, Explored, Pair, listing
-from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
+from evalkit.pages.shared_findings import (
+    columns_read,
+    counts,
+    few_units,
+    of_sample,
+    rank_gaps,
+    unshared_queries,
+)
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Catalogue
@@ -304,8 +311,8 @@ def queries(study: Ranking) -> Figure | Html:
     pair = study.headline.iloc[0]
     differences = study.differences()  # first − second on each query, sorted
     n_above, n_equal, n_below = diagnostics.sign_counts(differences)
-    better_colour = page.COLOURED["better"]
-    worse_colour = page.COLOURED["worse"]
+    better_colour = page.VERDICT_COLOURS["better"]
+    worse_colour = page.VERDICT_COLOURS["worse"]
     if study.primary.metric.best == "low":  # a difference above 0 is a loss of the first system
         n_better = n_below
         n_worse = n_above
@@ -425,14 +432,14 @@ def _curves(
 def every_finding(study: Ranking) -> Iterator[Finding]:
     """Every finding of a ranking report, those on the input first, those on the sample last."""
     yield _rows(study)
-    yield from unshared(study.runs.accounts)
+    yield from unshared_queries(study.runs.accounts)
     yield from _undefined_values(study)
     yield from _own_documents(study)
     yield from _judgements(study)
     yield from _ceilings(study)
     yield from _short(study)
     yield from _against_ranks(study)
-    yield from gaps(study.runs.accounts)
+    yield from rank_gaps(study.runs.accounts)
     yield from _renumbered(study)
     yield from _ties(study)
     yield from few_units(study, diagnostics.most_units(study))

@@ -42,9 +42,10 @@ def columns_read(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
 
-def undirected(study: Study) -> Iterator[Finding]:
-    """The metrics of which nothing says whether more is better, where systems are compared by
-    them.
+def metrics_without_direction(study: Study) -> Iterator[Finding]:
+    """A warning that names the metrics for which it is not known whether higher or lower values are
+    better: verdicts by them can only say "higher" or "lower". Nothing with a single system, as no
+    systems are compared.
     """
     if len(study.systems) == 1:
         return
@@ -77,20 +78,25 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 
 
 def rows_read(rows: Account) -> Iterator[Finding]:
-    """How many rows were read and used, the columns, and the rows that another system lacks."""
+    """Notes on the input: how many rows were read and how many are used, which column has which
+    role, the rows that not all systems have, and the columns that nothing uses.
+
+    rows: the account of a table that was read, whose length is the number of rows used.
+    """
     text = rows_used(rows.read, len(rows), len(rows.systems))
-    if rows.quantile_rows:
-        joined = counted(rows.quantile_rows, "row")
-        text = f"{joined}, joined by forecast: {text}"
+    if rows.quantile_rows:  # a file with a row per quantile, joined to one row per forecast
+        in_file = counted(rows.quantile_rows, "row")
+        text = f"{in_file}, joined by forecast: {text}"
     columns = columns_read(rows.columns)
     yield kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
     yield from unmatched(rows.alone)
-    yield from unread(rows)
-    if "fold" in rows.others:
+    yield from unused_columns(rows)
+    columns_without_use = rows.others
+    if "fold" in columns_without_use:
         yield kinds.FOLDS_UNREAD.note()
 
 
-def unread(rows: Account) -> Iterator[Finding]:
+def unused_columns(rows: Account) -> Iterator[Finding]:
     """The columns without a use, where the cells of columns say what they are used for."""
     if rows.by_content and rows.others:
         names = listed(map(repr, rows.others[:MOST_UNREAD]))
@@ -98,7 +104,10 @@ def unread(rows: Account) -> Iterator[Finding]:
 
 
 def rows_used(read: int, rows: int, systems: int) -> str:
-    """How many rows were read, and how many of them each system has, in words."""
+    """How many rows were read, and how many of them each system has, as "100 rows read, 98 used".
+
+    read, rows: the number of rows read, and the number used of each system.
+    """
     text = f"{counted(read, 'row')} read"
     if systems < 2:
         return f"{text}, {rows:,} used"
@@ -107,9 +116,11 @@ def rows_used(read: int, rows: int, systems: int) -> str:
     return f"{text}, {rows:,} of each system"
 
 
-def binned(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
-    """By how much the bins can move the areas of a class or label, where its scores are counted in
-    bins. noun: class or label.
+def binned_scores(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
+    """A note on the largest error that binning can cause in ROC AUC and in average precision of a
+    class or label. Nothing if scores are exact: only very many scores are counted in bins.
+
+    noun: "class" or "label".
     """
     if any(study.measured.bin_errors):
         auc_error, precision_error = study.measured.bin_errors
@@ -142,8 +153,11 @@ def weights(study: RowStudy) -> Iterator[Finding]:
 
 
 def few_units(study: Study, n: int, remark: str = "") -> Iterator[Finding]:
-    """That there are few units, if so, and the smallest p that their sign flips can have. remark:
-    a further sentence, with a space before it.
+    """A warning if there are few units, on which intervals and tests depend strongly on
+    assumptions. n units have 2^n patterns of signs, so an exact sign-flip test has a smallest
+    possible p, which the warning gives.
+
+    remark: a further sentence, with a space before it.
     """
     if n >= diagnostics.FEW:
         return
@@ -163,10 +177,11 @@ def few_clusters(study: Study) -> Iterator[Finding]:
 def few_rows(
     rows: Mapping[str, int], noun: str, listed: Callable[[Iterable[str]], str]
 ) -> Iterator[Finding]:
-    """The classes or labels that few rows have, but more than none, with what was simulated.
+    """A warning that names the classes or labels with few rows, but at least one: simulations
+    showed that their intervals then miss the true value too often.
 
-    rows: by class or label. noun: begins the sentence, such as "Classes". listed: makes a list in
-    words.
+    rows: the number of rows by class or label. noun: the first word of the sentence, "Classes" or
+    "Labels that are true". listed: joins the names to a list in words.
     """
     small = diagnostics.few_rows(rows)
     if small:
@@ -176,10 +191,12 @@ def few_rows(
         )
 
 
-def picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[Finding]:
-    """That the leader is the best of several on these data, with what that does to its interval.
+def leader_picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[Finding]:
+    """A note that the leader was picked as the best of three systems or more on the same data that
+    its interval is computed from. Its value is then too good on average, and the interval contains
+    the true value less often than its level says; the note says how often if all are equally good.
 
-    candidates: the systems that it was picked of, where these are not all.
+    candidates: the systems that it was picked from; None for all of the study.
     """
     if candidates is None:
         candidates = study.systems
@@ -187,20 +204,22 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> Iterator[
     if n < 3:
         return
     noun = plural(study.compares, 2)
-    if study.settings.baseline:
+    if study.settings.baseline:  # the baseline was not to be picked
         n = len(study.pairs)
         noun = "candidates"
+    coverage = diagnostics.covered(study, n)
     yield kinds.PICKED.note(
         n,
         several=n,
         leader=shortened(study.leader),
         what=noun,
         best=diagnostics.words(study).best,
-        covered=diagnostics.covered(study, n),
+        covered=coverage,
     )
 
 
-DECIDING = {
+# how the primary metric, whose name fills the braces, compares two systems, by its verdict
+PRIMARY_IN_WORDS = {
     "better": "it is better by {}",
     "equivalent": "they are equivalent by {}",
     "cannot tell": "{} does not tell them apart",
@@ -208,23 +227,31 @@ DECIDING = {
 MOST_PAIRS = 3  # pairs that a line names
 
 
-def contrary(study: Study) -> Iterator[Finding]:
-    """Pairs of the first screen whose first system is significantly worse by another metric, not by
-    the primary one.
+def disagreeing_metrics(study: Study) -> Iterator[Finding]:
+    """A warning that metrics disagree, if they do: the pairs of the headline whose first system is
+    significantly worse by another metric, but not by the primary one.
+
+    A sentence per system and verdict of the primary metric: "a is significantly worse than b by
+    recall (0.03), while it is better by AUC".
     """
-    pairs = diagnostics.contrary(study)
+    contradictions = diagnostics.contrary(study)  # a row per pair and metric by which it is worse
     sentences = []
-    for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False):
-        by_deciding = DECIDING[str(deciding)].format(study.primary.label)
+    same_sentence = contradictions.groupby(["first", "deciding"], sort=False)
+    for (first, primary_verdict), rows in same_sentence:
+        by_primary = PRIMARY_IN_WORDS[str(primary_verdict)].format(study.primary.label)
         worse = f"{shortened(str(first))} is significantly worse {_than_which(rows)}"
-        sentences.append(f"{worse}, while {by_deciding}")
-    n = len(pairs[["first", "second"]].drop_duplicates())
+        sentences.append(f"{worse}, while {by_primary}")
+    n = len(contradictions[["first", "second"]].drop_duplicates())
     if n:
         yield kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))
 
 
 def _than_which(rows: pd.DataFrame) -> str:
-    """Than which systems the first is worse, and by which metrics. rows: of the comparisons."""
+    """The systems than which one system is worse, with the metrics and the size of the differences,
+    as "than b by recall (0.03) and than c by MRR (0.1)".
+
+    rows: comparisons (`study.comparisons`) with the same `first` system.
+    """
     texts = []
     for second, comparisons in rows.groupby("second", sort=False):
         metrics = []
@@ -244,17 +271,18 @@ def _amount(row: Record) -> str:
 
 
 def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Finding]:
-    """That a prediction equal for every row is better than systems by some metrics, as printed, if
-    so.
+    """A warning that names the metrics by which a constant prediction, the same for every row,
+    beats systems, with its value and theirs. Nothing if it beats none.
 
-    reported: metrics of which another finding says so.
+    Values that look the same when printed count as equal, so that the warning does not contradict
+    the table. reported: the metrics of which another finding already says it.
     """
     metrics = []
-    for label, (value_of_constant, values) in diagnostics.beaten(study).items():
+    for label, beaten in diagnostics.beaten(study).items():
         places = page.places(study, label)
-        constant = number(value_of_constant, places)
+        constant = number(beaten.constant, places)
         worse = []
-        for name, value in values.items():
+        for name, value in beaten.systems.items():
             if number(value, places) != constant:
                 worse.append(f"{shortened(name)} {number(value, places)}")
         if worse and label not in reported:
@@ -263,14 +291,15 @@ def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Fi
         yield kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))
 
 
-def skewed(study: Study) -> Iterator[Finding]:
-    """That differences are too skewed for sign flips to keep their level, if so, with the levels of
-    simulations.
+def skewed_differences(study: Study) -> Iterator[Finding]:
+    """A warning if the differences of a pair are so skewed that a sign-flip test, which assumes
+    symmetric differences, may reject too often for this number of units; with the rate of false
+    rejections that simulations measured. It is about the pair that is furthest from enough units.
     """
     skew = diagnostics.skew(study)
     if skew is None:
         return
-    rejected = measured.FAR_SKEWED if skew.far else measured.SKEWED
+    rejection_rate = measured.FAR_SKEWED if skew.far else measured.SKEWED
     finding = kinds.SKEWED.warning(
         skew.units,
         units=skew.units,
@@ -279,14 +308,15 @@ def skewed(study: Study) -> Iterator[Finding]:
         metric=skew.metric,
         skewness=signed(skew.skewness, 1),
         noun=plural(study.unit_name, skew.units),
-        rejected=rejected,
+        rejected=rejection_rate,
     )
+    # a pair or metric that the answer does not use: the warning does not stand beside the answer
     yield replace(finding, aside=not diagnostics.in_headline(study, skew))
 
 
 def slices(study: Study) -> Iterator[Finding]:
-    """Slices of few units, of so few that nothing can be shown, and of equal units, whose interval
-    has no width.
+    """Warnings on slices: those with few units; those with so few that no difference can be
+    significant; those whose units all have the same value, so that their interval has no width.
     """
     units = plural(study.unit_name, 2)
     small = diagnostics.small_slices(study)
@@ -327,27 +357,40 @@ def _small_groups(study: Study, column: str) -> Iterator[Finding]:
 
 
 def base_rates(study: Study, column: str) -> Iterator[Finding]:
-    """That base rates differ, so that calibration and equal error rates cannot both hold."""
-    frame = study.largest_gaps(column)
-    rates = frame[(frame["metric"] == "base_rate") & (frame["system"] == study.leader)]
-    for row in rates[rates["verdict"] == DIFFERENT].to_dict("records"):
-        groups = study.gaps(column).query("metric == 'base_rate' and system == @study.leader")
-        rate = dict(zip(groups["group"], groups["value"], strict=True))
+    """A note if base rates, the shares of positive rows, differ significantly between the groups of
+    a column. Scores that are calibrated in each group then cannot have the same error rates in all
+    groups (the impossibility theorem of fairness).
+    """
+    largest_gaps = _base_rates_of_leader(study, study.largest_gaps(column))
+    significant = largest_gaps[largest_gaps["verdict"] == DIFFERENT]
+    groups = _base_rates_of_leader(study, study.gaps(column))
+    rate_of_group = dict(zip(groups["group"], groups["value"], strict=True))
+    for gap in significant.to_dict("records"):
         yield kinds.BASE_RATES_DIFFER.note(
             None,
             column=column,
-            highest=row["highest"],
-            lowest=row["lowest"],
-            high=share(rate[row["highest"]]),
-            low=share(rate[row["lowest"]]),
+            highest=gap["highest"],
+            lowest=gap["lowest"],
+            high=share(rate_of_group[gap["highest"]]),
+            low=share(rate_of_group[gap["lowest"]]),
         )
 
 
+def _base_rates_of_leader(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the metric base_rate and the leader; the base rate does not depend on
+    predictions, so one system is enough. frame: with columns `metric` and `system`.
+    """
+    return frame[(frame["metric"] == "base_rate") & (frame["system"] == study.leader)]
+
+
 def weak_slices(study: Study) -> Iterator[Finding]:
-    """Slices in which the leader is worse, or the difference of the first pair is another one."""
+    """A warning for the leader, and one for the headline's pair of systems, if in some slices its
+    value, or its difference, is significantly worse than on the other rows.
+    Nothing if the report has no slices.
+    """
     if not study.settings.slices:
         return
-    for system, rows in study.weak_slices().groupby("system", sort=False):
+    for system, rows in study.weak_slices().groupby("system", sort=False):  # or pair of systems
         slices = []
         for row in rows.to_dict("records"):
             slices.append(f"{row['slice']} ({signed(row['difference'])})")
@@ -361,30 +404,45 @@ def of_sample(study: Study) -> Iterator[Finding]:
     """What every report says of a sample last: a leader that was picked, metrics that disagree,
     skew, slices, groups, weak slices.
     """
-    for findings in (picked, contrary, skewed, slices, groups, weak_slices):
-        yield from findings(study)
+    yield from leader_picked(study)
+    yield from disagreeing_metrics(study)
+    yield from skewed_differences(study)
+    yield from slices(study)
+    yield from groups(study)
+    yield from weak_slices(study)
 
 
 # Thresholds
 
 
-def compared(stored: Mapping[str, rules.Precision]) -> str:
-    """The precision in which scores and threshold are compared: that of the scores, by system if it
-    differs.
+def precision_of_comparison(stored: Mapping[str, rules.Precision]) -> str:
+    """The floating-point precision in which scores are compared with the threshold, in words: the
+    precision in which each system's scores are stored, as float32. The threshold is rounded to it,
+    so that a score that was written as the threshold is at least the threshold.
+
+    stored: the precision by system.
     """
-    systems = diagnostics.by_precision(stored)
-    if len(systems) == 1:
-        (precision,) = systems
+    systems_by_precision = diagnostics.by_precision(stored)
+    if len(systems_by_precision) == 1:
+        (precision,) = systems_by_precision
         return f"compared in {rules.WORDS[precision]}, as the scores are stored"
-    texts = [f"{listed(names)} in {rules.WORDS[precision]}" for precision, names in systems.items()]
+    texts = []
+    for precision, names in systems_by_precision.items():
+        texts.append(f"{listed(names)} in {rules.WORDS[precision]}")
     return f"compared as the scores are stored: {'; '.join(texts)}"
 
 
-def rounded_threshold(threshold: float, stored: Mapping[str, rules.Precision]) -> Iterator[Finding]:
-    """A note for each precision that changes the value of the threshold."""
+def rounded_thresholds(
+    threshold: float, stored: Mapping[str, rules.Precision]
+) -> Iterator[Finding]:
+    """A note for each precision whose nearest number is not the threshold itself: scores stored in
+    it, as float32, are compared with the rounded threshold.
+
+    stored: the precision in which the scores of each system are stored.
+    """
     for rounding in diagnostics.rounded(threshold, stored):
         whose = "The scores"
-        if not rounding.everywhere:
+        if not rounding.everywhere:  # only some systems have scores of this precision
             whose = f"The scores of {listed(rounding.systems)}"
         yield kinds.ROUNDED_THRESHOLD.note(
             len(rounding.systems),
@@ -396,13 +454,14 @@ def rounded_threshold(threshold: float, stored: Mapping[str, rules.Precision]) -
 
 
 def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Finding]:
-    """A warning for the systems whose scores are 0 and 1 only, if there are any.
+    """A warning that names the systems whose scores are all 0 or 1: they are decisions, for which
+    metrics of ranking and calibration say little. Nothing if there are none.
 
-    tables: by system those of its scores, one for each class.
+    tables: by system, for each class, the table of its distinct scores with their counts.
     """
     systems = []
-    for name, class_tables in tables.items():
-        if diagnostics.only_decided(class_tables):
+    for name, tables_of_classes in tables.items():
+        if diagnostics.only_decided(tables_of_classes):
             systems.append(name)
     if systems:
         yield kinds.DECISIONS_AS_SCORES.warning(len(systems), systems=listed(systems))
@@ -411,9 +470,11 @@ def decisions_as_scores(tables: Mapping[str, diagnostics.Tables]) -> Iterator[Fi
 def idle_thresholds(
     thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]
 ) -> Iterator[Finding]:
-    """A warning for each system whose rows are all decided alike.
+    """A warning for each system whose threshold makes the same decision for every row: above its
+    highest score all are negative; at or below its lowest, all are positive. First the systems of
+    the one kind, then those of the other.
 
-    thresholds, ends: by system; its threshold, and its lowest and highest score.
+    thresholds: by system. ends: its lowest and highest score, by system.
     """
     for name, (_, highest) in ends.items():
         threshold = thresholds[name]
@@ -423,7 +484,7 @@ def idle_thresholds(
             )
     for name, (lowest, _) in ends.items():
         threshold = thresholds[name]
-        if threshold <= lowest:
+        if threshold <= lowest:  # a score equal to the threshold is a positive decision
             yield kinds.IDLE_THRESHOLD.warning(
                 1, "below", threshold=threshold, system=name, end=lowest
             )
@@ -450,14 +511,19 @@ def moves(bound: float) -> str:
 # Ranked lists
 
 
-def unshared(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
-    """Queries that a run or the judgements lack, and what became of them."""
+def unshared_queries(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
+    """Findings on queries that only one side has: judged queries that a system does not answer
+    (`missing`), and queries of a system without judgements, which are ignored (`extra`).
+
+    accounts: how each system's lists were used, by system.
+    """
     yield from missing(by_system(accounts, "missing"), total(accounts, "missing"))
-    extra = by_system(accounts, "extra")
-    if extra:
+    extra_by_system = by_system(accounts, "extra")
+    if extra_by_system:
+        # the files may not belong together if hardly any row is of a judged query
         severity = WARNING if hardly_judged(accounts) else NOTE
         yield kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
-            severity, total(accounts, "extra"), counts=counts(extra)
+            severity, total(accounts, "extra"), counts=counts(extra_by_system)
         )
 
 
@@ -467,18 +533,23 @@ def missing(queries: Mapping[str, int], count: int) -> Iterator[Finding]:
         yield kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))
 
 
-def gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
-    """A warning that names the systems with lists that start above rank 1 or have gaps."""
-    lists = []
+def rank_gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
+    """A warning that names the systems with ranked lists that do not start at rank 1, or lack a
+    rank further down, with the number of such lists. A missing rank counts as an irrelevant item.
+    """
+    systems = []
     for name, account in accounts.items():
-        if account.late or account.gaps:
-            lists.append(f"{name}: {_gaps(account)}")
-    if lists:
-        yield kinds.RANK_GAPS.warning(len(lists), lists=listed(lists, joint="; "))
+        has_incomplete_lists = account.late or account.gaps
+        if has_incomplete_lists:
+            systems.append(f"{name}: {_incomplete_lists(account)}")
+    if systems:
+        yield kinds.RANK_GAPS.warning(len(systems), lists=listed(systems, joint="; "))
 
 
-def _gaps(account: ListAccount) -> str:
-    """How many lists start above rank 1, and how many have gaps, in words."""
+def _incomplete_lists(account: ListAccount) -> str:
+    """How many lists of a system start above rank 1, and how many have gaps, in words: "1 list
+    starts above rank 1, 2 lists have gaps".
+    """
     texts = []
     if account.late:
         verb = "starts" if account.late == 1 else "start"
@@ -490,15 +561,16 @@ def _gaps(account: ListAccount) -> str:
 
 
 def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> Iterator[Finding]:
-    """The rows that metrics leave out of their means; a warning where systems do not share them.
+    """The number of rows for which each metric is undefined, which its mean leaves out: a note if
+    all systems have as many, else a warning, as their means are then over different rows.
 
-    rows: of each metric by system. n: all rows.
+    rows: by metric, the number of such rows by system. n: the number of all rows.
     """
     for chosen, row_counts in rows.items():
         most_rows = max(row_counts.values())
-        are_shared = min(row_counts.values()) == most_rows
+        is_same_number = min(row_counts.values()) == most_rows
         facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
-        if are_shared:
+        if is_same_number:
             rows_of_each = counted(most_rows, "row")
             yield kinds.UNDEFINED_VALUES.note(most_rows, "rows", rows=rows_of_each, **facts)
         else:

@@ -50,13 +50,13 @@ from evalkit.pages import (
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
     columns_read,
-    contrary,
     counts,
-    gaps,
-    picked,
-    skewed,
-    undirected,
-    unshared,
+    disagreeing_metrics,
+    leader_picked,
+    metrics_without_direction,
+    rank_gaps,
+    skewed_differences,
+    unshared_queries,
 )
 from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import diagnostics, lessons, paired, significance
@@ -139,8 +139,8 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         distribution.probability,
         caption=caption,
         height=HEIGHT,
-        seen=distribution.observed,
-        counted=distribution.in_p,
+        observed=distribution.observed,
+        in_p=distribution.in_p,
         xlabel=f"successes of {trials}",
     )
 
@@ -218,10 +218,10 @@ def every_finding(study: Significance) -> Iterator[Finding]:
     yield from _clusters(study)
     yield from shared_findings.few_units(study, int(study.comparisons["n"].min()))
     yield from _equal_units(study)
-    yield from picked(study)
-    yield from skewed(study)
+    yield from leader_picked(study)
+    yield from skewed_differences(study)
     yield from _tests(study)
-    yield from contrary(study)
+    yield from disagreeing_metrics(study)
     yield from _interim_analyses(study)
 
 
@@ -244,12 +244,12 @@ def _data(study: Significance) -> Iterator[Finding]:
         systems=counted(len(study.systems), "system"),
         metrics=counted(len(study.settings.metrics), "metric"),
     )
-    yield from undirected(study)
+    yield from metrics_without_direction(study)
     yield from study.data.findings
     yield from _logs(study)
     yield from shared_findings.unmatched(study.data.alone)
-    yield from unshared(study.data.accounts)
-    yield from gaps(study.data.accounts)
+    yield from unshared_queries(study.data.accounts)
+    yield from rank_gaps(study.data.accounts)
     is_earlier_report = bool(study.data.known)  # its estimates are known, not computed
     if is_earlier_report:
         yield kinds.EARLIER_REPORT.note()
@@ -511,10 +511,10 @@ def ranks(study: Significance) -> figures.Figure | Html:
     n_units = rank_tests.units
     best = diagnostics.words(study).best  # "best", or "highest" if no direction is known
     omission_note = ""
-    if n_systems > page.DRAWN:
+    if n_systems > page.PAIRS_DRAWN:
         best_first = sorted(drawn_ranks, key=drawn_ranks.__getitem__)
-        drawn_ranks = {name: drawn_ranks[name] for name in best_first[: page.DRAWN]}
-        omission_note = f" The figure shows the {page.DRAWN} {best}."
+        drawn_ranks = {name: drawn_ranks[name] for name in best_first[: page.PAIRS_DRAWN]}
+        omission_note = f" The figure shows the {page.PAIRS_DRAWN} {best}."
     ranks_in_words = ", ".join(f"{name} {rank:.2f}" for name, rank in drawn_ranks.items())
     rough_note = ""
     if diagnostics.rough_ranks(n_systems, n_units):

@@ -52,7 +52,7 @@ def weak_slice_plot(study: Study) -> Figure:
     effects = pd.DataFrame({"name": names, "value": frame["difference"]})
     effects["low"] = frame["low"]
     effects["high"] = frame["high"]
-    effects["colour"] = [page.COLOURED[verdict].code for verdict in frame["verdict"]]
+    effects["colour"] = [page.VERDICT_COLOURS[verdict].code for verdict in frame["verdict"]]
     level = percent(study.settings.level)
     systems = listed(dict.fromkeys(frame["system"]))
     caption = (
@@ -63,7 +63,7 @@ def weak_slice_plot(study: Study) -> Figure:
         plots.intervals,
         effects,
         caption=caption,
-        says=page.listed(effects),
+        says=page.differences_in_words(effects),
         height=figures.tall(len(effects), each=ROW_HEIGHT),
         label=f"difference in {metric}, slice − rest",
         zero=True,

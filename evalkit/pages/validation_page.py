@@ -41,11 +41,11 @@ from evalkit.pages.shared_findings import (
     columns_read,
     decisions_as_scores,
     idle_thresholds,
-    picked,
-    rounded_threshold,
+    leader_picked,
+    rounded_thresholds,
     rows_used,
     rows_without_value,
-    skewed,
+    skewed_differences,
 )
 from evalkit.reading.tables import rules
 from evalkit.report import Results
@@ -489,9 +489,9 @@ def findings_of_data(study: Validation) -> Iterator[Finding]:
     yield from _folds(study)
     yield from _fits(study)
     yield from rows_without_value(study.rows_without_value, study.rows.size)
-    yield from picked(study, [name for name in study.systems if name != study.baseline])
+    yield from leader_picked(study, [name for name in study.systems if name != study.baseline])
     if not study.few_pooled:  # otherwise the folds decide, not a mean over rows that may be skewed
-        yield from skewed(study)
+        yield from skewed_differences(study)
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
@@ -541,7 +541,7 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     thresholds = {}
     for name in score_ends:
         thresholds[name] = rules.rounded(study.threshold, precisions[name])
-    yield from rounded_threshold(study.threshold, precisions)
+    yield from rounded_thresholds(study.threshold, precisions)
     yield from idle_thresholds(thresholds, score_ends)
     yield from decisions_as_scores({name: [study.pooled[name].counts] for name in score_ends})
     outside_0_1 = []
