@@ -157,7 +157,8 @@ def _lowest_bit_index(numbers: Bits) -> NDArray[np.integer]:
     lowest_bit = numbers & -numbers  # 2^index
     one = numbers.dtype.type(1)  # of the same type: no conversion
     lower_bits = lowest_bit - one  # 2^index − 1 has `index` bits set; 0 − 1 has all
-    return np.bitwise_count(lower_bits)
+    index: NDArray[np.integer] = np.bitwise_count(lower_bits)
+    return index
 
 
 def _bits_of_item(lists: Ints, bit: Bits) -> Bits:

@@ -117,8 +117,8 @@ class StatedDistributions:
         """
         met_needs = set[str]()
         if self.roles:  # the forecasts are distributions, not points alone
-            met_needs.add("distributions")
-            met_needs.add("quantiles" if self.is_of_quantiles else "draws or moments")
+            form = "quantiles" if self.is_of_quantiles else "draws or moments"
+            met_needs |= {"distributions", form}
         if is_ensemble(self.roles):
             met_needs.add("draws")
         # quantiles come in pairs if each, but for the median, is a bound of a central interval
@@ -200,8 +200,8 @@ class StatedDistributions:
         # that miss. The others, coverage and the width of intervals, are made up by all rows.
         if chosen.k is None or metric.best != "low":
             return np.inf
-        share_up_to_quantile = chosen.k / 100
-        share_beyond = (100 - chosen.k) / 100  # also of the rows outside an interval of k percent
+        share_up_to_quantile = float(chosen.k / 100)
+        share_beyond = float((100 - chosen.k) / 100)  # or outside an interval of k percent
         is_pinball_loss = metric.needs == ""  # of one quantile: the others need intervals
         if is_pinball_loss:  # it weighs most the rows on the rarer side of the quantile
             return min(share_up_to_quantile, share_beyond)

@@ -381,9 +381,8 @@ class AbsoluteErrors:
         error = np.abs(block.predictions - block.truth)  # (systems, rows)
         pieces = [error]
         for undefined in self.undefined(block):
-            is_defined = ~undefined.any(axis=0)  # (rows,)
-            pieces.append(is_defined[None, :])
-            pieces.append(error * is_defined)
+            is_defined = ~undefined.any(axis=0, keepdims=True)  # (1, rows)
+            pieces += [is_defined, error * is_defined]
         return np.concatenate(pieces)
 
     def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
@@ -543,7 +542,8 @@ class ForecastSums:
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
         if weighted:  # the other sums are in the order of the fields
-            return cls(rows, *sums, cubed_error=np.zeros(len(rows)))  # not added up: see `columns`
+            cubed_error = np.zeros(len(rows))  # not added up: see `columns`
+            return cls(rows, *sums, cubed_error)
         forecast, error, square, cube = sums
         return cls(
             rows,
@@ -1070,9 +1070,10 @@ class Rating(row_study.RowStudy):
         """
         if self.settings.unit and not self.p.unit:  # only series become units without being named
             return "series"
-        if self.timing is not None and self.in_time_order:
-            order = self.timing.ordered
-            if order is not None and order.times < len(order.step):  # fewer times than rows
+        order = None if self.timing is None else self.timing.ordered
+        if order is not None and self.in_time_order:  # intervals take the rows as a time series
+            rows = len(order.step)
+            if order.times < rows:  # the rows at one time are a unit
                 return "time"
         return super().unit_name
 
