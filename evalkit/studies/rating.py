@@ -541,10 +541,19 @@ class ForecastSums:
         """
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
-        if weighted:  # the other sums are in the order of the fields
-            cubed_error = np.zeros(len(rows))  # not added up: see `columns`
-            return cls(rows, *sums, cubed_error)
-        forecast, error, square, cube = sums
+        if weighted:
+            weight, forecast, error, squared_weight, squared_weight_error, squared_error = sums
+            return cls(
+                rows,
+                weight=weight,
+                forecast=forecast,
+                error=error,
+                squared_weight=squared_weight,
+                squared_weight_error=squared_weight_error,
+                squared_error=squared_error,
+                cubed_error=np.zeros(len(rows)),  # not added up, see `columns`
+            )
+        forecast, error, squared_error, cubed_error = sums
         return cls(
             rows,
             weight=rows,  # each row weighs 1, so that w = w² = 1
@@ -552,8 +561,8 @@ class ForecastSums:
             error=error,
             squared_weight=rows,
             squared_weight_error=error,
-            squared_error=square,
-            cubed_error=cube,
+            squared_error=squared_error,
+            cubed_error=cubed_error,
         )
 
     def pooled(self, group: Ints, groups: int) -> Self:
