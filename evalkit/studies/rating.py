@@ -371,8 +371,8 @@ class AbsoluteErrors:
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The absolute errors on the rows of a block, unweighted, as columns that can be added up
-        by unit: shape (`width`, rows).
+        """The absolute errors on the rows of a block, unweighted, as lines that can be added up by
+        unit: shape (`width`, rows).
 
         First the errors of each system. Then, for each metric that leaves rows out, a mask of the
         rows on which it is defined for all systems, since systems are compared on the same rows,
@@ -445,14 +445,14 @@ class RatingSummariser:
         # for each metric that leaves rows out: how many of each system
         undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
         weight_columns = [] if block.weight is None else [block.weight]
-        ids = np.empty(0) if block.id is None else block.id
+        ids = np.empty(0) if block.id is None else block.id  # to find duplicates
         # a table in memory is counted by forecast only once a figure needs it
         forecasts = () if self.holds_table else self.forecasts(block)
         # a unit with rows in other blocks too is compared after its errors are added up
         wins = {} if block.units_split else self._wins(block)
         actual_centre = self.terms.centres[0].actual  # the same for all systems
         return RatingSummary(
-            terms=self.terms.sums(block, self.limits),
+            terms=self.terms.sums(block, self.limits),  # from which the metrics are computed
             actual_sums=ActualSums.from_block(block, actual_centre),
             actual=ValueCounts.from_values(block.truth, weight_columns, self.limits.bins),
             forecasts=forecasts,
@@ -473,9 +473,9 @@ class RatingSummariser:
         return self.errors.wins(errors)
 
     def forecasts(self, block: Block) -> tuple[ValueCounts, ...]:
-        """For each system the rows of a block by its forecast, with the columns of `ForecastSums`.
-        A centre near the errors is subtracted from them, so that their squares and cubes keep more
-        digits.
+        """For each system the rows of a block counted by its forecast, with the sums that
+        `ForecastSums` needs. A centre near the errors is subtracted from them, so that their
+        squares and cubes keep more digits.
         """
         counts = []
         for i, forecast in enumerate(block.predictions):
@@ -1122,7 +1122,7 @@ class Rating(row_study.RowStudy):
         if not isinstance(sums_of_all_rows, UnitSums):  # they are not kept unit by unit
             return self.table_summary.wins
         errors = self.summariser.errors
-        # a line of sums per column, one per unit: first the weight, then the columns of errors
+        # a line of sums, one per unit: first of the weights, then of the lines of errors
         errors_by_unit = sums_of_all_rows.sums[1 : 1 + errors.width]
         return errors.wins(errors_by_unit)
 
@@ -1555,7 +1555,7 @@ def _of_rows(
     summariser = _exact_summariser(data, settings)
     return Rating(
         **arguments.study,
-        measured=RowsInMemory(rows_by_system, lambda: rows.id),
+        measured=RowsInMemory(rows_by_system, ids=lambda: rows.id),  # which are made when needed
         summariser=summariser,
         table_summary=summariser.summarise(block),
         stated=distributions.StatedDistributions(list(block.system_columns)),
