@@ -71,8 +71,10 @@ def _add_working_directory() -> None:
 
 def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) -> None:
     """Raise ParameterError for an estimator that scikit-learn cannot clone, for a clusterer, and
-    for a regressor if the target is a class, or a classifier if it is a number. path, name, kind:
-    as in `load`.
+    for a regressor if the target is a class, or a classifier if it is a number.
+
+    path, name: the import path that the user states and the parameter that has it, for errors.
+    kind: of the target, "classes" or "number".
     """
     from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 
@@ -84,7 +86,7 @@ def _refuse_unsuitable(estimator: Estimator, path: str, name: str, kind: str) ->
         target = "numbers"
         predicts = "classes"
         is_of_other_kind = is_classifier
-    try:
+    try:  # all three fail for an object that is not like scikit-learn's estimators
         clone(estimator)
         predicts_no_target = is_clusterer(estimator)
         is_unsuitable = is_of_other_kind(estimator)
@@ -296,32 +298,35 @@ def run(
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
     """Make the fits of the jobs in order: the first `required` in any case, then as many as fit
-    into `seconds`.
+    into `seconds`. Returns the fits that were made.
 
-    One process makes all fits if they take at most `second_process` seconds, because starting
-    another takes seconds; `PROBED` fits are made first to estimate this. Linear algebra uses one
-    thread: on small tables its threads wait for each other. clock: the time in seconds.
+    One process makes all fits if the rest takes at most `second_process` seconds, because starting
+    another takes seconds; `PROBED` fits are made first to estimate this. clock: returns the time in
+    seconds.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
     fits = list[Fit]()
-    budget = TimeBudget(len(jobs), required, seconds, clock, clock())
-    with progress("fitting", len(jobs)) as draw, threadpool_limits(1):
+    budget = TimeBudget(len(jobs), required, seconds, clock, start=clock())
+    # linear algebra uses one thread: on small tables its threads wait for each other
+    with progress("fitting", len(jobs)) as show_count, threadpool_limits(1):
         while budget.allows_another(len(fits)):
             if len(fits) >= PROBED and budget.work_left(len(fits)) > second_process:
                 break  # the rest is shared out to several processes
-            fits.append(learner.fit(jobs[len(fits)]))
-            draw(len(fits))
+            next_job = jobs[len(fits)]
+            fits.append(learner.fit(next_job))
+            show_count(len(fits))
         if not budget.allows_another(len(fits)):
             return fits
         with Parallel(n_jobs=CORES) as parallel:
+            # in chunks, after each of which the budget is asked for time
             while budget.allows_another(len(fits)):
                 end = len(fits) + CHUNK
                 if len(fits) < required:
-                    end = min(end, required)  # ask again for time before any optional fit
+                    end = min(end, required)  # no optional fit before it is asked again
                 fits += parallel(delayed(learner.fit)(job) for job in jobs[len(fits) : end])
-                draw(len(fits))
+                show_count(len(fits))
     return fits
 
 

@@ -120,15 +120,17 @@ class Folds:
 
     @cached_property
     def tests(self) -> list[Ints]:
-        """The test rows of each pair."""
+        """The test rows of each pair, as row numbers, ascending."""
         if not isinstance(self.pairs, Parted):
             return [test for _, test in self.pairs]
-        # One sort brings the rows of each part together; a search for each part would read all rows
-        # k times. int32 is sorted in less time than int64.
-        order = np.argsort(self.pairs.part.astype(np.int32), kind="stable")
-        ends = np.cumsum(np.bincount(self.pairs.part))
-        rows_of_part = np.split(order, ends)  # by part; an empty array after the last one
-        return [rows_of_part[part] for part in self.pairs.test]
+        # The rows are divided into parts, of which each pair tests one. One sort brings the rows of
+        # each part together; a search for each part would read all rows k times. int32 is sorted
+        # in less time than int64.
+        part_of_row = self.pairs.part
+        rows_by_part = np.argsort(part_of_row.astype(np.int32), kind="stable")
+        ends = np.cumsum(np.bincount(part_of_row))
+        rows_of_parts = np.split(rows_by_part, ends)  # an empty array after the last part
+        return [rows_of_parts[tested_part] for tested_part in self.pairs.test]
 
     @cached_property
     def tested(self) -> Ints:
@@ -136,51 +138,56 @@ class Folds:
         return np.sort(np.concatenate(self.tests))
 
     def slices(self) -> list[Slice]:
-        """The test rows of each fold as a slice, with their numbers among the rows `tested`: a
-        study holds only the rows that some fold tests.
+        """The test rows of each fold as a slice. Rows are numbered among those that some fold
+        tests, as a study holds no others.
         """
-        members = self.tests
         tests_all_rows = len(self.tested) == self.rows
-        if not tests_all_rows:  # else the numbers among the tested rows are those in the table
-            members = [np.searchsorted(self.tested, test) for test in self.tests]
-        return [
-            Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)
-        ]
+        slices = []
+        for name, test in zip(self.labels, self.tests, strict=True):
+            numbers = test
+            if not tests_all_rows:
+                numbers = np.searchsorted(self.tested, test)  # their places among the tested rows
+            slices.append(Slice("fold", name, numbers))
+        return slices
 
     def in_time(self, time: Floats) -> Folds:
-        """The folds of a column as blocks of time, each trained on all earlier blocks, not on all
-        other ones. The first block has no training rows and is left out.
+        """The folds of a fold column as blocks of time, each trained on all earlier blocks, not on
+        all other ones. The first block has no training rows and is not tested.
 
         Folds that overlap in time are no such blocks, and are returned unchanged. time: of each row
         of the table.
         """
-        assert isinstance(self.pairs, Parted)
-        first = np.array([np.min(time[test]) for test in self.tests])
-        last = np.array([np.max(time[test]) for test in self.tests])
-        order = np.argsort(first, kind="stable")
-        overlaps_previous = first[order[1:]] <= last[order[:-1]]  # of each block but the first
-        if overlaps_previous.any():
+        assert isinstance(self.pairs, Parted)  # a fold column divides the rows into parts: blocks
+        first_time = np.array([np.min(time[test]) for test in self.tests])  # of each block
+        last_time = np.array([np.max(time[test]) for test in self.tests])
+        in_order = np.argsort(first_time, kind="stable")
+        starts = first_time[in_order[1:]]
+        ends_of_previous = last_time[in_order[:-1]]
+        if (starts <= ends_of_previous).any():
             return self
-        # row: the block that is tested, column: a block that it is trained on if this ends before
-        is_trained_on = last < first[:, None]
-        test = order[1:]
-        pairs = Parted(self.pairs.part, is_trained_on[test], test)
+        # [i, j]: block j ends before block i begins, so that the model of i may be trained on it
+        is_earlier = last_time[None, :] < first_time[:, None]
+        tested_blocks = in_order[1:]
+        pairs = Parted(self.pairs.part, train=is_earlier[tested_blocks], test=tested_blocks)
         return Folds(self.rows, pairs, CONSECUTIVE)
 
     @cached_property
     def sizes(self) -> FoldSizes:
         """The numbers of training and test rows of each pair."""
-        if isinstance(self.pairs, Parted):
-            parts = self.pairs.train.shape[1]
+        if isinstance(self.pairs, Parted):  # counted by part, without making the pairs
+            is_trained_on = self.pairs.train  # shape (pairs, parts)
+            _, parts = is_trained_on.shape
             rows_of_part = np.bincount(self.pairs.part, minlength=parts)
-            # `train` has shape (pairs, parts): the sum over the parts that a pair trains on
-            training_rows = self.pairs.train @ rows_of_part
-            return FoldSizes(training_rows, rows_of_part[self.pairs.test])
-        sizes = [(train.size, test.size) for train, test in self.pairs]
-        return FoldSizes(
-            train=np.array([train for train, _ in sizes]),
-            test=np.array([test for _, test in sizes]),
-        )
+            return FoldSizes(
+                train=is_trained_on @ rows_of_part,  # the sum over the parts that a pair trains on
+                test=rows_of_part[self.pairs.test],
+            )
+        train_sizes = []
+        test_sizes = []
+        for train, test in self.pairs:
+            train_sizes.append(train.size)
+            test_sizes.append(test.size)
+        return FoldSizes(np.array(train_sizes), np.array(test_sizes))
 
     def split(
         self, x: object = None, y: object = None, groups: object = None
@@ -235,13 +242,13 @@ def holdout(
     """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-    classes = _class_count(label, 2)
+    classes = _class_count(label, 2)  # each class needs 2 rows, one to train on and one to test
     smaller_share = min(share, 1 - share)
-    smaller = round(smaller_share * rows)
-    if smaller < classes:
+    smaller_side = round(smaller_share * rows)
+    if smaller_side < classes:
         raise ParameterError(
-            f"share must leave a row for each of {classes} classes on both sides, got {smaller} "
-            f"rows"
+            f"share must leave a row for each of {classes} classes on both sides, got "
+            f"{smaller_side} rows"
         )
     splitter_type = ShuffleSplit
     rule = f"holdouts of {share:.0%}"
@@ -468,14 +475,16 @@ def _blocks(time: Floats, k: int) -> list[TimeBlock]:
     # number · rows / k older rows.
     start = np.searchsorted(older_rows, number * time.size / k)
     # Many rows of one time may give several blocks the same start. Each block needs a moment of its
-    # own, so starts must increase, and leave a moment for each block that follows: `start - number`
-    # must not fall, and be at most the number of moments less k.
-    slack = np.maximum.accumulate(start - number)
-    start = np.minimum(slack, moments.size - k) + number
-    last = np.append(moments[start[1:] - 1], moments[-1])  # a block ends before the next starts
+    # own: block i can start at moment i at the earliest, and later by a shift, which must not fall
+    # from block to block, or two would start together. A shift of moments − k leaves just one
+    # moment for each block that follows.
+    shift = np.maximum.accumulate(start - number)
+    start = number + np.minimum(shift, moments.size - k)
+    first_times = moments[start]
+    last_times = np.append(moments[start[1:] - 1], moments[-1])  # each ends before the next starts
     return [
-        TimeBlock(first, last_of_block)
-        for first, last_of_block in zip(moments[start].tolist(), last.tolist(), strict=True)
+        TimeBlock(first, last)
+        for first, last in zip(first_times.tolist(), last_times.tolist(), strict=True)
     ]
 
 
@@ -515,15 +524,17 @@ def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     """
     if repeat is not None and len(repeat.names) > 1:
         return _repeated(fold, repeat)
-    sets = {name: set_of(name) for name in fold.names}  # such as TEST, or "" for a fold's name
-    meanings = set(sets.values())
-    if len(sets) > 1 and meanings == {YES_NO}:
-        raise InputError(
-            f"fold must name folds, or training and test rows as train and test, got "
-            f"{_quoted_list(fold.names)}"
-        )
-    if len(sets) > 1 and {TRAINING, TEST} & meanings:
-        return _holdout(fold, sets)
+    # what each name in the column means, such as TEST; "" for the name of a fold
+    set_by_name = {name: set_of(name) for name in fold.names}
+    meanings = set(set_by_name.values())
+    if len(fold.names) > 1:  # a single name is refused below, whatever it means
+        if meanings == {YES_NO}:
+            raise InputError(
+                f"fold must name folds, or training and test rows as train and test, got "
+                f"{_quoted_list(fold.names)}"
+            )
+        if TRAINING in meanings or TEST in meanings:
+            return _holdout(fold, set_by_name)
     return replace(_by_fold(fold.code, fold.names), names=fold.names)
 
 
@@ -573,41 +584,47 @@ def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
 
 def _repeated(fold: Coded, repeat: Coded) -> Folds:
     """The folds of all repeats; each fold is trained on the other folds of its repeat. If the fold
-    column names training rows, each repeat is a holdout instead. fold, repeat: of each row.
+    column names training rows, each repeat is a holdout instead.
+
+    fold, repeat: of each row, the fold that tests it and the repeat; a row tested in several
+    repeats stands in the table once for each.
     """
     if TRAINING in map(set_of, fold.names):
         return _repeated_holdouts(fold, repeat)
-    # the rows of one fold of one repeat are a part; parts are numbered repeat by repeat
-    cell = repeat.code * len(fold.names) + fold.code
-    cells, part_of_row = np.unique(cell, return_inverse=True)  # cells without rows are no parts
-    repeat_of_part, fold_of_part = np.divmod(cells, len(fold.names))
+    # the rows of one fold of one repeat are a part; the pairs (repeat, fold) that occur, in order,
+    # number the parts
+    pair_of_row = repeat.code * len(fold.names) + fold.code
+    distinct_pairs, part_of_row = np.unique(pair_of_row, return_inverse=True)
+    repeat_of_part, fold_of_part = np.divmod(distinct_pairs, len(fold.names))
     for number, name in enumerate(repeat.names):
         folds_of_repeat = fold_of_part[repeat_of_part == number]
         _check_folds_of_repeat([fold.names[i] for i in folds_of_repeat], name)
+    labels = []
+    for repeat_number, fold_number in zip(repeat_of_part, fold_of_part, strict=True):
+        labels.append(f"{repeat.names[repeat_number]}/{fold.names[fold_number]}")
     # a part is tested by the model that was trained on the other parts of its repeat
+    parts = len(distinct_pairs)
     is_same_repeat = repeat_of_part[:, None] == repeat_of_part  # (parts, parts)
-    train = is_same_repeat & ~np.eye(cells.size, dtype=np.bool_)
-    labels = tuple(
-        f"{repeat.names[i]}/{fold.names[k]}"
-        for i, k in zip(repeat_of_part, fold_of_part, strict=True)
-    )
+    is_other_part = ~np.eye(parts, dtype=np.bool_)
+    pairs = Parted(part_of_row, train=is_same_repeat & is_other_part, test=np.arange(parts))
     rule = f"given by the fold column, drawn anew in each of {len(repeat.names)} repeats"
-    return Folds(len(fold), Parted(part_of_row, train, np.arange(cells.size)), rule, labels)
+    return Folds(len(fold), pairs, rule, tuple(labels))
 
 
 def _repeated_holdouts(fold: Coded, repeat: Coded) -> Folds:
     """A holdout in each repeat, whose training rows the fold column names."""
     pairs = []
-    for number in range(len(repeat.names)):
-        rows = np.flatnonzero(repeat.code == number)
-        sets = fold.take(rows)
-        if len(sets.names) < 2:
+    for number, repeat_name in enumerate(repeat.names):
+        rows_of_repeat = np.flatnonzero(repeat.code == number)
+        column = fold.take(rows_of_repeat)  # its names are those that occur in the repeat
+        if len(column.names) < 2:
             raise InputError(
                 f"fold must name training and test rows in each repeat, got only "
-                f"{sets.names[0]!r} in repeat {repeat.names[number]!r}"
+                f"{column.names[0]!r} in repeat {repeat_name!r}"
             )
-        train, test = _holdout(sets, {name: set_of(name) for name in sets.names}).pairs[0]
-        pairs.append((rows[train], rows[test]))
+        set_by_name = {name: set_of(name) for name in column.names}  # training, test …
+        [(train, test)] = _holdout(column, set_by_name).pairs  # numbered within the repeat
+        pairs.append((rows_of_repeat[train], rows_of_repeat[test]))
     rule = f"{len(pairs)} holdouts, whose training and test rows the fold column names"
     return Folds(len(fold), tuple(pairs), rule, repeat.names)
 
@@ -758,16 +775,17 @@ class Setting:
         """
         examples = self.examples
         name = "blocks forward in time" if examples.fold is None else "the folds given"
-        # the tests of all folds together give one value of the metric
+        # `folds_per_value`: the test rows of all folds together give one value of the metric
         suiting = WayPlan(name, lambda: self.folds, folds_per_value=len(self.folds.pairs))
-        ignoring = WayPlan(self.blind, partial(self.by_row, self.seed), folds_per_value=self.k)
+        k_folds_of_rows = partial(self.by_row, self.seed)
+        ignoring = WayPlan(self.blind, k_folds_of_rows, folds_per_value=self.k)
         if examples.time is not None:
-            newest = partial(global_temporal, examples.time, share=0.3, gap=self.gap)
-            return [WayPlan("one split at a moment", newest), suiting, ignoring]
+            newest_rows = partial(global_temporal, examples.time, share=0.3, gap=self.gap)
+            return [WayPlan("one split at a moment", newest_rows), suiting, ignoring]
         plans = []
         if examples.fold is not None:  # else the folds that suit are among the plans below
             plans.append(suiting)
-        if examples.group_number is None:
+        if examples.group_number is None:  # rows are independent
             return plans + self._plans_by_row()
         plans += self._plans_by_group(examples.group_number)
         plans.append(ignoring)
@@ -782,26 +800,30 @@ class Setting:
         ]
 
     def _plans_by_row(self) -> list[WayPlan]:
-        """The ways of splitting rows that are independent. Each is drawn repeatedly, so that the
-        page can show how much its estimates vary.
+        """The ways of splitting rows that are independent. All but leaving one out are random: each
+        is drawn repeatedly, so that the page can show how much its estimates vary.
+
+        `folds_per_value`, if not 1: the test rows of so many folds together give one value of the
+        metric.
         """
         rows = len(self.examples)
         limits = self.limits
+        draws = limits.repeats  # of the k folds
         holdouts = partial(
             holdout, rows, seed=self.seed, repeats=limits.holdouts, label=self.strata
         )
-        k_folds = partial(self.by_row, self.seed, limits.repeats)
-        # an estimate is the mean of `averaged` draws of the k folds; another seed gives other draws
-        # than those of `k_folds`
-        further_k_folds = partial(self.by_row, self.seed + 1, limits.repeats * limits.averaged)
+        k_folds = partial(self.by_row, self.seed, draws)
+        # an estimate is the mean of so many values; another seed gives other draws than `k_folds`
+        averaged = limits.averaged
+        averaged_k_folds = partial(self.by_row, self.seed + 1, draws * averaged)
         return [
             WayPlan(ONE_HOLDOUT, holdouts),
             WayPlan(f"{self.k}-fold", k_folds, folds_per_value=self.k),
             WayPlan(
-                f"mean of {limits.averaged} × {self.k}-fold",
-                further_k_folds,
+                f"mean of {averaged} × {self.k}-fold",
+                averaged_k_folds,
                 folds_per_value=self.k,
-                values_per_estimate=limits.averaged,
+                values_per_estimate=averaged,
             ),
             WayPlan(OUT_OF_BAG, self._bootstrap_samples),
             WayPlan(ONE_OUT, self._one_out, folds_per_value=rows),
@@ -824,13 +846,10 @@ class Setting:
         """Bootstrap samples, tested out of bag, without those of one class alone, on which no
         classifier can be trained.
         """
-        samples = out_of_bag(
-            len(self.examples),
-            rng=np.random.default_rng([self.seed, 3]),  # 3: a stream of its own
-            repeats=self.limits.samples,
-        )
-        pairs = tuple((train, test) for train, test in samples.pairs if self.can_learn_from(train))
-        return replace(samples, pairs=pairs)
+        rng = np.random.default_rng([self.seed, 3])  # 3: other numbers than other users of the seed
+        samples = out_of_bag(len(self.examples), rng=rng, repeats=self.limits.samples)
+        usable = tuple((train, test) for train, test in samples.pairs if self.can_learn_from(train))
+        return replace(samples, pairs=usable)
 
     def can_learn_from(self, rows: Ints) -> bool:
         """True if the rows have more than one class, or the label is a number."""

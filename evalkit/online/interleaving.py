@@ -75,11 +75,12 @@ def probabilistic(
     """
     stack = _checked_stack(rankings, k)
     teams, users, depth = stack.shape
-    # Drawing without replacement equals a race of exponential clocks, whose rates are rank^−tau: so
-    # each ranking is shuffled only once, before the draft.
+    # Draws without replacement with probabilities ∝ rank^−tau are in the order of exponential times
+    # with these rates. So each ranking is shuffled once, and the draft takes its first free items.
     rank = np.arange(1, depth + 1)
-    clock = rng.exponential(size=stack.shape) * rank**tau
-    order = np.argsort(np.where(stack < 0, np.inf, clock), axis=2)  # ends of lists come last
+    time = rng.exponential(size=stack.shape) * rank**tau
+    is_item = stack >= 0
+    order = np.argsort(np.where(is_item, time, np.inf), axis=2)  # ends of lists come last
     shuffled = np.take_along_axis(stack, order, axis=2)
     winners = rng.integers(teams, size=(users, k))
     return draft(shuffled, winners)
@@ -96,15 +97,15 @@ def draft(rankings: ArrayLike, turns: ArrayLike) -> Draft:
     >>> draft([[[1, 2, 3]], [[2, 3, 1]]], [[1, 0, 0]]).item
     array([[2, 1, 3]])
     """
-    pickers = np.asarray(turns)
-    stack = _checked_stack(rankings, pickers.shape[1])
-    _, users, _ = stack.shape
-    item = np.empty(pickers.shape, dtype=np.int64)
-    team = np.empty(pickers.shape, dtype=np.int64)
-    for start in range(0, users, BLOCK):  # in blocks that stay in the cache
+    rankers = np.asarray(turns)  # of each user and position
+    users, positions = rankers.shape
+    stack = _checked_stack(rankings, positions)
+    item = np.empty(rankers.shape, dtype=np.int64)
+    team = np.empty(rankers.shape, dtype=np.int64)  # the ranker that picked the item
+    for start in range(0, users, BLOCK):  # users are independent: blocks of them stay in the cache
         block = slice(start, start + BLOCK)
-        # transposed, so that all users at one position lie together
-        _draft_block(stack[:, block], pickers[block].T, item[block].T, team[block].T)
+        # Views that are filled in place. They are transposed, as the draft goes by position.
+        _draft_block(stack[:, block], rankers[block].T, item[block].T, team[block].T)
     return Draft(item, team)
 
 
@@ -116,61 +117,70 @@ def _draft_block(rankings: Ints, turns: Ints, item: Ints, team: Ints) -> None:
     in the list: bit i is set if rank i is free. The best rank is bit 0, so that the lowest set bit
     is the next pick.
     """
-    teams = len(rankings)
+    rankers = len(rankings)
     k, users = turns.shape
     # rank k, the last, is no item: what a ranker without free items picks
-    lists = np.full((teams, k + 1, users), -1)
+    lists = np.full((rankers, k + 1, users), -1)
     lists[:, : min(k, rankings.shape[2])] = rankings[:, :, :k].transpose(0, 2, 1)
     # the number 2^rank by rank, in the smallest type that holds k bits
     bit = (1 << np.arange(k, dtype=np.uint64)).astype(np.min_scalar_type(2**k - 1))
     is_item = lists[:, :k] >= 0
-    free = np.bitwise_or.reduce(is_item * bit[:, None], axis=1)  # shape (teams, users)
-    # flat arrays: `take` with one index is faster than an index for each axis
-    bits_of_item = _bits_of_item(lists, bit).reshape(teams, -1)
+    free = np.bitwise_or.reduce(is_item * bit[:, None], axis=1)  # shape (rankers, users)
+    bits_of_item = _bits_of_item(lists, bit)
+    # From here on arrays are flat: `take` with one index is faster than an index for each axis. The
+    # index of (ranker, rank, user) in `lists` is (ranker · (k + 1) + rank) · users + user.
     items = lists.ravel()
+    bits_of_item = bits_of_item.reshape(rankers, -1)
     user = np.arange(users)
     for position in range(k):
-        picker = turns[position].copy()
+        picker = turns[position].copy()  # of each user
         free_ranks = free.ravel().take(picker * users + user)
-        for _ in range(teams - 1):  # a ranker without free items passes its turn to the next
+        for _ in range(rankers - 1):  # a ranker without free items passes its turn to the next
             if free_ranks.all():
                 break
-            picker = np.where(free_ranks == 0, (picker + 1) % teams, picker)
+            picker = np.where(free_ranks == 0, (picker + 1) % rankers, picker)
             free_ranks = free.ravel().take(picker * users + user)
-        # x & −x is the lowest set bit of x, 2^rank, and 2^rank − 1 has `rank` bits set. Where no
-        # rank is free, x is 0, and 0 − 1 has all its bits set, at least k of them: rank k, no item.
-        lowest_bit = free_ranks & -free_ranks
-        one = bit[0]  # 1 in the type of the bits
-        rank = np.minimum(np.bitwise_count(lowest_bit - one), k)
-        list_and_rank = picker * (k + 1) + rank
-        pick = list_and_rank * users + user  # index into `items`
+        rank = np.minimum(_lowest_bit_index(free_ranks), k)  # k, which is no item, if none is free
+        pick = (picker * (k + 1) + rank) * users + user
         item[position] = items.take(pick)
         team[position] = np.where(free_ranks == 0, NO_TEAM, picker)
         free &= ~bits_of_item.take(pick, axis=1)  # no ranker may pick the item again
 
 
-def _bits_of_item(lists: Ints, bit: Bits) -> Bits:
-    """The bit of the rank that an item of one list has in another list, for each two lists of
-    rankers and each item; 0 if the other list does not have the item. Once a ranker (a team)
-    picks an item, these are the bits to clear among the free ranks of all rankers.
+def _lowest_bit_index(numbers: Bits) -> NDArray[np.integer]:
+    """The index of the lowest bit that is set in each number, from 0; for 0 the number of all bits
+    of the type.
 
-    lists: shape (teams, ranks + 1, users), −1 at the last rank, which is no item. bit: of each
-    rank. Returns shape (teams, teams, ranks + 1, users): [a, b, i] is the bit in list a of the item
-    at rank i of list b.
+    >>> _lowest_bit_index(np.array([1, 6, 8, 0], dtype=np.uint8)).tolist()
+    [0, 1, 3, 8]
     """
-    teams, ends, users = lists.shape
-    rank_bit = np.zeros((teams, teams, ends, users), dtype=bit.dtype)
-    for b in range(teams):
-        rank_bit[b, b, :-1] = bit[:, None]  # in its own list an item has its own rank
+    lowest_bit = numbers & -numbers  # 2^index
+    one = numbers.dtype.type(1)  # of the same type: no conversion
+    lower_bits = lowest_bit - one  # 2^index − 1 has `index` bits set; 0 − 1 has all
+    index: NDArray[np.integer] = np.bitwise_count(lower_bits)
+    return index
+
+
+def _bits_of_item(lists: Ints, bit: Bits) -> Bits:
+    """For each item of one ranker's list, the bit of the rank that the item has in another list; 0
+    if that list does not have it. Once a ranker picks an item, these are the bits to clear among
+    the free ranks of all rankers.
+
+    lists: shape (rankers, ranks + 1, users); the last rank is no item. bit: 2^rank by rank. Returns
+    shape (rankers, rankers, ranks + 1, users): [a, b, i] is the bit in list a of item i of list b.
+    """
+    rankers, ends, users = lists.shape
+    bits_of_item = np.zeros((rankers, rankers, ends, users), dtype=bit.dtype)
+    for b in range(rankers):
+        bits_of_item[b, b, :-1] = bit[:, None]  # in its own list an item has its own rank
         for a, i in product(range(b), range(bit.size)):
-            # One comparison of item i of list b with all of list a serves both directions: 1 at the
-            # rank that the item has in list a, shape (ranks, users).
+            # where list a has item i of list b: shape (ranks, users), 1 at no more than one rank
             is_same = (lists[a, :-1] == lists[b, i]).astype(bit.dtype)
-            # the item at this rank of list a has rank i in list b
-            rank_bit[b, a, :-1] |= is_same * bit[i]
-            # item i of list b has this rank in list a: the only one with a bit, which `or` picks
-            rank_bit[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
-    return rank_bit
+            # the bit in list a of item i of list b: `or` over ranks picks the one that is not 0
+            bits_of_item[a, b, i] = np.bitwise_or.reduce(is_same * bit[:, None], axis=0)
+            # the other way round: the item of list a at that rank has rank i in list b
+            bits_of_item[b, a, :-1] |= is_same * bit[i]
+    return bits_of_item
 
 
 def without_shared_start(drafted: Draft, rankings: ArrayLike) -> Draft:

@@ -76,11 +76,11 @@ def with_input_named(
     """
     if "log" in p.given:
         raise ParameterError("preds and log: give one of them")
-    # the parameters as the user gave them, without defaults
-    given = {name: value for name, value in p.given.items() if name != "preds"}
+    # `given`: the parameters as the user stated them, without defaults
+    others = {name: value for name, value in p.given.items() if name != "preds"}
     if "users" not in p.given and is_of_users(parts[0], p):
-        return replace(p, preds=None, users=list(parts), given={"users": p.preds} | given)
-    return replace(p, preds=None, log=list(parts), given={"log": p.preds} | given)
+        return replace(p, preds=None, users=list(parts), given={"users": p.preds} | others)
+    return replace(p, preds=None, log=list(parts), given={"log": p.preds} | others)
 
 
 # Sessions -----------------------------------------------------------------------------------------
@@ -115,43 +115,60 @@ def read_log(
     engine = engine or AtHand.opened()
     fields = log_fields(parts, p.columns, segments)
     selections = _selections(parts, fields, engine)
-    # a first pass over the log, which only counts: it gives the arms, and the size of the result
-    counts = list[TeamCount]()  # of each team in each part
-    rows = list[int]()  # of each part
+    # a first pass over the log, which only counts: it gives the teams, and the size of the result
+    team_counts = list[TeamCount]()  # of each team in each part
+    rows_of_parts = list[int]()
     for selection in selections:
         counts_of_part = _count_teams(engine, selection)
-        counts += counts_of_part
-        rows.append(sum(count.rows for count in counts_of_part))
-    if sum(count.sessions for count in counts) > max_sessions:
+        team_counts += counts_of_part
+        rows_of_parts.append(sum(count.rows for count in counts_of_part))
+    if sum(count.sessions for count in team_counts) > max_sessions:
         raise table.too_many(parts, "sessions", max_sessions)
-    teams = {count.team for count in counts if count.team}  # rows without a team are refused later
+    # without the empty team of rows that have none: they are refused later, with the row
+    teams = {count.team for count in team_counts if count.team}
     # errors about arms, below, would quote a team in full
     if any(len(team.encode()) > LONGEST for team in teams):
         _check_values(engine, selections, fields)  # raises, with the row of the long name
         raise _changed(selections)  # all names are short at the second reading
+    arms = _arms_of_log(parts, teams, p)
+    # a second pass, which reads the rows
+    block = LogBlock(fields[0], arms, p.neutral)
+    sessions = _summarise(engine, selections, fields, block, rows_of_parts)
+    sources_read = tuple(
+        input_part.fingerprint(rows) for input_part, rows in zip(parts, rows_of_parts, strict=True)
+    )
+    return SessionLog(sessions, columns_by_role(fields[0]), sources_read)
+
+
+def _arms_of_log(
+    parts: Sequence[InputPart], teams: set[str], p: InterleavingParameters
+) -> list[str]:
+    """The arms of a log, as `arms_of` finds them. teams: those that occur.
+
+    Raises InputError, with the names of the files, for what `arms_of` refuses, and for an arm that
+    the user names and that is not among the teams.
+    """
     try:
         arms = arms_of(teams, p.arms, p.neutral)
-        # an unknown team is refused later, with its row: here only arms that are missing
-        if teams.issubset([*arms, p.neutral]):
+        has_unknown_team = not teams.issubset([*arms, p.neutral])
+        if not has_unknown_team:  # else it is refused later, with its row
             refuse_missing(arms, teams)
     except UnclearNeutral as error:
         raise UnclearNeutral(f"{names(parts)}: {error}", error.neutral) from None
     except InputError as error:
         raise InputError(f"{names(parts)}: {error}") from None
-    sessions = _summarise(engine, selections, fields, LogBlock(fields[0], arms, p.neutral), rows)
-    sources_read = tuple(
-        input_part.fingerprint(n) for input_part, n in zip(parts, rows, strict=True)
-    )
-    return SessionLog(sessions, columns_by_role(fields[0]), sources_read)
+    return arms
 
 
 def _selections(
     parts: Sequence[InputPart], fields: Sequence[Fields], engine: Engine
 ) -> list[Selection]:
-    """The columns of each part, which the engine may store, since they are queried repeatedly.
-    fields: of each part, by role.
+    """The query of the columns of each part, by role. fields: of each part, by role.
+
+    Since the columns are queried repeatedly, the engine may store them in memory, as a frame that
+    the query then reads.
     """
-    frames = [f"frame{i}" for i in range(len(parts))]
+    frames = [f"frame{i}" for i in range(len(parts))]  # their names
     selections = []
     for input_part, part_fields, frame in zip(parts, fields, frames, strict=True):
         texts, numbers = columns_by_type(part_fields)
@@ -234,8 +251,9 @@ class LogBlock:
         columns = {}
         for i, (role, field) in enumerate(self.fields.items()):
             column = rows.column(i)
-            values = field.check(column.combine_chunks(), part=None)
-            columns[role] = values if field.is_number else column
+            # the file is not known here: BrokenRule names none, and the log is read again for it
+            checked = field.check(column.combine_chunks(), part=None)
+            columns[role] = checked if field.is_number else column  # numbers as a numpy array
         log = _log_of(columns, self.arms, self.neutral)
         faulty_sessions = log.faulty_sessions()
         if len(faulty_sessions):
@@ -256,23 +274,15 @@ def _summarise(
     selections, fields: of each part of the log. block: summarises a block. rows: how many each part
     has, for the progress bar.
     """
-    roles = list(fields[0])
-    cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
-    unit = "user" if "user" in roles else "session"
-    query = replace(
-        Query.over(selections, [cells] * len(selections)),
-        group_column=f"c{roles.index(unit)}",
-        rows=sum(rows),
-    )
+    query = _query_by_unit(engine, selections, roles=list(fields[0]), rows=sum(rows))
     try:
         # from each block its `Sessions`, or the names of its faulty sessions
         results = engine.total(query, block)
     except InputError as error:
         _check_values(engine, selections, fields)  # raises, with the row of a value that is wrong
-        # no wrong value at the second reading: if there was one at the first, the log has changed
-        if isinstance(error, BrokenRule):
+        if isinstance(error, BrokenRule):  # there was a wrong value at the first reading alone
             raise _changed(selections) from None
-        raise error from None
+        raise error from None  # an error about something else
     faulty_blocks = [result for result in results if not isinstance(result, Sessions)]
     faulty_sessions = list(chain.from_iterable(faulty_blocks))
     if faulty_sessions:
@@ -284,9 +294,22 @@ def _summarise(
     if len(repeated):
         raise _fault(engine, selections, fields, block, repeated)
     for selection in selections:
-        if selection.source:  # "" for a part that was loaded first, and checked then
-            selection.part.check(selection)
+        is_loaded = not selection.source  # the part was loaded first, and checked then
+        if not is_loaded:
+            selection.part.check(selection)  # raises for content that the query does not notice
     return sessions
+
+
+def _query_by_unit(
+    engine: Engine, selections: Sequence[Selection], roles: Sequence[str], rows: int
+) -> Query:
+    """The query of the columns of all parts, named c0, c1 … in the order of the roles. Its blocks
+    hold all rows of a user, or of a session if the log has no users. rows: of all parts.
+    """
+    cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
+    query = Query.over(selections, [cells] * len(selections))  # the same columns of each part
+    unit = "user" if "user" in roles else "session"
+    return replace(query, group_column=f"c{roles.index(unit)}", rows=rows)
 
 
 def _check_values(
@@ -351,14 +374,18 @@ def _fault(
     try:
         _log_of(log.columns, block.arms, block.neutral).check()
     except RowError as error:
-        # `error.row` counts only the rows that were read again, from 0
-        rows, place = table.locate(log.stretches, error.row)  # place: in `rows`, from 1
-        number = 0  # an error with the number 0 names no row
-        if rows.numbers is not None:
-            number = int(rows.numbers[place - 1]) + 1  # in the file, from 1
-        file = rows.input_part.name
-        # `located` asks for the file and number of one row alone, the row of this error
-        return error.located(file, lambda row: (file, number), columns_by_role(fields[0]))
+        # its row is counted among the rows that were read again
+
+        def file_and_number(row: int) -> tuple[str, int]:
+            """The file of a row that was read again, and its number there; 0 without an order."""
+            rows, number_in_rows = table.locate(log.stretches, row)  # from 1
+            if rows.numbers is None:
+                return rows.input_part.name, 0
+            number_from_0 = int(rows.numbers[number_in_rows - 1])
+            return rows.input_part.name, number_from_0 + 1
+
+        files = names([selection.part for selection in selections])
+        return error.located(files, file_and_number, columns_by_role(fields[0]))
     return _changed(selections)
 
 
@@ -371,33 +398,32 @@ def _reread(
     """The rows of some sessions, read again; of many sessions those of the first `MOST_REREAD`.
 
     selections, fields: of each part of the log. sessions: their names. The engine reads a part in
-    pieces; a stretch of the result is the rows that a piece has of these sessions. Its row numbers
-    are None if the engine keeps no order.
+    blocks; a stretch of the result is the rows of these sessions in one block. Its row numbers are
+    None if the engine keeps no order.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    wanted = pa.array(sessions, pa.string())[:MOST_REREAD]
-    pieces: dict[str, list[Any]] = {role: [] for role in fields[0]}  # of each column
+    wanted_sessions = pa.array(sessions, pa.string())[:MOST_REREAD]
+    arrays_of_column: dict[str, list[Any]] = {role: [] for role in fields[0]}  # one per block
     stretches = list[RereadStretch]()
     for selection, part_fields in zip(selections, fields, strict=True):
-        # rows_before: the number of rows of the part before the piece, None without an order
+        # rows_before: the number of rows of the part before the block, None without an order
         for rows_before, columns in typed(engine, selection, part_fields):
-            is_wanted = pc.is_in(columns["session"], wanted).to_numpy(zero_copy_only=False)
-            rows = np.flatnonzero(is_wanted)
+            is_wanted = pc.is_in(columns["session"], wanted_sessions)
+            rows = np.flatnonzero(is_wanted.to_numpy(zero_copy_only=False))
             for role, field in part_fields.items():
-                if field.is_number:
-                    pieces[role].append(columns[role][rows])
-                else:
-                    pieces[role].append(columns[role].take(pa.array(rows)))
-            numbers = None
-            if rows_before is not None:
-                numbers = rows_before + rows
-            stretches.append(RereadStretch(RereadRows(selection.part, numbers), len(rows)))
+                if field.is_number:  # a numpy array
+                    arrays_of_column[role].append(columns[role][rows])
+                else:  # an Arrow array
+                    arrays_of_column[role].append(columns[role].take(pa.array(rows)))
+            numbers_in_part = None if rows_before is None else rows_before + rows
+            reread_rows = RereadRows(selection.part, numbers_in_part)
+            stretches.append(RereadStretch(reread_rows, len(rows)))
     columns_of_log = {}
     for role, field in fields[0].items():
         concatenate = np.concatenate if field.is_number else pa.chunked_array
-        columns_of_log[role] = concatenate(pieces[role])
+        columns_of_log[role] = concatenate(arrays_of_column[role])
     return RereadLog(columns_of_log, stretches)
 
 
@@ -431,38 +457,38 @@ class Users:
         return self.user.take(rows).combine_chunks()
 
 
-def totals_error(input_part: InputPart, arm: str, rows: str) -> InputError:
+def totals_error(input_part: InputPart, arm: str, *, has_one_row_per_arm: bool) -> InputError:
     """The error for a table that has totals of arms, such as orders and visits of each arm, in
-    place of users. It names the report that reads such a table.
-
-    arm: the column of arms. rows: what the message says of the rows per arm, "one" or else such as
-    "several totals".
+    place of users. It names the report that reads such a table. arm: the column of arms.
     """
+    # the columns that the significance report would read, by role
     roles = {"system": arm}
-    for use in ("successes", "trials"):
-        columns = [name for name in input_part.columns if comparable(name) in USES[use]]
+    for role in ("successes", "trials"):
+        usual_names = USES[role]
+        columns = [name for name in input_part.columns if comparable(name) in usual_names]
         if columns:
-            roles[use] = columns[0]
+            roles[role] = columns[0]
+    got = "one"
     totals = "for totals"
-    if rows != "one":
+    if not has_one_row_per_arm:  # the report needs one
+        got = "several totals"
         totals += f", added up to one row per {arm},"
     advice = f"{totals} use the significance report with columns={written(roles)!r}"
     return InputError(
-        f"{input_part.name}: users must have one row per user, got {rows} per {arm}; {advice}"
+        f"{input_part.name}: users must have one row per user, got {got} per {arm}; {advice}"
     )
 
 
 def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
-    """Raise InputError if the rows of a part look like totals of arms. proposal: of its columns for
-    the roles of a table of users, by `proposal.users`.
+    """Raise InputError if the rows of a part look like totals of arms. proposal: which columns it
+    has for the roles of a table of users, as found by their names and content.
     """
-    # what `proposal.users` calls lacking if it finds totals
-    if "users behind totals" in proposal.lacking and "arm" in proposal.columns:
+    has_totals = "users behind totals" in proposal.lacking  # what such a table lacks
+    if has_totals and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
         arms = input_part.head[arm]  # of the first rows: a table of totals is short
-        has_one_row_each = len(set(arms)) == len(arms)
-        rows = "one" if has_one_row_each else "several totals"
-        raise totals_error(input_part, arm, rows)
+        has_one_row_per_arm = len(set(arms)) == len(arms)
+        raise totals_error(input_part, arm, has_one_row_per_arm=has_one_row_per_arm)
 
 
 def read_users(
@@ -485,7 +511,7 @@ def read_users(
     engine = engine or AtHand.opened()
     fields = user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), max_rows)
-    # a column is released as soon as it is taken, so that no two copies of the table are held
+    # `released` takes a column out of `rows`, so that no two copies of the table are held
     user = None
     if "user" in fields[0]:
         user = rows.released("user", table.CheckedTable.column)
@@ -493,13 +519,15 @@ def read_users(
     arm_column = fields[0]["arm"].column
     has_one_row_per_arm = len(rows) == len(arm.names) > 1
     if has_one_row_per_arm:  # each row is the total of an arm, not a user
-        raise totals_error(parts[0], arm_column, "one")
+        raise totals_error(parts[0], arm_column, has_one_row_per_arm=True)
     try:
-        assignment = _assign(user, arm, several_arms(p.arms, arm.names, arm_column))
+        arms = several_arms(p.arms, arm.names, arm_column)
+        # who is compared: users with rows in several arms are left out
+        assignment = _assign(user, arm, arms)
         number_columns = {}
         for name in numbers:
-            values = rows.released(NUMBER + name, table.CheckedTable.numbers)
-            number_columns[name] = values[assignment.rows]
+            values = rows.released(NUMBER + name, table.CheckedTable.numbers)  # of all rows
+            number_columns[name] = values[assignment.rows]  # of the users who are compared
             # Only a column with negative numbers is searched for marks of missing values, such as
             # -999: a price of 99 beside zeros is no mark.
             if values.min(initial=0) < 0:
@@ -511,9 +539,10 @@ def read_users(
         if p.strata:
             _check_strata(p.strata, attribute_columns[p.strata], assignment)
     except InputError as error:
-        numbered = engine.dialect.row_number is not None  # None if the engine keeps no order
+        # with the file, and the row if the engine keeps the order of rows
+        keeps_order = engine.dialect.row_number is not None
         columns = columns_by_role(fields[0])
-        raise located(error, rows.sources, columns, numbered=numbered) from None
+        raise located(error, rows.sources, columns, numbered=keeps_order) from None
     return Users(
         user,
         assignment,
@@ -525,24 +554,29 @@ def read_users(
 
 
 def _assign(user: pa.Array | None, arm: table.Coded, arms: Sequence[str]) -> experiments.Assignment:
-    """The users in the order of their arms. user: the id of each row, None if each row is a user.
-    Raises RowError for a row without user or arm.
+    """The users who are compared, arm by arm. Users with rows in several arms are left out.
+
+    user: the id of each row, None if each row is a user. arm: of each row. arms: their names.
+    Raises RowError for a row without user or arm, for an unknown arm, and for a user with several
+    rows in one arm.
     """
     import pyarrow.compute as pc
 
-    row_without_user = -1 if user is None else pc.index(user, "").as_py()
-    if row_without_user >= 0:
-        raise RowError("user", EMPTY, row_without_user)
+    if user is not None:
+        row_without_user = pc.index(user, "").as_py()  # −1 if there is none
+        if row_without_user >= 0:
+            raise RowError("user", EMPTY, row_without_user)
     if "" in arm.names:
         raise RowError("arm", EMPTY, arm.first(""))
+    # the rows whose user has several, which are few: only there ids need to be compared
     repeated_rows = np.zeros(0, np.int64)
     repeated_users: list[str] = []
     if user is not None:
         repeated_rows = table.rows_of_repeated(user)
         repeated_users = user.take(repeated_rows).to_pylist()
-    users = experiments.assigned(arm, arms, repeated_rows, repeated_users)
-    order = np.argsort(users.arm, kind="stable")
-    return replace(users, arm=users.arm[order], rows=users.rows[order])
+    assignment = experiments.assigned(arm, arms, repeated_rows, repeated_users)
+    by_arm = np.argsort(assignment.arm, kind="stable")
+    return replace(assignment, arm=assignment.arm[by_arm], rows=assignment.rows[by_arm])
 
 
 def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assignment) -> None:
@@ -559,16 +593,20 @@ def _check_strata(name: str, strata: table.Coded, assignment: experiments.Assign
 
 def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -> None:
     """Raise InputError for the first cell that is no number in a column that looks like numbers,
-    such as revenue with "5 €": no metric is proposed for it, and the user should know why.
+    such as revenue with "5 €": no metric is proposed for it, and the user should know why. Only the
+    first rows of the part are looked at.
 
     columns_in_use: the columns with another use, which are not checked.
     """
-    sampled = SampledTable.from_part(input_part, {}, columns_in_use=columns_in_use)
+    sampled = SampledTable.from_part(input_part, chosen={}, columns_in_use=columns_in_use)
     for column in sampled.columns:
-        number_like = [text for text in column.texts if re.fullmatch(LOOKS, text.strip().lower())]
-        # at least half of the cells that are not empty
-        looks_like_numbers = 2 * len(number_like) >= max(1, len(column.texts))
-        if column.is_bookkeeping or not looks_like_numbers:  # bookkeeping: ids, dates and the like
+        if column.is_bookkeeping:  # ids, dates and the like
+            continue
+        filled_cells = column.texts
+        # `LOOKS` matches numbers with a unit, a sign or a second number: 5 €, 3 ± 1
+        number_like = [text for text in filled_cells if re.fullmatch(LOOKS, text.strip().lower())]
+        looks_like_numbers = 2 * len(number_like) >= max(1, len(filled_cells))  # at least half
+        if not looks_like_numbers:
             continue
         for row, cell in enumerate(column.cells, start=1):
             if cell is None:  # empty
@@ -660,11 +698,10 @@ def user_fields(
     totals of arms in place of users.
     """
     for input_part in parts:
-        # without ids of users the rows may be totals of arms
-        if not _has_column_of("user", input_part, columns):
-            refuse_totals(
-                input_part, proposal_of_users(SampledTable.from_part(input_part, columns))
-            )
+        has_ids = _has_column_of("user", input_part, columns)
+        if not has_ids:  # the rows may be totals of arms
+            sampled = SampledTable.from_part(input_part, chosen=columns)
+            refuse_totals(input_part, proposal_of_users(sampled))
     fields = [_fields(input_part, USERS, columns, attributes, numbers) for input_part in parts]
     if parts:
         table.refuse_missing_columns(parts, fields)
@@ -742,13 +779,12 @@ def _fields(
     strata. numbers: columns that metrics or the covariate are computed from. Raises InputError if a
     role that is required has no column.
     """
+    rules_by_role = {role.name: role.rules for role in roles}
+    required = [role.name for role in roles if role.required]
+    chosen = {role: name for role, name in chosen.items() if role in rules_by_role}
     # column that must exist -> the parameter that names it, for errors
     parameters = dict.fromkeys(attributes, "segments or strata")
     parameters |= dict.fromkeys(numbers, "metrics or before")
-    rules_by_role = {role.name: role.rules for role in roles}
-    chosen = {role: name for role, name in chosen.items() if role in rules_by_role}
-    required = [role.name for role in roles if role.required]
-
     match = partial(
         roles_of.match,
         input_part.columns,
@@ -757,29 +793,38 @@ def _fields(
         other_uses=attributes,
         required_columns=parameters,
     )
-    mapping = match(chosen=chosen)
-    is_of_users = required == ["arm"]
-    if is_of_users and mapping.missing_roles(required):
-        # no column has a usual name of arms: take the one whose content looks like arms
-        columns_in_use = (*attributes, *numbers)
-        sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
-        proposal = proposal_of_users(sampled)
-        if proposal.is_complete:
-            mapping = match(chosen={**proposal.columns, **chosen})
+    mapping = match(chosen=chosen)  # by the names of the columns
+    if roles is USERS and mapping.missing_roles(required):
+        proposed = _columns_by_content(input_part, chosen, (*attributes, *numbers))
+        mapping = match(chosen={**proposed, **chosen})
     try:
         columns = mapping.resolve(required)
     except InputError as error:
-        is_log = "team" in required
-        lacks_role_of_log = is_log and mapping.missing_roles(required)
-        # a table with arms that lacks a role of a log may be one of users, given as `log`
-        if not (lacks_role_of_log and _has_column_of("arm", input_part, {})):
-            raise
-        advice = "a table with one row per user is given as users=FILE"
-        raise InputError(f"{error}; {advice}") from None
+        # a log that lacks a role, but has arms, may be a table of users, given as the wrong input
+        lacks_role_of_log = roles is LOG and mapping.missing_roles(required)
+        if lacks_role_of_log and _has_column_of("arm", input_part, {}):
+            advice = "a table with one row per user is given as users=FILE"
+            raise InputError(f"{error}; {advice}") from None
+        raise
     fields = {role: Field(name, rules_by_role[role]) for role, name in columns.items()}
     fields |= {NUMBER + name: Field(name, rules.MEASURED) for name in numbers}
     fields |= {ATTRIBUTE + name: Field(name, rules.NAME_OR_EMPTY) for name in attributes}
     return fields
+
+
+def _columns_by_content(
+    input_part: InputPart, chosen: Mapping[str, str], columns_in_use: Collection[str]
+) -> Mapping[str, str]:
+    """Role -> column of a table of users, by the content of the columns: arms are few texts. For a
+    table without a column that is named like arms. Empty if the content is not clear either.
+
+    chosen: role -> the column that the user names. columns_in_use: those with another use.
+    """
+    sampled = SampledTable.from_part(input_part, chosen, columns_in_use=columns_in_use)
+    proposal = proposal_of_users(sampled)
+    if not proposal.is_complete:
+        return {}
+    return proposal.columns
 
 
 def _has_column_of(role: str, input_part: InputPart, columns: Mapping[str, str]) -> bool:
@@ -812,24 +857,26 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     proposes a word for `neutral` if one of three teams is a usual one: the other two are then the
     arms.
     """
-    teams = sorted(set(teams) - {neutral})
     if arms:
         return list(arms)
+    teams = sorted(set(teams) - {neutral})
     if len(teams) == 2:
-        return several_arms(arms, teams, "team")  # raises if a name means "no name"
-    # not two: a name that means "no name" may stand for items of no arm, and is not refused here
+        return several_arms([], teams, "team")  # raises if a name, such as n/a, means "no name"
+    # Not two: a name that means "no name" may stand for items of no arm, and is not refused here.
     possible_arms = [name for name in teams if name.casefold() not in roles_of.NO_NAMES]
     roles_of.refuse_names(possible_arms, "team", "arms")
     got = ", ".join(teams) or "none"
     if len(teams) < 2:
         raise InputError(f"team must hold two arms, got {got}")
-    words = [name for name in teams if comparable(name) in usual("arms")["neutral"]]
-    example = words[0] if words else teams[-1]
-    neutral_word = words[0] if len(teams) == 3 and len(words) == 1 else ""
+    usual_neutral = [name for name in teams if comparable(name) in usual("arms")["neutral"]]
+    example = usual_neutral[0] if usual_neutral else teams[-1]
+    proposed_neutral = ""  # for none
+    if len(teams) == 3 and len(usual_neutral) == 1:
+        proposed_neutral = usual_neutral[0]
     raise UnclearNeutral(
         f"team must hold two arms, got {got}; name the rankers, arms='{','.join(teams)}', or what "
         f"stands for no team, neutral={example!r}",
-        neutral_word,
+        proposed_neutral,
     )
 
 

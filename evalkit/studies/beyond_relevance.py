@@ -54,19 +54,22 @@ def _bounds_of_system(study: Ranking, name: str, lists: rankings.Rankings) -> It
     name: of the system. lists: its ranked lists.
     """
     unjudged = UnjudgedRows.find(lists, study.depth)
-    # For each number j of relevant items, `extreme_judgements` judges all lists in two ways: the
-    # first j unjudged items are relevant, or the last j.
-    rows_of_all_ways = unjudged.largest_count * 2 * len(lists.retrieved.grade)
-    if not unjudged.largest_count or rows_of_all_ways > MOST_ROWS:
+    if not unjudged.largest_count:  # all items are judged
+        return
+    # for each number j of relevant items, all lists are judged in two ways: the first j unjudged
+    # items are relevant, or the last j
+    ways = 2 * unjudged.largest_count
+    if ways * len(lists.retrieved.grade) > MOST_ROWS:
         return
     highest_grade = max(study.relevance_level, study.runs.top_grade)
     judged_lists = [lists]  # first as they are judged now
     judged_lists += unjudged.extreme_judgements(highest_grade)
     for chosen in study.settings.metrics:
-        sums = [chosen.sums(judged, study.relevance_level) for judged in judged_lists]
-        is_mean = sums[0].denominator is None
-        if is_mean and sums[0].defined.any():
-            values = np.array([sums_of_way.numerator for sums_of_way in sums])  # (ways, queries)
+        sums_of_ways = [chosen.sums(judged, study.relevance_level) for judged in judged_lists]
+        sums_now = sums_of_ways[0]
+        is_mean = sums_now.denominator is None  # else a ratio of sums over the queries
+        if is_mean and sums_now.defined.any():
+            values = np.array([sums.numerator for sums in sums_of_ways])  # (ways, queries)
             row: Row = {"metric": chosen.label, "system": name}
             row |= _means_of_extremes(values)
             yield row | {"unjudged": int(unjudged.count.sum())}
@@ -145,21 +148,26 @@ class UnjudgedRows:
 
         is_relevant: a mask of the unjudged rows. grade: of a relevant item.
         """
-        added_grade = np.where(is_relevant, grade, 0.0)
+        new_grade = np.where(is_relevant, grade, 0.0)  # of each unjudged row
         retrieved_grade = self.judged_lists.retrieved.grade.copy()
-        retrieved_grade[self.row] = added_grade
-        ideal = self.judged_lists.ideal
-        ideal_grade = np.concatenate([ideal.grade, added_grade])
-        owner = np.concatenate([ideal.owner, self.owner])
-        best_first = np.lexsort((-ideal_grade, owner))
-        list_ends = np.cumsum(np.bincount(owner, minlength=len(ideal)))
-        new_ideal = rankings.Lists(
-            ideal_grade[best_first],
-            np.zeros(len(ideal_grade), bool),  # no ties: an ideal list has no scores
-            np.concatenate([[0], list_ends]),
-        )
+        retrieved_grade[self.row] = new_grade
         retrieved = replace(self.judged_lists.retrieved, grade=retrieved_grade)
-        return replace(self.judged_lists, retrieved=retrieved, ideal=new_ideal)
+        ideal = self._with_ideal_items(new_grade)
+        return replace(self.judged_lists, retrieved=retrieved, ideal=ideal)
+
+    def _with_ideal_items(self, new_grade: Floats) -> rankings.Lists:
+        """The ideal list of each query with the items that were unjudged. new_grade: of each."""
+        ideal = self.judged_lists.ideal
+        grade = np.concatenate([ideal.grade, new_grade])
+        query = np.concatenate([ideal.owner, self.owner])  # the number of each item's list
+        # by query, within a query the highest grade first; `lexsort` sorts by its last key first
+        best_first = np.lexsort((-grade, query))
+        list_ends = np.cumsum(np.bincount(query, minlength=len(ideal)))
+        return rankings.Lists(
+            grade[best_first],
+            tied=np.zeros(len(grade), bool),  # no ties: an ideal list has no scores
+            offset=np.concatenate([[0], list_ends]),
+        )
 
 
 # Diversity, novelty and coverage ------------------------------------------------------------------
@@ -193,9 +201,10 @@ def measures(study: Ranking) -> pd.DataFrame:
     rows = []
     for name, measures_of_system in _by_system(study).items():
         for measure in measures_of_system.values():
-            left_out = diversity.unknown_items(measure.lists, measure.is_usable, study.depth)
             row = {"metric": measure.name, "system": name, "k": study.depth}
             row |= estimate_columns(measure.estimate)
+            # of each list: its items that the measure cannot use
+            left_out = diversity.unknown_items(measure.lists, measure.is_usable, study.depth)
             rows.append(row | {"left_out": int(left_out.sum())})
     return pd.DataFrame(rows, columns=MEASURE_COLUMNS)
 
@@ -246,15 +255,19 @@ def _comparison_at(
     unknown.
     """
     options = replace(study.inference_options(RandomStream.COMPARISONS), level=level)
-    d = first.values - second.values  # of each list; of a measure of all lists, jackknife values
-    # with equal jackknife values no list alone changes the measure, so that its error is unknown
-    is_error_unknown = first.is_of_all_lists and not np.ptp(d)
-    if np.isnan(d).all() or is_error_unknown:
-        return inference.undefined(options.level, options.unit)
+    undefined = inference.undefined(options.level, options.unit)
+    # of each list; of a measure of all lists together, jackknife pseudo-values
+    differences = first.values - second.values
+    if np.isnan(differences).all():
+        return undefined
     if first.is_of_all_lists:
-        # a sign flip needs a value of each list, which a measure of all lists does not have
-        return significance.paired_t(d, level=options.level, unit=options.unit)
-    units = Sums(d).summed_by_unit(~np.isnan(d), study.unit)
+        if np.ptp(differences) == 0:
+            # no list alone changes the difference: the jackknife cannot tell its error
+            return undefined
+        # not by sign flips, which need a value of each list by itself
+        return significance.paired_t(differences, level=options.level, unit=options.unit)
+    has_both = ~np.isnan(differences)
+    units = Sums(differences).summed_by_unit(has_both, study.unit)  # each list without units
     return significance.sign_flip(
         units.numerator, units.size, rng=options.rng, level=options.level, unit=options.unit
     )
@@ -293,10 +306,18 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
 
 
 def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> Iterator[_Measure]:
-    """Each measure of one system for which the table of items has the columns: first those that are
-    means over lists, then those of all lists together. catalogue: the table of items. lists: the
+    """Yield each measure of one system for which the catalogue, the table of items, has the
+    columns: first those that are means over lists, then those of all lists together. lists: the
     items in the lists of this system.
     """
+    yield from _means_over_lists(study, catalogue, lists)
+    yield from _measures_of_all_lists(study, catalogue, lists)
+
+
+def _means_over_lists(
+    study: Ranking, catalogue: Catalogue, lists: diversity.Items
+) -> Iterator[_Measure]:
+    """Yield the measures of a system that have a value for each list: diversity and novelty."""
     k = study.depth
 
     def mean(name: str, values: Floats, is_usable: Bools, highest: float = 1.0) -> _Measure:
@@ -306,10 +327,12 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
         that have what the measure needs.
         """
         has_value = ~np.isnan(values)
-        arm = independent.ratio_of(Sums(values).summed_by_unit(has_value, study.unit))
-        e = interval_methods.arm_within(arm, 0.0, highest, level=study.settings.level)
-        # n counts lists, also where they are clustered by unit
-        return _Measure(name, replace(e, n=int(has_value.sum())), is_usable, lists, values)
+        # without units, each list is one: the ratio Σ values / Σ lists is the mean over lists
+        sums_of_units = Sums(values).summed_by_unit(has_value, study.unit)
+        ratio_of_sums = independent.ratio_of(sums_of_units)
+        e = interval_methods.arm_within(ratio_of_sums, 0.0, highest, level=study.settings.level)
+        n_lists = int(has_value.sum())  # where lists are clustered, the estimate counts units
+        return _Measure(name, replace(e, n=n_lists), is_usable, lists, values)
 
     if catalogue.category is not None:
         values = diversity.intra_list_diversity_category(lists, catalogue.category, k)
@@ -322,15 +345,27 @@ def _measures(study: Ranking, catalogue: Catalogue, lists: diversity.Items) -> I
     for name, share in novelty_shares(catalogue).items():
         # −log2 of the share: undefined for a share of 0, and without an upper bound
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
-    all_items = np.ones(len(catalogue), bool)  # measures of all lists use every item
+
+
+def _measures_of_all_lists(
+    study: Ranking, catalogue: Catalogue, lists: diversity.Items
+) -> Iterator[_Measure]:
+    """Yield the measures of how often the lists of a system together show each item, such as
+    coverage. A single list has no value of them, so that their errors come from the jackknife.
+    """
+    k = study.depth
+    all_items = np.ones(len(catalogue), bool)  # every item is usable
+    lists_with_item = diversity.exposure(lists, k)  # of each item of the catalogue
     for name, measure in MEASURES_OF_ALL_LISTS.items():
-        value = measure.of_exposure(diversity.exposure(lists, k))
+        value = measure.of_exposure(lists_with_item)
         if study.unit is None:
-            jackknife = measure.jackknife(lists, k)
+            pseudo_values = measure.jackknife(lists, k)  # one per list
         else:
-            jackknife = diversity.jackknife_by_unit(lists, study.unit, measure.of_exposure, k)
-        e = replace(jackknifed(value, jackknife, level=study.settings.level), n=len(lists))
-        yield _Measure(name, e, all_items, lists, jackknife, is_of_all_lists=True)
+            # one per unit, whose lists are left out together
+            pseudo_values = diversity.jackknife_by_unit(lists, study.unit, measure.of_exposure, k)
+        e = jackknifed(value, pseudo_values, level=study.settings.level)
+        e = replace(e, n=len(lists))  # lists, also where the estimate counts units
+        yield _Measure(name, e, all_items, lists, pseudo_values, is_of_all_lists=True)
 
 
 class MeasureOfAllLists(NamedTuple):

@@ -65,13 +65,14 @@ class StatedDistributions:
         return isinstance(self._no_rows.predictive, Quantiles)
 
     def _has_quantile(self, percent: float) -> bool:
-        """True if the distributions have the quantile. Quantiles have their own levels alone; n
-        draws have none below 1 / (n + 1) or above n / (n + 1).
+        """True if the distributions have the quantile at this level. A table of quantiles has its
+        own levels alone; n draws have none below 1 / (n + 1) or above n / (n + 1).
         """
-        # distributions of 0 rows refuse the same quantiles as those of the user's rows
-        assert self._no_rows.predictive is not None
+        # which quantiles there are depends on the columns alone: a table of 0 rows tells it
+        distributions_of_no_rows = self._no_rows.predictive
+        assert distributions_of_no_rows is not None
         try:
-            self._no_rows.predictive.quantile(level_of(percent))
+            distributions_of_no_rows.quantile(level_of(percent))
         except MissingLevel:
             return False
         return True
@@ -114,17 +115,17 @@ class StatedDistributions:
         """What metrics may need and the table does not have -> the columns that it would need, as a
         text for errors. The keys are the needs that metrics of the catalogue name.
         """
-        has = set[str]()  # the needs that the table meets
+        met_needs = set[str]()
         if self.roles:  # the forecasts are distributions, not points alone
-            stated_by = "quantiles" if self.is_of_quantiles else "draws or moments"
-            has |= {"distributions", stated_by}
+            form = "quantiles" if self.is_of_quantiles else "draws or moments"
+            met_needs |= {"distributions", form}
         if is_ensemble(self.roles):
-            has.add("draws")
-        # quantiles come in pairs if each, but for the median, is the bound of an interval
-        without_median = [percent for percent in self.percents if percent != 50]
-        if self.is_of_quantiles and 2 * len(self.intervals) == len(without_median):
-            has.add("pairs of quantiles")
-        return {need: text for need, text in TEXTS["needs"].items() if need not in has}
+            met_needs.add("draws")
+        # quantiles come in pairs if each, but for the median, is a bound of a central interval
+        bounds = [percent for percent in self.percents if percent != 50]
+        if self.is_of_quantiles and len(bounds) == 2 * len(self.intervals):
+            met_needs.add("pairs of quantiles")
+        return {need: text for need, text in TEXTS["needs"].items() if need not in met_needs}
 
     def usual_metrics(self, *, with_skill: bool) -> list[str]:
         """The metrics that are shown if the user names none. with_skill: True if there is a
@@ -192,18 +193,19 @@ class StatedDistributions:
         metric = chosen.metric
         if not self.roles:  # forecasts of points do not say which rows would miss
             return np.inf
-        if metric.needs == "pairs of quantiles":  # over- and underprediction are of one side
+        # the parts of the weighted interval score: rows on one side of the forecast
+        if metric.needs == "pairs of quantiles":
             return 0.5
-        # At a level of k percent the losses, which are best if low, are made up by the rows that
-        # miss; all rows contribute to coverage and to the width of intervals.
+        # Of the metrics at a level of k percent, those that are best if low are losses of the rows
+        # that miss. The others, coverage and the width of intervals, are made up by all rows.
         if chosen.k is None or metric.best != "low":
             return np.inf
-        percent = 100 - chosen.k  # of the rows lie outside an interval of k percent
-        # pinball loss, which has no need of an interval, is at one quantile: a row on the rarer
-        # side of it weighs most
-        if metric.needs == "":
-            percent = min(chosen.k, percent)
-        return float(percent / 100)
+        share_up_to_quantile = float(chosen.k / 100)
+        share_beyond = float((100 - chosen.k) / 100)  # or outside an interval of k percent
+        is_pinball_loss = metric.needs == ""  # of one quantile: the others need intervals
+        if is_pinball_loss:  # it weighs most the rows on the rarer side of the quantile
+            return min(share_up_to_quantile, share_beyond)
+        return share_beyond
 
     def refuse_levels(self, metrics: Iterable[MetricAtK]) -> None:
         """Raise ParameterError for a metric of a quantile that the table does not state. Each

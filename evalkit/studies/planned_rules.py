@@ -32,11 +32,12 @@ def planned(policy: Policy) -> Iterator[Row]:
     # a plan needs a share, or else a mean with its standard deviation
     if plan is None or (plan.share is None and (plan.mean is None or plan.sd is None)):
         raise ParameterError(obstacle("unplanned", name=policy.name))
+    # the rules about a number: a bound of a value, or a comparison with another system
     rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
-    # a rule that compares an estimate itself with a number has no test that can err
-    tested = sum(rule.claim.may_err for rule in rules)
+    # a test or a limit decides these; the others compare the estimate itself with a number
+    tests = [rule for rule in rules if rule.claim.may_err]
     error_rate = 1 - (policy.level or LEVEL)
-    level = 1 - error_rate / max(tested, 1)  # Bonferroni over the rules that have a test
+    level = 1 - error_rate / max(len(tests), 1)  # adjusted by Bonferroni
     for rule in rules:
         if plan.share is not None and not _may_be_of_share(rule.claim):
             raise ParameterError(obstacle("not_a_share", place=rule.place, rule=rule.that))
@@ -70,16 +71,16 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     else:  # about the value of a system
         expected_estimate = metric_value
         error = _error_of_value(plan)
-    ends = OF_MEAN if plan.share is None else OF_SHARE  # the lowest and the highest value
+    range_of_metric = OF_MEAN if plan.share is None else OF_SHARE
     evidence = catching.Evidence(
         expected_estimate=expected_estimate,
         metric_value=metric_value,
         n=plan.units,
         direction=HIGHER_IS_BETTER,
         margin=None,
-        level=level,
-        family_level=level,
-        ends=ends,
+        level=level,  # of limits
+        family_level=level,  # of tests: both are adjusted alike
+        ends=range_of_metric,
         error=error,
     )
 

@@ -78,7 +78,7 @@ def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
     chosen = lookup.find_metrics(p.metrics, "rankings", METRICS)
     # runs, judgements and queries, not yet read; and the table of items, if there is one
     ranked, catalogue = _inputs(p, limits)
-    if p.slices:
+    if p.slices:  # columns of the queries that are searched for weak slices
         ranked = ranked.with_slices(p.slices)
     slices = ranked.options.slices
     settings = study.settings(
@@ -123,9 +123,11 @@ class Inputs(NamedTuple):
 
 
 def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
-    """The tables that the parameters name: runs, judgements and queries, of which no row is read
-    yet, and the catalogue of items, which is read: its ids are needed with the judgements, to count
-    the judged items that it lacks. limits: how much of a table on a cluster may be read.
+    """The tables that the parameters name: the runs (ranked lists), judgements and queries, of
+    which no row is read yet, and the catalogue of items, None if the user gives none. It is read
+    first, as its ids are needed while judgements are read, to count the judged items that it lacks.
+
+    limits: how much of a table on a cluster may be read.
     """
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = sources.optional_parts(p.qrels, p.header, limits.reading)
@@ -138,28 +140,29 @@ def _inputs(p: reports.RankingParameters, limits: Limits) -> Inputs:
     # role -> column as the user names it, without the roles that only the catalogue has
     columns = listed.other_columns(p.columns)
     options = rows.ListOptions.from_parameters(p, columns=columns, catalogue_ids=catalogue_ids)
-    return Inputs(rows.RankingInput(run, judged, queries, options), catalogue)
+    ranked = rows.RankingInput(run, judged, queries, options)
+    return Inputs(ranked, catalogue)
 
 
 def _query_measures(
     settings: study.Settings, cuts: Sequence[int], level: float
 ) -> list[QueryMeasure]:
-    """All functions of rankings with one value per query that the report needs, each once. They are
-    computed while the input is read, because the lists may not fit into memory together.
+    """All functions of a query's ranked list and judgements that the report needs, each once. They
+    are computed while the input is read, because the lists may not fit into memory together.
 
     cuts: the cut-offs of the curve of the primary metric by rank. level: the lowest grade of a
     relevant item.
     """
     primary = settings.metrics[0]  # the metric that decides
-    measures: list[QueryMeasure] = [LastRank(), LowestGrade()]
-    measures.append(Unjudged(primary.k or USUAL_CUT))  # the share of rows without a judgement
+    # how long lists are, whether items are judged as not relevant, and how many are not judged
+    measures: list[QueryMeasure] = [LastRank(), LowestGrade(), Unjudged(primary.k or USUAL_CUT)]
     for chosen in settings.metrics:
         if _has_ceiling(chosen):  # the highest value that a query allows may be below 1
             measures.append(Ceiling(chosen, level))
     for chosen in settings.metrics:
-        measures.append(PerQuery(chosen, level))
-        if chosen.metric.tie_range:  # its range over the orders of items with equal scores
-            measures += [PerQuery(chosen, level, ties) for ties in TIES]
+        measures.append(PerQuery(chosen, level))  # the metric itself
+        if chosen.metric.tie_range:  # also in the worst and the best order of tied items
+            measures += [PerQuery(chosen, level, order) for order in TIES]
     # the points of two curves: the primary metric by rank, from rank 1 on, as all lists may be
     # shorter than the first cut-off; and precision by recall
     curve_metric = _curve_metric(primary)
@@ -243,9 +246,9 @@ class Ranking(Shown, Study):
         """(metric label, system) -> one value per query, in the order of `runs.query`."""
         values = {}
         for chosen in self.settings.metrics:
-            question = PerQuery(chosen, self.relevance_level)
+            query_measure = PerQuery(chosen, self.relevance_level)
             for name in self.systems:
-                values[chosen.label, name] = self.runs.measure(name, question)
+                values[chosen.label, name] = self.runs.measure(name, query_measure)
         return values
 
     @once
@@ -261,18 +264,18 @@ class Ranking(Shown, Study):
         """The rows for the file of units: one value per query, system and metric; if the lists are
         in memory, also the first items of each list, so that lists can be compared.
         """
-        query_names = self.listed(self.runs.query)
+        query_names = self.listed(self.runs.query)  # with their slices
+        units_of_metrics = units.units_with_terms(self, query_names)
         retrieved = self.runs.retrieved
-        values = units.units_with_terms(self, query_names)
         if retrieved is None:  # the lists are not in memory
-            return values
+            return units_of_metrics
 
         def first_items(system: str, query: int) -> Sequence[str]:
             """The first items of a list, the query given by its number."""
             return retrieved.first(system, query, self.depth)
 
-        lists = units.blocks_of_lists(self.systems, first_items, query_names)
-        return replace(values, blocks=chain(values.blocks, lists))
+        blocks_of_lists = units.blocks_of_lists(self.systems, first_items, query_names)
+        return replace(units_of_metrics, blocks=chain(units_of_metrics.blocks, blocks_of_lists))
 
     def _with_interval(self, chosen: MetricAtK, values: Sums) -> intervals.Estimate:
         """The mean, or ratio, of the values of all queries with its interval. chosen: the metric
@@ -283,23 +286,24 @@ class Ranking(Shown, Study):
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """The columns undefined, the number of queries without a value, and worst_ties and
-        best_ties, the metric in the worst and in the best order of tied items; NaN for a metric of
-        which these orders are not known.
+        best_ties, the metric in the worst and in the best order of items with equal scores; NaN for
+        a metric of which these orders are not known.
 
-        estimate: of the metric of this system; its value is that of any order if no items are tied.
+        estimate: of the metric of this system.
         """
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         worst = np.nan
         best = np.nan
-        if not self.runs.accounts[system].tied:
+        tied_rows = self.runs.accounts[system].tied
+        if not tied_rows:  # there is only one order
             worst = estimate.value
             best = estimate.value
         elif chosen.metric.tie_range:
             level = self.relevance_level
-            values = [
-                self.runs.measure(system, PerQuery(chosen, level, order)).value for order in TIES
+            worst, best = [
+                self.runs.measure(system, PerQuery(chosen, level, order)).value
+                for order in TIES  # the worst order, then the best
             ]
-            worst, best = values  # in the order of TIES
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
@@ -308,12 +312,13 @@ class Ranking(Shown, Study):
         equal or the lower value; detectable, the smallest true difference that the t-test would
         find.
         """
-        first, second = self.compared(chosen, pair)
+        first, second = self.compared(chosen, pair)  # the metric of both systems
         if not first.overlaps(second):  # no query has a value of both systems
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
         t_test = methods.paired(first, second)
         return {
+            # one-sided if the user asks a one-sided question
             "p_t": self.asked_p(t_test.p_value, t_test.tails),
             "wins": wins,
             "ties": ties,
@@ -367,19 +372,19 @@ class Ranking(Shown, Study):
         first, second (the values of both systems). Without a pair in the headline the n worst
         queries of the leader: query, value.
         """
-        values = self.values()
-        if not len(self.headline):  # one system, or a metric without a better direction
+        values = self.values()  # of the primary metric, a row per query and a column per system
+        has_pair = len(self.headline) > 0
+        if not has_pair:  # there is one system, or the metric has no better direction
             is_low_best = self.primary.metric.best == "low"
-            ordered = (
-                values[self.leader].dropna().sort_values(kind="stable", ascending=not is_low_best)
-            )
-            worst = ordered[:n]
+            values_of_leader = values[self.leader].dropna()
+            worst_first = values_of_leader.sort_values(kind="stable", ascending=not is_low_best)
+            worst = worst_first[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        differences = self.differences()  # of the queries, ascending
-        first, second = self.opponents
-        gains = differences[::-1][:n]
-        losses = differences[:n]
-        extremes = pd.concat([gains[gains > 0], losses[losses < 0]])
+        first, second = self.opponents  # the pair
+        differences = self.differences()  # first − second by query, ascending
+        highest = differences[::-1][:n]
+        lowest = differences[:n]
+        extremes = pd.concat([highest[highest > 0], lowest[lowest < 0]])  # without ties
         columns = {
             "query": extremes.index,
             "difference": extremes.to_numpy(),
@@ -426,9 +431,9 @@ class Ranking(Shown, Study):
         if self.runs.retrieved is None:
             return []
         items = self.runs.retrieved.first(system, query, k)
-        lists = self.runs.rankings[system].retrieved
-        start = lists.offset[query]
-        grades = lists.grade[start : start + len(items)]
+        lists = self.runs.rankings[system].retrieved  # all lists of the system, one after another
+        first_row = lists.offset[query]
+        grades = lists.grade[first_row : first_row + len(items)]
         return list(zip(items, grades.tolist(), strict=True))
 
     @cached_property
@@ -467,9 +472,11 @@ class Ranking(Shown, Study):
         cut-off that a list reaches: metric, system, k, value, low, high, n.
         """
         metric = _curve_metric(self.primary)
-        last_rank = self.last_rank
-        reached = [k for k in self.ks if k <= last_rank]
-        for k in reached or [1]:  # rank 1 if all lists end before the first cut-off
+        last_rank = self.last_rank  # of the longest list
+        cuts = [k for k in self.ks if k <= last_rank]
+        if not cuts:  # all lists end before the first cut-off
+            cuts = [1]
+        for k in cuts:
             chosen = MetricAtK(metric, k)
             for name in self.order:
                 values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
@@ -499,13 +506,14 @@ class Ranking(Shown, Study):
         reached: the share of the lists that reach the level; the precision of the others there is
         0.
         """
-        chosen = MetricAtK(lookup.TABLE["precision"])  # says how the intervals are made
+        # the intervals are made as those of precision, another mean over queries from 0 to 1
+        like_precision = MetricAtK(lookup.TABLE["precision"])
         for name in self.order:
             for recall in RECALLS:
                 query_measure = InterpolatedPrecision(float(recall), self.relevance_level)
-                values = self.runs.measure(name, query_measure)
+                values = self.runs.measure(name, query_measure)  # one per query
                 row = {"system": name, "recall": recall}
-                row |= estimate_columns(self._with_interval(chosen, values))
+                row |= estimate_columns(self._with_interval(like_precision, values))
                 precision = values.per_unit[values.defined]
                 reached = float(ratio(np.count_nonzero(precision > 0), precision.size))
                 yield row | {"reached": reached}
@@ -560,13 +568,14 @@ def with_own_document(study: Ranking) -> dict[str, int]:
     therefore empty unless, for some system, the lists that return the query are at least a tenth of
     the queries, and at least half of these lists have it in their first fifth.
     """
-    noticed = NOTICED * len(study.runs.query)
-    accounts = study.runs.accounts
+    fewest_lists = NOTICED * len(study.runs.query)  # a tenth of the queries
+    accounts = study.runs.accounts  # of each system: how its lists were read
     for account in accounts.values():
-        # `own`: how many lists return the query; `own_early`: how many in their first fifth
-        is_frequent = account.own > 0 and account.own >= noticed
-        if is_frequent and account.own_early >= account.own / 2:
-            return by_system(accounts, "own")
+        lists_with_query = account.own
+        lists_with_early_query = account.own_early  # in their first fifth
+        is_frequent = lists_with_query > 0 and lists_with_query >= fewest_lists
+        if is_frequent and lists_with_early_query >= lists_with_query / 2:
+            return by_system(accounts, "own")  # the number of lists of every system
     return {}
 
 
@@ -574,20 +583,22 @@ def without_own_document(study: Ranking) -> dict[str, float]:
     """System -> the primary metric if the query itself is left out of its lists. Empty if the
     metric is then undefined on all queries, such as when only the query itself is judged.
     """
-    # The report is made again, as far as one metric needs it. Segments are left out to save time,
-    # and so is the policy, whose rules may be on other metrics.
+    # the study is made again, as far as one metric needs it
     parameters = replace(
         study.p,
-        leave_out=reports.OWN_DOCUMENT,
-        segments=(),
+        leave_out=reports.OWN_DOCUMENT,  # the query itself, from each list and its judgements
         metrics=(study.primary.label,),
-        gate=None,
+        segments=(),  # to save time
+        gate=None,  # no policy: its rules may be about other metrics
     )
     try:
-        without = study_of(parameters, study.settings.limits)
-    except InputError:
+        study_without = study_of(parameters, study.settings.limits)
+    except InputError:  # the metric is undefined on all queries
         return {}
-    return {name: without.estimate(without.primary, name).value for name in without.systems}
+    values = {}
+    for name in study_without.systems:
+        values[name] = study_without.estimate(study_without.primary, name).value
+    return values
 
 
 def respelled(study: Ranking) -> dict[str, int]:

@@ -5,7 +5,7 @@ A table is read once, in blocks, and every number comes from the sums and counts
 them. A table that fits into memory is a single block, and its rows stay available.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -118,9 +118,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     """
     if p.preds is None:
         p = p.with_defaults(SAMPLE)
-    # First, what to read. Without named metrics, the columns of the table decide which are usual.
-    # To read it, metrics of point forecasts are set at first, which tell the further columns to
-    # read.
+    # First, what to read. Metrics may need further columns. Without named metrics, the columns of
+    # the table decide which are usual, but the table is not known yet: those of point forecasts
+    # are taken for the time being.
     point_metrics = lookup.find_metrics(p.metrics, "forecasts", distributions.OF_POINTS)
     settings = study.settings(p, point_metrics, unit=p.unit, segments=p.segments, limits=limits)
     input_parts = sources.parts(p.preds, p.header, limits.reading)
@@ -139,10 +139,9 @@ def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
     # computed.
     stated = distributions.StatedDistributions(forecasts.distribution_roles)
     usual = stated.usual_metrics(with_skill=p.reference is not None)
-    # `stated.lacks` and `refuse_levels`: errors for metrics that need other columns or quantiles
-    # than the table has
+    # raises for a named metric that needs what the table lacks
     metrics = lookup.find_computable(p.metrics, "forecasts", usual, stated.lacks)
-    stated.refuse_levels(metrics)
+    stated.refuse_levels(metrics)  # raises for a metric of a quantile that the table lacks
     settings = replace(settings, metrics=lookup.with_directions(metrics, p))
     # then the columns of segments and slices
     if _horizon_is_segment(forecasts, p):
@@ -178,21 +177,28 @@ def _horizon_is_segment(forecasts: ForecastTable, p: reports.RatingParameters) -
 def _columns_read(
     settings: study.Settings, p: reports.RatingParameters, parts: Sequence[InputPart]
 ) -> dict[str, str]:
-    """The columns of numbers to read for the metrics -> the parameter that names the metric, as in
-    `Settings.columns`, for errors. parts: of the input, all with the same columns.
+    """The further columns of numbers that metrics need, as far as they are to be read: column ->
+    the parameter that names the metric, for errors. parts: of the input, all with the same columns.
 
-    If the user names a reference forecast, such as naive, the columns that the input lacks are
-    computed from the actual values later. Otherwise raises ParameterError if the input lacks a
-    column of `COMPUTED` that a metric needs, such as the reference forecast.
+    If the user names a reference forecast, such as naive, those that the input lacks are not read
+    but computed from the actual values later. Otherwise raises ParameterError if the input lacks a
+    column that could be computed (`COMPUTED`), to propose this.
     """
-    present = set(parts[0].columns)
-    if p.reference is not None:
-        present.discard(REFERENCE)  # the named forecast replaces a column of this name
-        return {name: use for name, use in settings.columns.items() if name in present}
-    for name, metric_named in settings.columns.items():
-        if name in COMPUTED and name not in present:
-            raise ParameterError(f"{metric_named} needs a column {name}, or reference={REFERENCES}")
-    return settings.columns
+    columns_of_input = set(parts[0].columns)
+    needed = settings.columns
+    if p.reference is None:
+        for name, metric_parameter in needed.items():
+            if name in COMPUTED and name not in columns_of_input:
+                raise ParameterError(
+                    f"{metric_parameter} needs a column {name}, or reference={REFERENCES}"
+                )
+        return needed  # one that the input lacks and that cannot be computed is refused later
+    to_read = {}
+    for name, metric_parameter in needed.items():
+        is_replaced = name == REFERENCE  # by the reference forecast that the user names
+        if name in columns_of_input and not is_replaced:
+            to_read[name] = metric_parameter
+    return to_read
 
 
 def _read_in_memory(
@@ -212,16 +218,19 @@ def _read_in_memory(
     if timing is not None:
         # a unit that the user names comes first; else series, if there are enough of them
         settings = replace(settings, unit=p.unit or timing.unit)
-        # horizons without a column of their own are counted from a cutoff, once rows are read
+        # Horizons may be known only now that the rows are read: without a column of them, they are
+        # counted from a cutoff.
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
             settings = replace(settings, segments=(timing.horizon,))
+    # without a unit, ordered rows are one series, whose errors depend on each other
     is_series = timing is not None and timing.ordered is not None and settings.unit is None
     if p.slices and is_series:
         raise ParameterError(
             "slices: forecasts of a time series are not independent of each other; "
             "leave slices out, or name a column of independent units with unit"
         )
-    return _of_rows(data, settings.checked(data.rows.systems), p, timing)
+    settings.checked(data.rows.systems)  # raises for a baseline that is no system
+    return _of_rows(data, settings, p, timing)
 
 
 def _read_in_blocks(
@@ -249,13 +258,14 @@ def _read_in_blocks(
     table = blocks.blocks_of(
         engine, pieces, forecasts.systems, settings.segments, p.unit, used_roles=("forecast",)
     )
-    settings.checked(table.systems)
+    settings.checked(table.systems)  # raises, before the rows are read, for an unknown baseline
+    table_with_slices = table.grouped(settings.segments, p.unit)
     timing = None
     if forecasts.time_columns is not None:
         # "added_up" names the sentence of the page which says that rows are taken as independent
         unordered = Unordered("added_up", forecasts.time_columns.time)
         timing = Timing(forecasts.time_columns, unordered)
-    return _of_blocks(table.grouped(settings.segments, p.unit), settings, p, timing)
+    return _of_blocks(table_with_slices, settings, p, timing)
 
 
 read = reports.reader(reports.RatingParameters)(study_of)
@@ -361,37 +371,46 @@ class AbsoluteErrors:
         return masks
 
     def from_block(self, block: Block) -> Floats:
-        """The array of the class for the rows of a block, unweighted, shape (`width`, rows): the
-        errors of each system; then for each partial metric one line of 1 for the rows that count
-        and 0 for others, and the errors of each system with those of other rows set to 0.
+        """The absolute errors on the rows of a block, unweighted, as lines that can be added up by
+        unit: shape (`width`, rows).
+
+        First the errors of each system. Then, for each metric that leaves rows out, a mask of the
+        rows on which it is defined for all systems, since systems are compared on the same rows,
+        and the errors of each system, 0 on the other rows.
         """
         error = np.abs(block.predictions - block.truth)  # (systems, rows)
-        lines = [error]
+        pieces = [error]
         for undefined in self.undefined(block):
-            # systems are compared only on rows on which the metric of all of them is defined
-            row_counts = ~undefined.any(axis=0)  # (rows,)
-            lines += [np.atleast_2d(row_counts), error * row_counts]
-        return np.concatenate(lines)
+            is_defined = ~undefined.any(axis=0, keepdims=True)  # (1, rows)
+            pieces += [is_defined, error * is_defined]
+        return np.concatenate(pieces)
 
     def wins(self, errors: Floats) -> dict[ErrorPair, Wins]:
         """For every pair the number of units on which the first system has the smaller error, the
         same, and the larger one: of all units, under the label "", and for each partial metric of
         the units with a row that counts.
 
-        errors: the lines of `from_block`, added up by unit, shape (`width`, units).
+        errors: what `from_block` returns, added up by unit, shape (`width`, units).
         """
-        errors_of_metric = {"": errors[: self.systems]}  # (systems, units)
-        counting_line = self.systems  # its number: how many rows of a unit count for the metric
-        for chosen in self.partial:
-            unit_counts = errors[counting_line] > 0
-            first = counting_line + 1  # the lines of the systems follow
-            end = first + self.systems
-            errors_of_metric[chosen.label] = errors[first:end, unit_counts]
-            counting_line = end
+        all_errors = errors[: self.systems]  # (systems, units)
+        wins = self._wins_of_pairs("", all_errors)
+        # then for each metric one line with the number of its rows in each unit, and one line of
+        # errors for each system
+        lines_per_metric = 1 + self.systems
+        for number, chosen in enumerate(self.partial):
+            start = self.systems + number * lines_per_metric
+            rows_of_unit = errors[start]
+            errors_of_metric = errors[start + 1 : start + lines_per_metric]
+            wins |= self._wins_of_pairs(chosen.label, errors_of_metric[:, rows_of_unit > 0])
+        return wins
+
+    def _wins_of_pairs(self, label: str, errors: Floats) -> dict[ErrorPair, Wins]:
+        """The wins of every pair. label: of the metric, for the keys. errors: of the systems on the
+        units that count, shape (systems, units).
+        """
         wins = {}
-        for label, system_errors in errors_of_metric.items():
-            for i, j in combinations(range(self.systems), 2):
-                wins[ErrorPair(label, i, j)] = Wins.from_errors(system_errors[i], system_errors[j])
+        for i, j in combinations(range(self.systems), 2):
+            wins[ErrorPair(label, i, j)] = Wins.from_errors(errors[i], errors[j])
         return wins
 
 
@@ -411,36 +430,37 @@ class RatingSummariser:
     holds_table: bool = False
 
     def summarise(self, block: Block) -> RatingSummary:
-        """The summary of a block. Summaries can be added up; all numbers of the study are computed
-        from the sum over the blocks.
+        """The sums, counts and extreme rows of a block, and a random sample of its rows. Summaries
+        can be added up; all numbers of the study are computed from the sum over the blocks.
         """
-        far = []
-        crossings = []
+        largest_errors = []  # of each system
+        worst_crossings = []
         crossed_rows = []
-        for i, prediction in enumerate(block.predictions):
-            absolute_error = np.abs(prediction - block.truth)
+        for i, forecast in enumerate(block.predictions):
+            absolute_error = np.abs(forecast - block.truth)
+            largest_errors.append(Extremes.from_block(block, absolute_error, i, max_rows=EXAMPLES))
             drop = drops_of(block.rows(i))  # by how much the quantiles of each row cross, else 0
-            far.append(Extremes.from_block(block, absolute_error, i, EXAMPLES))
-            crossings.append(Extremes.from_block(block, drop, i, 1))
+            worst_crossings.append(Extremes.from_block(block, drop, i, max_rows=1))
             crossed_rows.append(float(np.count_nonzero(drop)))
+        # for each metric that leaves rows out: how many of each system
         undefined_rows = [mask.sum(axis=1) for mask in self.errors.undefined(block)]
-        weight = [] if block.weight is None else [block.weight]
-        ids = np.empty(0) if block.id is None else block.id
+        weight_columns = [] if block.weight is None else [block.weight]
+        ids = np.empty(0) if block.id is None else block.id  # to find duplicates
         # a table in memory is counted by forecast only once a figure needs it
         forecasts = () if self.holds_table else self.forecasts(block)
         # a unit with rows in other blocks too is compared after its errors are added up
         wins = {} if block.units_split else self._wins(block)
+        actual_centre = self.terms.centres[0].actual  # the same for all systems
         return RatingSummary(
-            terms=self.terms.sums(block, self.limits),
-            # the centre of the actual values is the same for all systems
-            actual_sums=ActualSums.from_block(block, self.terms.centres[0].actual),
-            actual=ValueCounts.from_values(block.truth, weight, self.limits.bins),
+            terms=self.terms.sums(block, self.limits),  # from which the metrics are computed
+            actual_sums=ActualSums.from_block(block, actual_centre),
+            actual=ValueCounts.from_values(block.truth, weight_columns, self.limits.bins),
             forecasts=forecasts,
             wins=wins,
-            far=tuple(far),
+            far=tuple(largest_errors),
             crossed=Total(np.array(crossed_rows)),
-            crossings=tuple(crossings),
-            sample=Sample.from_block(block, self.limits.drawn),
+            crossings=tuple(worst_crossings),
+            sample=Sample.from_block(block, max_rows=self.limits.drawn),
             ids=KeyRepeats.from_keys(ids, self.max_ids),
             rows_without_value=Total(np.array(undefined_rows)),
         )
@@ -453,9 +473,9 @@ class RatingSummariser:
         return self.errors.wins(errors)
 
     def forecasts(self, block: Block) -> tuple[ValueCounts, ...]:
-        """For each system the rows of a block by its forecast, with the columns of `ForecastSums`.
-        A centre near the errors is subtracted from them, so that their squares and cubes keep more
-        digits.
+        """For each system the rows of a block counted by its forecast, with the sums that
+        `ForecastSums` needs. A centre near the errors is subtracted from them, so that their
+        squares and cubes keep more digits.
         """
         counts = []
         for i, forecast in enumerate(block.predictions):
@@ -516,15 +536,24 @@ class ForecastSums:
 
     @classmethod
     def from_counts(cls, counts: ValueCounts, *, weighted: bool) -> Self:
-        """The sums of rows that were counted by forecast. counts: made with the columns of
-        `columns`. weighted: True if these had weights.
+        """The sums over the rows of each forecast. counts: the rows by forecast, with the sums of
+        the columns that `columns` makes of them. weighted: True if the rows have weights.
         """
         n, *sums = counts.merged.sums  # the number of rows, then the sum of each of `columns`
         rows = n.astype(float)
-        if weighted:  # the sums are in the order of the fields; the last, of cubes, is lacking
-            sums.append(np.zeros(len(rows)))
-            return cls(rows, *sums)
-        forecast, error, square, cube = sums
+        if weighted:
+            weight, forecast, error, squared_weight, squared_weight_error, squared_error = sums
+            return cls(
+                rows,
+                weight=weight,
+                forecast=forecast,
+                error=error,
+                squared_weight=squared_weight,
+                squared_weight_error=squared_weight_error,
+                squared_error=squared_error,
+                cubed_error=np.zeros(len(rows)),  # not added up, see `columns`
+            )
+        forecast, error, squared_error, cubed_error = sums
         return cls(
             rows,
             weight=rows,  # each row weighs 1, so that w = w² = 1
@@ -532,8 +561,8 @@ class ForecastSums:
             error=error,
             squared_weight=rows,
             squared_weight_error=error,
-            squared_error=square,
-            cubed_error=cube,
+            squared_error=squared_error,
+            cubed_error=cubed_error,
         )
 
     def pooled(self, group: Ints, groups: int) -> Self:
@@ -677,10 +706,11 @@ class Rating(row_study.RowStudy):
         any out.
         """
         by_metric = {}
-        counts = self.table_summary.rows_without_value.sums.tolist()
-        for chosen, rows in zip(self.summariser.errors.partial, counts, strict=True):
-            if any(rows):
-                by_metric[chosen] = dict(zip(self.systems, rows, strict=True))
+        metrics_leaving_rows_out = self.summariser.errors.partial
+        counts = self.table_summary.rows_without_value.sums.tolist()  # (metrics, systems)
+        for chosen, counts_of_systems in zip(metrics_leaving_rows_out, counts, strict=True):
+            if any(counts_of_systems):
+                by_metric[chosen] = dict(zip(self.systems, counts_of_systems, strict=True))
         return by_metric
 
     @cached_property
@@ -704,19 +734,21 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def errors(self) -> dict[str, Distribution]:
-        """The distribution of each system's errors, forecast − actual; counted here if the table
-        is in memory, where the sample has all its rows.
+        """The distribution of each system's errors, forecast − actual.
+
+        The rows were counted by error while blocks were read. Those of a table in memory are
+        counted here, once a figure needs it: there the sample has all rows.
         """
         summary = self.table_summary
-        counts = summary.terms.errors
-        if not counts:
-            bins = self.summariser.limits.bins
-            counts = error_counts(summary.sample.rows, ALL_ROWS_GROUP, bins)
-        errors = {}
+        counts_by_error = summary.terms.errors
+        if not counts_by_error:
+            max_bins = self.summariser.limits.bins
+            counts_by_error = error_counts(summary.sample.rows, ALL_ROWS_GROUP, max_bins)
+        distributions_by_system = {}
         for i, name in enumerate(self.systems):
-            of_system = counts[ErrorsKey(ALL_ROWS_GROUP, i)]
-            errors[name] = of_system.distribution(weighted=self.weighted)
-        return errors
+            counts = counts_by_error[ErrorsKey(ALL_ROWS_GROUP, i)]
+            distributions_by_system[name] = counts.distribution(weighted=self.weighted)
+        return distributions_by_system
 
     @frame
     def spread(self) -> Iterator[Row]:
@@ -761,14 +793,14 @@ class Rating(row_study.RowStudy):
 
     @property
     def scored_by_few(self) -> list[MetricAtK]:
-        """The metrics that a few units make up: if the forecast distributions are right, fewer than
-        `MISSED` units lie beyond the quantile, outside the interval, or on the side of the forecast
-        that the metric measures.
+        """The metrics whose value rests on few units, so that their intervals may be too narrow:
+        if the forecast distributions are right, fewer than `MISSED` units lie where the metric
+        measures a loss, such as outside the interval of an interval score.
         """
         metrics = []
         for chosen in self.settings.metrics:
-            expected_units = self.stated.missed_share(chosen) * self.unit_count
-            if expected_units < MISSED:
+            share_of_units = self.stated.missed_share(chosen)  # infinite if all units contribute
+            if share_of_units * self.unit_count < MISSED:
                 metrics.append(chosen)
         return metrics
 
@@ -822,22 +854,29 @@ class Rating(row_study.RowStudy):
         return self._cells(self.leader, error, forecast_edges, error_edges)
 
     def _cells(self, system: str, y: Floats, x_edges: Floats, y_edges: Floats) -> pd.DataFrame:
-        """The cells of a system's forecast and y, with the columns of `cells` but the system.
+        """A two-dimensional histogram of a system's forecast (x) and y, without empty cells: x, y
+        (the lower ends of a cell), width, height, rows (their total weight).
 
         y: the quantity on the y axis, such as the actual value, for each sampled row. x_edges,
         y_edges: the edges of the cells on each axis, evenly spaced.
         """
         sample = self.table_summary.sample
         forecast = sample.rows.predictions[self.systems.index(system)]
-        # A sampled row weighs as much as all rows of the table that it represents. `times`: how
-        # many equal rows it replaces. `stands_for`: rows of the table / rows of the sample.
-        weight = sample.stands_for * sample.times * sample.rows.weights
-        rows, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
-        i, j = np.nonzero(rows)  # the cells with any weight
-        width = float(x_edges[1] - x_edges[0])
-        height = float(y_edges[1] - y_edges[0])
-        columns = {"x": x_edges[i], "y": y_edges[j], "width": width, "height": height}
-        return pd.DataFrame(columns | {"rows": rows[i, j]})
+        # a sampled row weighs as much as all rows of the table that it represents
+        equal_rows = sample.times  # of the sample, which it replaces
+        table_rows_per_row = sample.stands_for
+        weight = table_rows_per_row * equal_rows * sample.rows.weights
+        total_weight, _, _ = np.histogram2d(forecast, y, (x_edges, y_edges), weights=weight)
+        column, line = np.nonzero(total_weight)  # of each cell that is not empty
+        return pd.DataFrame(
+            {
+                "x": x_edges[column],
+                "y": y_edges[line],
+                "width": float(x_edges[1] - x_edges[0]),
+                "height": float(y_edges[1] - y_edges[0]),
+                "rows": total_weight[column, line],
+            }
+        )
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The n rows (at most 5) with the leader's largest errors: id, actual, forecast, error."""
@@ -871,9 +910,11 @@ class Rating(row_study.RowStudy):
             return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
         for name in self.order:
+            # The share of the actual values up to each quantile: their cumulative distribution. The
+            # shares in the bins are the differences of neighbouring ones.
             coverage = [self.estimate(chosen, name).value for chosen in metrics]
-            for row in distributions.bins(percents, coverage):
-                yield {"system": name} | row
+            for bin_of_histogram in distributions.bins(percents, coverage):
+                yield {"system": name} | bin_of_histogram
 
     @property
     def wrong_coverages(self) -> pd.DataFrame:
@@ -903,12 +944,14 @@ class Rating(row_study.RowStudy):
         """
         sampled = self.table_summary.sample.rows
         if self.timing is not None and self.timing.ordered is not None:
-            # rows have an order only if the table is in memory, where the sample has all rows
-            number = self.timing.ordered.last_rows(SHOWN_ROWS)
+            # Row numbers of the table are those of the sample: rows have an order only if the table
+            # is in memory, where the sample has all rows.
+            shown = self.timing.ordered.last_rows(SHOWN_ROWS)
         else:
             n_shown = min(len(sampled), SHOWN_ROWS)
-            number = np.linspace(0, len(sampled) - 1, n_shown).round().astype(int)
-        rows_of_leader = sampled.take(number).rows(self.systems.index(self.leader))
+            shown = np.linspace(0, len(sampled) - 1, n_shown).round().astype(int)
+        number_of_leader = self.systems.index(self.leader)
+        rows_of_leader = sampled.take(shown).rows(number_of_leader)
         return self.stated.examples(rows_of_leader)
 
     @property
@@ -958,13 +1001,19 @@ class Rating(row_study.RowStudy):
 
     @property
     def unlike_distributions(self) -> dict[str, str]:
-        """What the columns of each system state about its distribution, such as "quantiles of 10%,
-        90%", by system, if distributions were not read because systems state them in different
-        ways, such as one by quantiles, another by draws. Empty otherwise.
+        """System -> what its columns state about its distribution, such as "quantiles of 10%, 90%".
+
+        Distributions are read only if all systems state them in the same way. Empty unless each
+        system states one, and they were not read because the ways differ: one has quantiles,
+        another draws.
         """
-        if self.stated.roles or len(self.systems) < 2:  # read, or nothing to differ from
+        if self.stated.roles:  # distributions were read
             return {}
-        by_key = distribution_columns.distributions(self.account.others, self.p.interval_level)
+        if len(self.systems) < 2:  # no other system to differ from
+            return {}
+        ignored_columns = self.account.others
+        # keyed by names of systems in the form in which names of columns have them
+        by_key = distribution_columns.distributions(ignored_columns, self.p.interval_level)
         roles_by_system = {}
         for name in self.systems:
             key = distribution_columns.system_key(name)
@@ -984,13 +1033,13 @@ class Rating(row_study.RowStudy):
         """The columns that were read as one system each, but may be draws of one system: names that
         differ only by a number, such as A_1 and A_2, at least `LIKE_DRAWS` with the same stem.
         """
-        # the account of the input has the names of the columns of forecasts as one text
-        columns = self.account.columns.get("forecast", "").split(", ")
-        numbered = list[str]()
-        for names in distribution_columns.numbered(columns).values():
-            if len(names) >= LIKE_DRAWS:
-                numbered += names
-        return numbered
+        # `account` says how the input was read: it lists the columns of a role in one text
+        forecast_columns = self.account.columns.get("forecast", "").split(", ")
+        possible_draws = list[str]()
+        for names_of_stem in distribution_columns.numbered(forecast_columns).values():
+            if len(names_of_stem) >= LIKE_DRAWS:
+                possible_draws += names_of_stem
+        return possible_draws
 
     @property
     def assumed_columns(self) -> list[str]:
@@ -1004,20 +1053,23 @@ class Rating(row_study.RowStudy):
         """What a page calls a row: its id, else its series and time if rows are in time order, else
         its number.
 
-        name: an element of `Block.names`: the position of the row if the table is in memory, else
-        its id or number.
+        name: what the summary of the table has for the row: its position from 0 if the table is in
+        memory, else its id or number.
         """
-        if self.data is None:  # the table was read in blocks, which have the ids or numbers
+        if self.data is None:  # the table was read in blocks, so that `name` is the id or number
             return str(name)
+        position = name
         rows = self.data.rows
         if self.timing is None or self.timing.ordered is None or "id" in rows.columns:
-            return str(rows.id[name])  # without a column of ids these are the numbers of the rows
+            # without a column of ids, `id` has the numbers of the rows
+            return str(rows.id[position])
         columns = (self.timing.columns.series, self.timing.columns.time)
-        names = []
+        series_and_time = []
         for column in columns:
             if column:  # "": the table has no column of series
-                names.append(_without_midnight(str(self._texts_of(column)[name])))
-        return " ".join(names)
+                text = str(self._texts_of(column)[position])
+                series_and_time.append(_without_midnight(text))
+        return " ".join(series_and_time)
 
     @property
     def unit_name(self) -> str:
@@ -1027,9 +1079,10 @@ class Rating(row_study.RowStudy):
         """
         if self.settings.unit and not self.p.unit:  # only series become units without being named
             return "series"
-        if self.timing is not None and self.in_time_order:
-            order = self.timing.ordered
-            if order is not None and order.times < len(order.step):  # fewer times than rows
+        order = None if self.timing is None else self.timing.ordered
+        if order is not None and self.in_time_order:  # intervals take the rows as a time series
+            rows = len(order.step)
+            if order.times < rows:  # the rows at one time are a unit
                 return "time"
         return super().unit_name
 
@@ -1048,29 +1101,30 @@ class Rating(row_study.RowStudy):
         first, second = pair
         i = self.systems.index(first)
         j = self.systems.index(second)
+        leaves_rows_out = chosen in self.summariser.errors.partial
         # metrics that leave no rows out share one count of all units, which has the label ""
-        label = chosen.label if chosen in self.summariser.errors.partial else ""
-        wins = self._wins[ErrorPair(label, min(i, j), max(i, j))]
-        if i > j:  # pairs are counted with the lower number first: swap wins and losses
-            wins = Wins(wins.losses, wins.ties, wins.wins)
-        return {"wins": wins.wins, "ties": wins.ties, "losses": wins.losses} | extras
+        label = chosen.label if leaves_rows_out else ""
+        counts = self._wins[ErrorPair(label, min(i, j), max(i, j))]
+        if i > j:  # counted for `second`, which has the lower number: its losses are our wins
+            counts = Wins(wins=counts.losses, ties=counts.ties, losses=counts.wins)
+        return {"wins": counts.wins, "ties": counts.ties, "losses": counts.losses} | extras
 
     @cached_property
     def _wins(self) -> dict[ErrorPair, Wins]:
         """For each pair of systems the number of units on which the first has the smaller absolute
         error, the same, and the larger one.
 
-        If the rows of a unit may lie in several blocks, no block can compare its errors: they are
-        compared here, after they were added up by unit. Otherwise the wins of the blocks were
-        counted and added up.
+        Usually each block counted the wins of its units, and the counts were added up. If the rows
+        of a unit may lie in several blocks, no block knows the error of a unit: then the errors
+        were added up by unit, and are compared here.
         """
-        moments = self.table_summary.terms.moments[ALL_ROWS_GROUP]
-        if isinstance(moments, UnitSums):
-            errors = self.summariser.errors
-            # `TermAdder` puts the weight of each unit on the first line, then these errors
-            errors_of_units = moments.sums[1 : 1 + errors.width]
-            return errors.wins(errors_of_units)
-        return self.table_summary.wins
+        sums_of_all_rows = self.table_summary.terms.moments[ALL_ROWS_GROUP]
+        if not isinstance(sums_of_all_rows, UnitSums):  # they are not kept unit by unit
+            return self.table_summary.wins
+        errors = self.summariser.errors
+        # a line of sums, one per unit: first of the weights, then of the lines of errors
+        errors_by_unit = sums_of_all_rows.sums[1 : 1 + errors.width]
+        return errors.wins(errors_by_unit)
 
     @property
     def medians(self) -> list[MetricAtK]:
@@ -1109,11 +1163,10 @@ class Rating(row_study.RowStudy):
         """
         if self.p.reference is None:
             return None
-        # systems share the column, so that the rows of any one tell it
-        columns = self._leader_rows.columns
+        columns = self._leader_rows.columns  # those that metrics use, the same for all systems
         if REFERENCE not in columns:
             return None
-        return int(np.isnan(columns[REFERENCE]).sum())
+        return int(np.isnan(columns[REFERENCE]).sum())  # NaN: no forecast
 
     @property
     def _leader_rows(self) -> Rows:
@@ -1172,20 +1225,21 @@ class Rating(row_study.RowStudy):
         if not self.in_time_order:
             return None
         assert isinstance(self.measured, RowsInMemory)  # only rows in memory are put in order
-        rows_by_system = self.measured.rows
-        compared = row_study.compared(self)  # the leader, and its opponent if there is one
-        rows = rows_by_system[self.leader]
-        influence = self.primary.base.effects(rows).influence  # of each row
-        if len(compared) > 1:
-            rows_of_opponent = rows_by_system[compared[1]]
+        rows = self.measured.rows[self.leader]
+        influence = self.primary.base.effects(rows).influence  # of each row on the metric
+        leader_and_opponent = row_study.compared(self)  # the leader alone if there is one system
+        for opponent in leader_and_opponent[1:]:
+            rows_of_opponent = self.measured.rows[opponent]
             influence = influence - self.primary.base.effects(rows_of_opponent).influence
-        lag = rows.lags + 1  # intervals and tests use the autocovariances up to `lags`
+        first_unused_lag = rows.lags + 1  # intervals and tests use the lags up to `lags`
         # the units of ordered rows are times: the rows at one time are added up
-        has_weight = sum_by_unit(rows.weights, rows.unit) > 0
-        values = sum_by_unit(influence, rows.unit)[has_weight]
-        if len(values) <= 2 * lag or not values.any():
+        influence_of_time = sum_by_unit(influence, rows.unit)
+        weight_of_time = sum_by_unit(rows.weights, rows.unit)
+        # times without weight have the influence 0, which says nothing about dependence
+        series = influence_of_time[weight_of_time > 0]
+        if len(series) <= 2 * first_unused_lag or not series.any():
             return None
-        return autocorrelation(values, lag)
+        return autocorrelation(series, first_unused_lag)
 
     @property
     def constants(self) -> Sequence[Callable[[MetricAtK], float]]:
@@ -1195,50 +1249,57 @@ class Rating(row_study.RowStudy):
     @property
     def constant_wins(self) -> Constant | None:
         """The constant forecast, the mean or the median of the actual values, that is better than
-        every system on the primary metric; the better one if both are, None if neither is.
+        every system on the primary metric; the better one if both are, None if neither is, or if
+        the metric has no direction.
         """
         chosen = self.primary
-        # Times this sign, a lower value of the metric is better. A metric without a direction has
-        # NaN, with which no comparison is true: no constant is better.
-        sign = {"low": 1.0, "high": -1.0}.get(chosen.metric.best, np.nan)
+        if chosen.metric.best not in ("low", "high"):
+            return None
+        sign = 1.0 if chosen.metric.best == "low" else -1.0  # times it, a lower value is better
         constants = [
-            Constant(MEAN, self.constant(chosen)),
-            Constant(MEDIAN, self.constant_median(chosen)),
+            Constant(MEAN, value=self.constant(chosen)),
+            Constant(MEDIAN, value=self.constant_median(chosen)),
         ]
-        best = min(constants, key=lambda constant: sign * constant.value)
-        if sign * best.value < sign * self.estimate(chosen, self.leader).value:
-            return best
+        better_constant = min(constants, key=lambda constant: sign * constant.value)
+        value_of_leader = self.estimate(chosen, self.leader).value  # no system has a better one
+        if sign * better_constant.value < sign * value_of_leader:
+            return better_constant
         return None
 
     @cached
     def _metric_of_constant(self, chosen: MetricAtK, forecast: float) -> float:
         """The value of a metric if every row had this forecast.
 
-        The distribution of the actual values, which has all rows of the table, suffices for most
-        metrics. It lacks the further columns that some metrics need, which are computed on the
-        sampled rows.
+        It is computed from the distribution of the actual values, which has all rows of the table.
+        This lacks the further columns that some metrics need: they are computed on the sampled
+        rows.
         """
+        if isinstance(chosen.metric.kind, score_kinds.Median):
+            return self._median_error_of_constant(chosen.metric.kind, forecast)
+        if chosen.metric.columns:
+            sample = self.table_summary.sample
+            rows = sample.rows
+            forecasts = np.full(len(rows), forecast)
+            weight = rows.weights * sample.times  # `times`: how many equal rows each represents
+            columns = rows.shared_columns
+            return chosen.value(Rows(rows.truth, forecasts, weight=weight, columns=columns))
+        # a single row for each distinct actual value, with the weight of all rows that have it
+        # (their number, if rows are unweighted)
         target = self.target
-        kind = chosen.metric.kind
-        if isinstance(kind, score_kinds.Median):  # the only one is that of the absolute errors
-            # its errors are the actual values, shifted, with the same rows and weights
-            errors = replace(target, values=target.values - forecast)
-            absolute_errors = errors.sizes()
-            # only the standard error, not used here, depends on the sum of the squared weights, for
-            # which the number of rows stands
-            squared_weights = float(target.rows.sum())
-            return kind.estimate(absolute_errors, squared_weights, weighted=self.weighted).value
-        if not chosen.metric.columns:
-            # a single row for each distinct actual value, with the weight of all rows that have it
-            # (their number, if rows are unweighted)
-            forecasts = np.full(len(target.values), forecast)
-            return chosen.value(Rows(target.values, forecasts, weight=target.weight))
-        sample = self.table_summary.sample
-        rows = sample.rows
-        forecasts = np.full(len(rows), forecast)
-        weight = rows.weights * sample.times  # `times`: how many equal rows each represents
-        columns = rows.shared_columns
-        return chosen.value(Rows(rows.truth, forecasts, weight=weight, columns=columns))
+        forecasts = np.full(len(target.values), forecast)
+        return chosen.value(Rows(target.values, forecasts, weight=target.weight))
+
+    def _median_error_of_constant(self, kind: score_kinds.Median, forecast: float) -> float:
+        """The median absolute error if every row had this forecast. kind: of that metric, the only
+        one that is a median.
+        """
+        # the distribution of actual − forecast: that of the actual values, shifted
+        errors = replace(self.target, values=self.target.values - forecast)
+        absolute_errors = errors.sizes()
+        # Σ w² is not known. Only the standard error depends on it, which is not used here: the
+        # number of rows stands for it.
+        squared_weights = float(self.target.rows.sum())
+        return kind.estimate(absolute_errors, squared_weights, weighted=self.weighted).value
 
     # Along the forecast
 
@@ -1256,64 +1317,79 @@ class Rating(row_study.RowStudy):
                 yield row | {"low": bias.low, "high": bias.high, "n": tenth.rows}
 
     def _tenths(self, system: str) -> Iterator[Tenth]:
-        """The tenths of a system's rows by forecast that have any weight; fewer if forecasts are
-        equal.
+        """Yield the tenths of a system's rows by forecast, the lowest forecasts first. Those
+        without weight are left out. There are fewer than ten if so many forecasts are equal that
+        deciles coincide.
         """
         i = self.systems.index(system)
         forecasts = self.forecasts[system]
         levels = np.arange(1, TENTHS) / TENTHS
-        # the lower ends of all tenths but the first; fewer if quantiles are equal
-        edges = np.unique(forecasts.quantiles(levels.tolist()))
-        tenth_of_forecast = np.searchsorted(edges, forecasts.values, side="right")
-        sums = self.forecast_sums(i).pooled(tenth_of_forecast, len(edges) + 1)
+        # the distinct deciles: the lower ends of all tenths but the first
+        lower_ends = np.unique(forecasts.quantiles(levels.tolist()))
+        tenth_of_forecast = np.searchsorted(lower_ends, forecasts.values, side="right")
+        sums_by_tenth = self.forecast_sums(i).pooled(tenth_of_forecast, len(lower_ends) + 1)
         sampled = self.table_summary.sample.rows
-        tenth_of_row = np.searchsorted(edges, sampled.predictions[i], side="right")
-        for number in np.flatnonzero(sums.weight).tolist():
-            bias = self._bias_in_tenth(i, sums, number, tenth_of_row == number)
-            rows = int(sums.rows[number])
-            yield Tenth(number + 1, rows, float(sums.mean_forecast[number]), bias)
+        tenth_of_row = np.searchsorted(lower_ends, sampled.predictions[i], side="right")
+        for tenth in np.flatnonzero(sums_by_tenth.weight).tolist():
+            yield Tenth(
+                number=tenth + 1,
+                rows=int(sums_by_tenth.rows[tenth]),
+                forecast=float(sums_by_tenth.mean_forecast[tenth]),
+                bias=self._bias_in_tenth(i, sums_by_tenth, tenth, tenth_of_row == tenth),
+            )
 
     def _bias_in_tenth(
         self, i: int, sums: ForecastSums, number: int, is_in_tenth: Bools
     ) -> Statistic:
-        """The bias, which is the mean error, of system number i in a tenth of the rows.
-
-        If the sample has all rows, it is computed from the rows, else from `sums`. Sums over rows
-        give the variance of independent rows only: with units, the sampled units estimate it.
+        """The bias, which is the mean error, of system number i in a tenth of the rows, as a
+        statistic from which its interval is computed: from the rows if the sample has all of them,
+        else from `sums`.
 
         sums: with one entry per tenth. number: the index of the tenth in `sums`. is_in_tenth: a
         mask of the sampled rows, True in this tenth.
         """
-        sample = self.table_summary.sample
-        rows = sample.rows
+        rows = self.table_summary.sample.rows
         errors = rows.predictions[i] - rows.truth
-        if sample.is_complete:
+        if self.table_summary.sample.is_complete:
             unit = rows.key if rows.clustered else None  # the key identifies the unit of a row
-            all_rows = Rows(errors, weight=rows.weight, unit=unit)
-            return RowStatistic(MEAN_NUMBER, all_rows.take(is_in_tenth))
-        mean = self.summariser.centre(i) + float(sums.mean_error[number])
-        square = float(sums.influence_square[number])
-        freedom = float(sums.equal_rows[number]) - 1  # Kish's number of rows, less 1
-        skew = 0.0  # taken as 0 for units and for weighted rows, whose cubes are not added up
-        uncertainty = 0.0  # of a square that is not estimated from a sample
-        if self.settings.unit:
-            weights = rows.weights * is_in_tenth
-            weight = float(sums.weight[number])
-            # the influence of a row on the mean error is w (error − mean) / Σ w
-            square, uncertainty = sample.influence_square(weights * (errors - mean) / weight)
-            # Kish's number of units, (Σ w)² / Σ (the weight of a unit)², less 1
-            freedom = float(ratio(weight**2, sample.influence_square(weights).value)) - 1
-        elif not self.weighted:
-            skew = float(sums.skewness[number])
-        return SummedMean(
+            rows_of_errors = Rows(errors, weight=rows.weight, unit=unit)
+            return RowStatistic(MEAN_NUMBER, rows_of_errors.take(is_in_tenth))
+        centre = self.summariser.centre(i)  # subtracted from the errors before they were added up
+        bias = SummedMean(
             MEAN_NUMBER,
             self.measured.layout,
-            mean,
+            value=centre + float(sums.mean_error[number]),
             n=int(sums.rows[number]),
-            freedom=freedom,
-            square=square,
-            skew=skew,
-            error_uncertainty=uncertainty,
+            freedom=float(sums.equal_rows[number]) - 1,  # Kish's number of rows, less 1
+            square=float(sums.influence_square[number]),
+        )
+        if self.settings.unit:
+            weight = float(sums.weight[number])
+            return self._with_spread_of_units(bias, errors, rows.weights * is_in_tenth, weight)
+        if self.weighted:  # the skewness is not known, as no cubes are added up: it is taken as 0
+            return bias
+        return replace(bias, skew=float(sums.skewness[number]))
+
+    def _with_spread_of_units(
+        self, bias: SummedMean, errors: Floats, weights: Floats, total_weight: float
+    ) -> SummedMean:
+        """The bias in a tenth, with the variance that clustered rows give it. Sums over rows do not
+        tell how units vary: the variance is estimated from the sampled units.
+
+        errors, weights: of each sampled row; the weight is 0 outside the tenth. total_weight: Σ w
+        over all rows of the tenth.
+        """
+        sample = self.table_summary.sample
+        # of a row on the mean error: w (error − mean) / Σ w
+        influence = weights * (errors - bias.value) / total_weight
+        square = sample.influence_square(influence)
+        squared_unit_weights = sample.influence_square(weights).value  # Σ (the weight of a unit)²
+        kish_units = float(ratio(total_weight**2, squared_unit_weights))
+        return replace(
+            bias,
+            freedom=kish_units - 1,
+            square=square.value,
+            error_uncertainty=square.uncertainty,
         )
 
     def forecast_sums(self, i: int) -> ForecastSums:
@@ -1327,16 +1403,17 @@ class Rating(row_study.RowStudy):
 
     @cached_property
     def uncertainty_of_widths(self) -> float:
-        """How uncertain the half-widths of intervals are that come from a sample of rows, such as
-        0.02 for 2%: the largest of the medians and of the leader's biases in tenths. 0 if the
-        sample has every row.
+        """The largest relative uncertainty of the half-width of an interval, such as 0.02 for 2%,
+        among the intervals whose standard error is estimated from a sample of the rows: those of
+        medians, and of the leader's bias in tenths, which the page lists. 0 if the sample has every
+        row.
         """
         if self.table_summary.sample.is_complete:
             return 0.0
-        statistics: list[Any] = []  # of classes with `error_uncertainty`
+        statistics: list[Any] = []  # all have `error_uncertainty`, that of the standard error
         for chosen in self.medians:
             statistics += [self.measure(chosen, name) for name in self.systems]
-        statistics += [tenth.bias for tenth in self._tenths(self.leader)]  # the page lists these
+        statistics += [tenth.bias for tenth in self._tenths(self.leader)]
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
 
     @cached_property
@@ -1345,28 +1422,35 @@ class Rating(row_study.RowStudy):
         return {name: self._mean_reliability(name) for name in self.order}
 
     def _mean_reliability(self, system: str) -> reliability.MeanReliability:
-        """The mean of the actual values by forecast of a system, with the decomposition of its
-        squared error. Forecasts whose rows weigh nothing are left out.
+        """The reliability curve of a system: the mean of the actual values by forecast, with the
+        decomposition of its squared error and a band. Forecasts whose rows weigh nothing are left
+        out.
         """
         i = self.systems.index(system)
         sums = self.forecast_sums(i)
         has_weight = sums.weight > 0
-        # `sums` adds up the error d = forecast − actual − centre, so that the mean actual value is
-        # Σ w (forecast − d) / Σ w − centre
-        centre = self.summariser.centre(i)
-        mean_actual = ratio(sums.forecast - sums.error, sums.weight) - centre
-        table = calibration.Means(
+        # The summed errors are forecast − actual − centre. Forecasts less these errors are the
+        # actual values, each plus the centre.
+        mean_of_shifted = ratio(sums.forecast - sums.error, sums.weight)
+        mean_actual = mean_of_shifted - self.summariser.centre(i)
+        means_by_forecast = calibration.Means(
             forecast=sums.mean_forecast[has_weight],
             weight=sums.weight[has_weight],
             mean=mean_actual[has_weight],
             index=np.empty(0, np.int64),  # the forecast of each row: sums have no rows
         )
-        # These sums are of the actual values less a constant, which does not change the variance.
-        actual = self.table_summary.actual_sums
-        mean = actual.weighted_total / actual.weight
-        variance = actual.weighted_square / actual.weight - mean**2
-        band = self._mean_band(i, table, has_weight)
-        return reliability.mean_reliability(table, variance, band, self.forecasts[system])
+        band = self._mean_band(i, means_by_forecast, has_weight)
+        return reliability.mean_reliability(
+            means_by_forecast, self._actual_variance, band, self.forecasts[system]
+        )
+
+    @property
+    def _actual_variance(self) -> float:
+        """The weighted variance of the actual values."""
+        # of the values less a constant, which does not change the variance
+        sums = self.table_summary.actual_sums
+        mean = sums.weighted_total / sums.weight
+        return sums.weighted_square / sums.weight - mean**2
 
     def _mean_band(self, i: int, table: calibration.Means, has_weight: Bools) -> Band | None:
         """The consistency band of the reliability curve of system number i: where the means of the
@@ -1376,19 +1460,21 @@ class Rating(row_study.RowStudy):
         table: the mean actual value of each forecast whose rows have any weight. has_weight: a mask
         of all forecasts, True for the forecasts in `table`.
         """
-        rng = self.rng(5)  # the stream of random numbers of these bands
+        rng = self.rng(5)  # 5: the random numbers of these bands, whatever else is drawn
         draws = self.settings.limits.bands
         level = self.settings.level
-        if not self.settings.unit:
-            # Rows are independent: the sums over the rows of each forecast suffice. Calibration
-            # means a mean error of 0, so that no mean is subtracted from the squared errors.
+        rows_are_independent = not self.settings.unit
+        if rows_are_independent:
+            # The band needs Σ (w error)² by forecast. If forecasts are calibrated, the mean error
+            # is 0, so that no mean is subtracted.
             squares = self.forecast_sums(i).uncentred_square(self.summariser.centre(i))
             return consistency.band_of_independent(
                 table, squares[has_weight], rng=rng, draws=draws, level=level
             )
-        if not self.banded:
+        sample = self.table_summary.sample
+        if not sample.is_complete:
             return None
-        rows = self.table_summary.sample.rows.rows(i)
+        rows = sample.rows.rows(i)  # the actual values of all rows, with this system's forecasts
         return consistency.band_of_means(
             rows, calibration.means(rows), rng=rng, draws=draws, level=level
         )
@@ -1401,8 +1487,9 @@ class Rating(row_study.RowStudy):
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the
         actual values.
         """
-        for name, mean in self.means.items():
-            decomposition = mean.decomposition
+        for name, reliability_curve in self.means.items():
+            decomposition = reliability_curve.decomposition
+            # mse = uncertainty − discrimination + miscalibration
             gain = decomposition.discrimination - decomposition.miscalibration
             mse = max(decomposition.uncertainty - gain, 0.0)  # below 0 only by rounding
             skill = float(ratio(gain, decomposition.uncertainty))
@@ -1453,59 +1540,79 @@ def _of_rows(
     timing: the times of these rows; None without columns of time.
     """
     rows = data.rows
-    n = len(rows)
     arguments = row_study.arguments_from_rows(data, settings, p)
     unit = None  # the number of the unit of each row; None if each row is a unit
     if settings.unit:
         unit, _ = codes(arguments.rows["unit"])
-    is_clustered = unit is not None
-    number = np.arange(n)
-    key = number if unit is None else unit  # equal for the rows of a unit
+    block = _single_block(data, unit, metric_columns=arguments.rows["columns"])
+    rows_by_system = {}
+    for i, name in enumerate(rows.systems):
+        rows_of_system = replace(block.rows(i), unit=unit)
+        if timing is not None and unit is None:
+            # no column has independent units: rows are taken as a time series
+            rows_of_system = timing.in_order(rows_of_system)
+        rows_by_system[name] = rows_of_system
+    summariser = _exact_summariser(data, settings)
+    return Rating(
+        **arguments.study,
+        measured=RowsInMemory(rows_by_system, ids=lambda: rows.id),  # which are made when needed
+        summariser=summariser,
+        table_summary=summariser.summarise(block),
+        stated=distributions.StatedDistributions(list(block.system_columns)),
+        timing=timing,
+    )
+
+
+def _single_block(
+    data: outcomes.Outcomes, unit: Ints | None, metric_columns: Mapping[str, Floats]
+) -> Block:
+    """All rows of a table in memory as one block; rows are named by their positions from 0.
+
+    unit: the number of the unit of each row; None if each row is a unit. metric_columns: further
+    columns of numbers that metrics need, by name.
+    """
+    rows = data.rows
+    position = np.arange(len(rows))
+    key = position if unit is None else unit  # equal for the rows of a unit
     # for each role of a column that states a distribution, such as a quantile: (systems, rows)
-    system_columns = {}
+    distribution_values = {}
     for role in rows.layout.predictions:
         if is_role(role):
-            system_columns[role] = np.array(list(rows.predictions_of(role).values()))
-    block = Block(
+            distribution_values[role] = np.array(list(rows.predictions_of(role).values()))
+    return Block(
         data.actual,
         np.array(list(data.score.values())),
         data.weight,
         key.view(np.uint64),
-        clustered=is_clustered,
-        units_split=is_clustered,  # the rows of a unit need not be neighbours in the input
-        shared_columns=arguments.rows["columns"],
-        system_columns=system_columns,
-        names=number,
+        clustered=unit is not None,
+        units_split=unit is not None,  # the rows of a unit need not be neighbours in the input
+        shared_columns=metric_columns,
+        system_columns=distribution_values,
+        names=position,
     )
-    system_rows = {}
-    for i, name in enumerate(rows.systems):
-        system_rows[name] = replace(block.rows(i), unit=unit)
-        if timing is not None and unit is None:
-            # no column has independent units: rows are taken as a time series
-            system_rows[name] = timing.in_order(system_rows[name])
-    centre = float(data.actual.mean())
-    errors = AbsoluteErrors(len(rows.systems), partial(settings.metrics))
+
+
+def _exact_summariser(data: outcomes.Outcomes, settings: Settings) -> RatingSummariser:
+    """The summariser of a table in memory: it counts every distinct value and samples all rows. It
+    adds up absolute errors by unit, to count wins, but no terms of metrics, which are computed from
+    the rows themselves.
+    """
+    systems = len(data.rows.systems)
+    errors = AbsoluteErrors(systems, partial(settings.metrics))
+    mean_actual = float(data.actual.mean())  # forecasts lie near it too
     terms = TermAdder(
-        metrics=(),  # their values are computed from the rows, not from sums of terms
-        centres=[kinds.Centre(centre, centre)] * len(rows.systems),
+        metrics=(),
+        centres=[kinds.Centre(mean_actual, mean_actual)] * systems,
         offsets={},
         max_units=0,
-        # absolute errors, whose sums by unit are compared to count wins
         extra_columns=errors.from_block,
         extra_width=errors.width,
-        counts_errors=False,  # only a figure needs them
+        counts_errors=False,  # `Rating.errors` counts them once a figure needs them
     )
+    n = len(data.rows)
     # as many bins as rows, so that each value has its own, and a sample of all rows
-    exact = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
-    summariser = RatingSummariser(terms, exact, errors, holds_table=True)
-    return Rating(
-        **arguments.study,
-        measured=RowsInMemory(system_rows, lambda: rows.id),
-        summariser=summariser,
-        table_summary=summariser.summarise(block),
-        stated=distributions.StatedDistributions(list(system_columns)),
-        timing=timing,
-    )
+    limits = replace(settings.limits, bins=max(settings.limits.bins, n), drawn=n)
+    return RatingSummariser(terms, limits, errors, holds_table=True)
 
 
 def _of_blocks(
@@ -1518,43 +1625,54 @@ def _of_blocks(
     for a metric that cannot be computed from sums. Raises InputError if systems predict different
     rows, for weights that are all 0, and for the values that `_refuse_odd_values` refuses.
     """
-    roles = [role for role in table.schema.predictions if is_role(role)]
-    stated = distributions.StatedDistributions(roles)
-    # the terms of all metrics are added up in one pass, also of those that only figures show
-    wanted = [chosen.base for chosen in settings.metrics]
-    wanted.append(BIAS)
-    wanted += stated.drawn_metrics
-    metrics = list(dict.fromkeys(wanted))  # each once
-    refuse_unsummed(metrics, table.rows)
-    errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
-    terms = TermAdder.from_heads(
-        metrics,
-        table.head(),
-        settings.limits.flipped,
-        extra_columns=errors.from_block,
-        extra_width=errors.width,
-    )
-    summariser = RatingSummariser(terms, settings.limits, errors, table.ids_held)
-    summary = table.total(summariser.summarise)
+    distribution_roles = [role for role in table.schema.predictions if is_role(role)]
+    stated = distributions.StatedDistributions(distribution_roles)
+    summariser = _summariser_of_blocks(table, settings, stated)
+    summary = table.total(summariser.summarise)  # the rows are read here
     rows = summary.actual_sums.rows
     row_study.check_ids(table, rows, summary.ids)
     weight = table.schema.shared.get(schema.WEIGHT)  # the column of weights, None without one
+    is_weighted = weight is not None
     if weight is not None and not summary.actual_sums.weight:
         raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
-    layout = layout_of(units=bool(settings.unit), weights=weight is not None)
-    measured = SummedForecasts(table.systems, terms, summary, layout)
+    layout = layout_of(units=bool(settings.unit), weights=is_weighted)
+    measured = SummedForecasts(table.systems, summariser.terms, summary, layout)
     measured.refuse_losses_on_unlike_rows()
-    fields = row_study.arguments_from_blocks(table, rows, settings, p, weighted=weight is not None)
-    study_of_table = Rating(
-        **fields,
+    arguments = row_study.arguments_from_blocks(table, rows, settings, p, weighted=is_weighted)
+    rating = Rating(
+        **arguments,
         measured=measured,
         summariser=summariser,
         table_summary=summary,
         stated=stated,
         timing=timing,
     )
-    _refuse_odd_values(study_of_table, table)
-    return study_of_table
+    _refuse_odd_values(rating, table)
+    return rating
+
+
+def _summariser_of_blocks(
+    table: blocks.Blocks, settings: Settings, stated: distributions.StatedDistributions
+) -> RatingSummariser:
+    """The summariser of a table that is read in blocks. It adds up the terms of all metrics of the
+    report, also of those that only figures show, as the table is read once. Some first rows are
+    read here, so that numbers near the values are known.
+
+    Raises ParameterError for a metric that cannot be computed from sums.
+    """
+    metrics_of_report = [chosen.base for chosen in settings.metrics]
+    metrics_of_figures = [BIAS, *stated.drawn_metrics]
+    metrics = list(dict.fromkeys(metrics_of_report + metrics_of_figures))  # each once
+    refuse_unsummed(metrics, table.rows)
+    errors = AbsoluteErrors(len(table.systems), partial(settings.metrics))
+    terms = TermAdder.from_heads(
+        metrics,
+        table.head(),
+        max_units=settings.limits.flipped,  # sign flips, for fewer units, need each unit's sums
+        extra_columns=errors.from_block,
+        extra_width=errors.width,
+    )
+    return RatingSummariser(terms, settings.limits, errors, max_ids=table.ids_held)
 
 
 def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
@@ -1562,11 +1680,12 @@ def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
     values that are two classes. rating: the study of the table, which has the counts of its values.
     """
     first_part = table.pieces[0].part  # errors name it: counts do not tell which part is at fault
-    columns = {table.schema.shared["actual"].column: rating.target, **rating.forecasts}
-    for name, distribution in columns.items():
-        outcomes.refuse_missing(distribution.values, distribution.rows, name, first_part.name)
-    forecasts = [distribution.values for distribution in rating.forecasts.values()]
-    outcomes.refuse_two_classes(rating.target.values, forecasts, table.columns, first_part)
+    actual_column = table.schema.shared["actual"].column
+    distribution_by_column = {actual_column: rating.target, **rating.forecasts}
+    for column, values in distribution_by_column.items():
+        outcomes.refuse_missing(values.values, values.rows, column, first_part.name)
+    distinct_forecasts = [forecasts.values for forecasts in rating.forecasts.values()]
+    outcomes.refuse_two_classes(rating.target.values, distinct_forecasts, table.columns, first_part)
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:

@@ -13,14 +13,15 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import MetricAtK
 from evalkit.measured.rows import RowsInMemory
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms, inference
-from evalkit.statistics.class_cells import DecisionsByThreshold, cell_statistic
+from evalkit.statistics.class_cells import DecisionsByThreshold, SliceCells, cell_statistic
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
-from evalkit.statistics.methods import RandomStream
+from evalkit.statistics.methods import Options, RandomStream
 
 if TYPE_CHECKING:
     from evalkit.studies.binary import BinaryStudy
@@ -53,13 +54,14 @@ class SliderCounts:
         """A threshold chosen on these scores, as text: the shortest number that gives the same
         decisions, ∞ if no row is predicted positive, – if the threshold is NaN.
         """
-        place = self.place(threshold)
-        if place == len(self.threshold):  # as `place` of NaN, the only one without a place
+        index = self.place(threshold)
+        if index == len(self.threshold):  # there is none, as for NaN
             return "–"
-        number = float(self.threshold[place])
-        if math.isinf(number):
+        shortened = float(self.threshold[index])
+        if math.isinf(shortened):
             return "∞"
-        return repr(number).removesuffix(".0").replace("-", "−")
+        # as people write it: 2 in place of 2.0, and with a minus sign, not a hyphen
+        return repr(shortened).removesuffix(".0").replace("-", "−")
 
     def place(self, threshold: float) -> int:
         """The index of the threshold that gives the same decisions as one chosen on these
@@ -84,21 +86,23 @@ def slider_counts(study: BinaryStudy) -> SliderCounts:
     that are cheapest for some costs of the two errors. The others are spread over the scores of
     each system, about equally many for each. Every system is counted at all thresholds.
     """
-    tables = {name: study.table(name) for name in systems(study)}
+    tables = {name: study.table(name) for name in systems(study)}  # the counts at every score
     max_thresholds = MOST_THRESHOLDS
-    if not study.plain:  # the page then holds the intervals of each system at every threshold
+    if not study.plain:
+        # clustered or weighted rows: the page holds an interval for each threshold and system
         max_thresholds = MOST_OWN_INTERVALS // len(tables)
-    max_per_system = max_thresholds // len(tables)  # thresholds chosen by the system's own scores
-    thresholds = [_cheapest_and_others(table, max_per_system) for table in tables.values()]
-    thresholds.append(np.array(list(study.thresholds.values())))
-    thresholds.append(study.choices["threshold"].to_numpy())
-    ascending = np.unique(np.concatenate(thresholds))
+    max_per_system = max_thresholds // len(tables)
+    candidates = [_cheapest_and_others(table, max_per_system) for table in tables.values()]
+    candidates.append(np.array(list(study.thresholds.values())))
+    candidates.append(study.choices["threshold"].to_numpy())
+    ascending = np.unique(np.concatenate(candidates))
     # without the NaN of a system that has no threshold; ∞ is added below
     ascending = ascending[np.isfinite(ascending)]
     scores = np.unique(np.concatenate([table.threshold for table in tables.values()]))
-    threshold = np.append(np.inf, _shortened(ascending, scores)[::-1])
-    at_thresholds = {name: counts.at(table, threshold) for name, table in tables.items()}
-    return SliderCounts(threshold, at_thresholds)
+    shortened = _shortened(ascending, scores)
+    descending = np.append(np.inf, shortened[::-1])
+    counts_at_thresholds = {name: counts.at(table, descending) for name, table in tables.items()}
+    return SliderCounts(descending, counts_at_thresholds)
 
 
 def _cheapest_and_others(table: Counts, max_others: int) -> Floats:
@@ -147,17 +151,18 @@ def shortest(low: float, high: float) -> float:
     """
     if high == 0:
         return 0.0
+    # `high` is rounded down to one digit, then to two …, until the result lies above `low`
     exponent = math.floor(math.log10(abs(high)))  # the first digit stands for 10**exponent
-    # 17 digits tell all doubles apart; 10.0**309 is infinite, so that tiny numbers keep all digits
-    most_places = min(17 - exponent, 309)
-    # decimal places, from those of the first digit on; negative places are tens, hundreds …
-    for places in range(-exponent, most_places):
+    places_of_first_digit = -exponent  # decimal places; negative ones are tens, hundreds …
+    # 17 digits tell all doubles apart, and 10.0**309 would be infinite
+    end_of_places = min(17 - exponent, 309)
+    for places in range(places_of_first_digit, end_of_places):
         rounded_down = math.floor(high * 10.0**places) / 10.0**places
         # the division may err in the last bit; printed and read again the number is exact
         number = float(f"{rounded_down:.{max(places, 0)}f}")
         if low < number <= high:
             return number
-    return high
+    return high  # no shorter number lies in between
 
 
 METRICS = ("precision", "recall", "f1", "predicted_rate")
@@ -176,24 +181,27 @@ class ClosedFormIntervals:
     level: float | None
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics at one threshold by name, `METRICS` and cost, with their limits, NaN without
-        a level. table: the counts of a system at this threshold. costs: of a false positive and a
-        false negative. name: of the system, not used here; `OwnIntervals` needs it.
+        """Name -> estimate of each of `METRICS`, and of the mean cost, at one threshold. Limits are
+        NaN if `level` is None.
+
+        name: of the system, not used here; `OwnIntervals` needs it. table: the counts of the system
+        at this threshold. costs: of a false positive and a false negative.
         """
         tp, fp, fn, tn = (float(cell) for cell in (table.tp, table.fp, table.fn, table.tn))
-        level = self.level or 0.95  # of limits that are dropped below
+        level = 0.95 if self.level is None else self.level  # any: without one, limits are dropped
+        cost_values = [0, costs.fp, costs.fn]  # of a correct decision, and of the two errors
+        rows_of_cost = [tp + tn, fp, fn]
         estimates = {
             "precision": wilson(tp, tp + fp, level=level),
             "recall": wilson(tp, tp + fn, level=level),
-            # 2 TP / (2 TP + FN + FP): times is the factor of TP, weight that of FN
+            # F1 = 2 TP / (2 TP + FN + FP): `times` is the factor of TP, `weight` that of FN
             "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=level),
             "predicted_rate": wilson(tp + fp, float(table.total), level=level),
-            # the mean of the cost of a row, which has three values, with how often each occurs
-            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=level),
+            "cost": mean(cost_values, rows_of_cost, level=level),
         }
-        if self.level:
+        if self.level is not None:
             return estimates
-        return {name: replace(e, low=np.nan, high=np.nan) for name, e in estimates.items()}
+        return {metric: replace(e, low=np.nan, high=np.nan) for metric, e in estimates.items()}
 
     def quantiles(self) -> dict[str, float | str]:
         """The quantile z of the normal distribution, from which the page computes intervals at any
@@ -228,61 +236,62 @@ class OwnIntervals:
         return next(iter(self.decisions.values())).units
 
     def estimates(self, name: str, table: Counts, costs: Costs) -> dict[str, Estimate]:
-        """The metrics at one threshold by name, `METRICS` and cost, with their limits. name: of the
-        system. table: its counts at this threshold, which must be one of the slider. costs: of a
-        false positive and a false negative.
+        """Name -> estimate of each of `METRICS`, and of the mean cost, at one threshold.
+
+        name: of the system. table: its counts at this threshold, which must be one of the slider.
+        costs: of a false positive and a false negative.
         """
-        place = self.slider.place(float(table.threshold))  # the index of the threshold
-        # The mean cost is a FP / n + b FN / n, with the costs a and b. Its variance is
-        # a² x + a b y + b² z; `error_variance` has x, y and z for each threshold.
+        index = self.slider.place(float(table.threshold))  # of the threshold
+        # The mean cost is a FP / n + b FN / n with the costs a and b, so that its variance is
+        # a² var(FP / n) + 2 a b cov(FP / n, FN / n) + b² var(FN / n). For each threshold,
+        # `error_variance` has the three factors of a², a b and b².
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
-        variance = float(self.decisions[name].error_variance[place] @ products_of_costs)
+        variance = float(self.decisions[name].error_variance[index] @ products_of_costs)
+        # limits by t, on the logit scale of the range of the cost of a row
         cost = closed_forms.ranged_t(
-            float(curves.cost(table, costs.fp, costs.fn)),
-            variance**0.5,
+            value=float(curves.cost(table, costs.fp, costs.fn)),
+            error=variance**0.5,
             freedom=self.units - 1,
             n=int(self.units),
             level=self.level,
             ends=(0, max(costs.fp, costs.fn)),
         )
-        estimates = dict(zip(METRICS, self.estimates_by_system[name][place], strict=True))
+        estimates = dict(zip(METRICS, self.estimates_by_system[name][index], strict=True))
         return estimates | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
         """The numbers from which the page computes the intervals of costs, by their names in its
-        JSON.
-
-        z: the quantile of the normal distribution. q: the quantile of t times the square root of
-        the unit in which `of_system` gives variances (its `spread`), so that q · √variance is t
-        times the standard error. units: the number of units.
+        JSON: z, the quantile of the normal distribution; q, a factor from the root of a variance of
+        `spread` to the half-width of its t interval; units, the number of units.
         """
         from scipy.special import stdtrit
 
         t_quantile = float(stdtrit(self.units - 1, (1 + self.level) / 2))
+        # `spread` of `of_system` counts variances in this unit
+        variance_unit = self._largest_variance / SPREAD_UNITS
         return {
             "z": normal_quantile(self.level),
-            "q": t_quantile * (self._largest_variance / SPREAD_UNITS) ** 0.5,
+            "q": t_quantile * variance_unit**0.5,
             "units": self.units,
         }
 
     def of_system(self, name: str, places: Sequence[int]) -> SystemIntervals:
-        """The fields of the page's JSON with the intervals of a system; each has one entry per
-        threshold.
+        """The intervals of a system for the page's JSON; both fields have one entry per threshold.
 
-        limits: the low and the high limit of each of `METRICS`. spread: the three numbers of
-        `DecisionsByThreshold.error_variance`, from which the page computes the variance of the mean
-        cost for any costs. They are whole numbers, which are short to write: the largest absolute
-        one of all systems is `SPREAD_UNITS`.
-
-        places: the number of decimals of each of `METRICS`, then that of the cost, which is not
-        used, as the page itself computes the limits of the cost.
+        limits: the low and the high limit of each of `METRICS`. spread: three variances (factors
+        of the products of costs), from which the page computes the variance of the mean cost for
+        any costs. places: the number of decimals of each metric, and of the cost.
         """
+        # as whole numbers, which are short to write: `SPREAD_UNITS` is the largest of all systems
         share_of_largest = self.decisions[name].error_variance / self._largest_variance
         spread = np.rint(share_of_largest * SPREAD_UNITS).astype(int).tolist()
-        metric_places = places[: len(METRICS)]
+        places_of_metrics = places[: len(METRICS)]  # the page computes the limits of the cost
         limits = []
         for estimates in self.estimates_by_system[name]:
-            limits.append([_limits(e, n) for e, n in zip(estimates, metric_places, strict=True)])
+            limits_at_threshold = []
+            for estimate, decimals in zip(estimates, places_of_metrics, strict=True):
+                limits_at_threshold.append(_limits(estimate, decimals))
+            limits.append(limits_at_threshold)
         return {"spread": spread, "limits": limits}
 
     @property
@@ -316,20 +325,30 @@ def intervals(study: BinaryStudy, slider: SliderCounts) -> ClosedFormIntervals |
         return ClosedFormIntervals(study.settings.level)
     if not isinstance(study.measured, RowsInMemory):
         return ClosedFormIntervals(level=None)  # without intervals
-    options = study.inference_options(RandomStream.ESTIMATES)
     metrics = [lookup.find_metric(name, "counts") for name in METRICS]
-    decisions = {}
+    options = study.inference_options(RandomStream.ESTIMATES)
+    decisions_by_system = {}
     estimates_by_system = {}
     for name, table in slider.tables.items():
-        decisions[name] = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
-        estimates_by_threshold = []
-        for cells in decisions[name].by_threshold:
-            # the cells are those of this system alone, which has number 0 in them
-            statistics = [cell_statistic(metric, cells, 0) for metric in metrics]
-            estimates = [inference.estimate(statistic, options) for statistic in statistics]
-            estimates_by_threshold.append(estimates)
-        estimates_by_system[name] = estimates_by_threshold
-    return OwnIntervals(slider, decisions, estimates_by_system, study.settings.level)
+        decisions = DecisionsByThreshold.from_rows(study.measured.rows[name], table)
+        decisions_by_system[name] = decisions
+        estimates_by_system[name] = [
+            _estimates_of_cells(metrics, cells, options) for cells in decisions.by_threshold
+        ]
+    return OwnIntervals(slider, decisions_by_system, estimates_by_system, study.settings.level)
+
+
+def _estimates_of_cells(
+    metrics: Sequence[MetricAtK], cells: SliceCells, options: Options
+) -> list[Estimate]:
+    """The estimate of each metric at one threshold. cells: the true and false negatives and
+    positives of a single system at this threshold, with what their variances need.
+    """
+    estimates = []
+    for metric in metrics:
+        statistic = cell_statistic(metric, cells, system=0)  # 0: the only system in the cells
+        estimates.append(inference.estimate(statistic, options))
+    return estimates
 
 
 def counts_in_use(study: BinaryStudy, systems: Iterable[str]) -> dict[str, Counts]:

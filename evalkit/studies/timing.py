@@ -14,6 +14,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.metrics.time_order import TimeOrder, mean_of_series
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
 from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.forecasts import ForecastTable
 from evalkit.reading.inputs.time_columns import HORIZON, TimeColumns, Unordered, order_of
 from evalkit.reading.tables.table import Coded
@@ -70,37 +71,31 @@ class TimedOutcomes(NamedTuple):
 
     @classmethod
     def from_table(cls, table: ForecastTable, reference: str | None) -> Self:
-        """Read forecasts with their columns of time, from which the order of the rows follows; the
-        columns of time are left out if the systems have different values there.
+        """Read forecasts with their columns of time, from which the order of the rows follows. If
+        the systems have different values there, the columns are not read, and rows have no order.
 
-        Customers and events have dates too, at irregular distances. Irregular times therefore order
-        the rows only if these are known to be of series: the user asks for a naive reference, or
-        there are enough series to be the units. reference: "naive", "mean" …; None if the user asks
-        for none.
+        reference: the reference forecast that the user asks for, "naive", "mean" …, or None.
         """
         columns = table.time_columns
         if columns is None:
             return cls(outcomes.forecasts_of(table.rows()), timing=None)
         # the columns of time are read as attributes, which must be the same for all systems
-        attributes = dict.fromkeys(chain(table.attributes, columns.names))
+        attributes = dict.fromkeys(chain(table.attributes, columns.names))  # each once
         try:
             rows = replace(table, attributes=list(attributes)).rows()
         except InputError:  # systems have different times
-            differ = Unordered("differ", ", ".join(columns.names))
-            return cls(outcomes.forecasts_of(table.rows()), Timing(columns, differ))
+            unordered = Unordered("differ", ", ".join(columns.names))
+            return cls(outcomes.forecasts_of(table.rows()), Timing(columns, unordered))
         timing = Timing(columns, order_of(rows, columns))
+        # Customers and events have dates too, at irregular distances. Irregular times order rows
+        # only if these are known to be of series: the user asks for a naive reference, or there are
+        # enough series to be the units.
         asks_for_naive = reference not in (None, MEAN_OF_ACTUAL)
-        is_series = asks_for_naive or timing.unit is not None  # a unit: enough series
-        if timing.ordered is not None and not timing.ordered.is_regular and not is_series:
+        is_of_series = asks_for_naive or timing.unit is not None
+        if timing.ordered is not None and not timing.ordered.is_regular and not is_of_series:
             timing = replace(timing, order=Unordered("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
-            # Without a column of horizons they are the steps from the cutoff to the time. They
-            # become an attribute, as a column of the table would be, so that they can be slices.
-            steps = timing.ordered.steps_ahead
-            texts = [str(step) for step in range(steps.max() + 1)]
-            horizon = Coded.from_texts(texts, steps)
-            values = {**rows.shared_values, f"attribute {HORIZON}": horizon}
-            rows = replace(rows, shared_values=values)
+            rows = _with_horizons(rows, timing.ordered.steps_ahead)
         return cls(outcomes.forecasts_of(rows), timing)
 
     def with_reference(self, reference: str | None, wanted: Mapping[str, str]) -> Self:
@@ -111,20 +106,20 @@ class TimedOutcomes(NamedTuple):
         naive reference if the rows are in no time order, for a column that neither the table has
         nor the reference gives, and for a column `reference` that holds ids.
         """
-        rows = self.data.rows
         if reference is None:
             self._refuse_ids_as_reference()
             return self
-        computed = self._reference_columns(reference)
-        values = dict(rows.shared_values)
+        computed_columns = self._reference_columns(reference)
+        values = dict(self.data.rows.shared_values)  # columns that all systems share, by use
         for name, metric in wanted.items():
-            role = f"metric_column {name}"
-            if role in values:  # a column of the table goes before a computed one
+            use = f"metric_column {name}"
+            if use in values:  # a column of the table goes before a computed one
                 continue
-            if name not in computed:
+            if name not in computed_columns:
                 raise ParameterError(f"{metric} needs a column {name}, or reference=naive")
-            values[role] = computed[name]
-        return self._replace(data=replace(self.data, rows=replace(rows, shared_values=values)))
+            values[use] = computed_columns[name]
+        rows = replace(self.data.rows, shared_values=values)
+        return self._replace(data=replace(self.data, rows=rows))
 
     def _refuse_ids_as_reference(self) -> None:
         """Raise ParameterError if the column `reference`, from which metrics of skill take their
@@ -132,14 +127,18 @@ class TimedOutcomes(NamedTuple):
         numbers whose median lies outside the range of the actual values.
         """
         actual = self.data.actual
+        # a column that metrics need has this name among the values that all systems share
         forecast = self.data.rows.shared_values.get(f"metric_column {REFERENCE}")
         if forecast is None:  # no metric needs the column
             return
         defined = forecast[~np.isnan(forecast)]
-        steps = np.diff(np.sort(defined))
-        is_counter = len(defined) > 2 and bool((steps == 1).all())
-        is_near = not len(defined) or actual.min() <= np.median(defined) <= actual.max()
-        if is_counter or not is_near:
+        if not len(defined):
+            return
+        distances = np.diff(np.sort(defined))
+        is_counter = len(defined) > 2 and bool((distances == 1).all())
+        # the median, since a few forecasts may well lie outside the range
+        is_in_range = actual.min() <= np.median(defined) <= actual.max()
+        if is_counter or not is_in_range:
             first_values = ", ".join(f"{value:g}" for value in defined[:2])
             more = ", …" if len(defined) > 2 else ""
             raise ParameterError(
@@ -157,7 +156,7 @@ class TimedOutcomes(NamedTuple):
         forecast, the last actual value that was known, or that of the last known season.
         """
         actual = self.data.actual
-        order = None if self.timing is None else self.timing.ordered
+        order = None if self.timing is None else self.timing.ordered  # None: no order is known
         if reference == MEAN_OF_ACTUAL:
             weight = np.ones(len(actual)) if self.data.weight is None else self.data.weight
             # without an order the series are not known: all rows are taken as one
@@ -165,27 +164,37 @@ class TimedOutcomes(NamedTuple):
             return {REFERENCE: mean_of_series(actual, weight, series)}
         if order is None:
             raise self._unordered_error(reference)
-        season = season_of(reference)
-        scales = order.naive_scales(actual, season)
+        season = season_of(reference)  # the number of steps after which values recur, at least 1
+        naive_errors = order.naive_scales(actual, season)  # means over the series of each row
         return {
             REFERENCE: order.values_before(actual, season),
-            NAIVE_MAE: scales.absolute,
-            NAIVE_MSE: scales.squared,
+            NAIVE_MAE: naive_errors.absolute,
+            NAIVE_MSE: naive_errors.squared,
         }
 
     def _unordered_error(self, reference: str) -> ParameterError:
         """The error for a naive reference, such as "naive", if rows are in no time order. If that
         is because rows of one series and horizon share a time, the error names the column.
         """
-        # None without a column of times; else the reason why rows are in no order
-        order = None if self.timing is None else self.timing.order
         advice = "reference=mean needs none"
-        if isinstance(order, Unordered) and order.form == "shared":
-            advice = f"some share values of {order.column}"
+        if self.timing is not None:  # there is a column of times
+            reason = self.timing.order  # why it gives no order
+            if isinstance(reason, Unordered) and reason.form == "shared":
+                advice = f"some share values of {reason.column}"
         return ParameterError(
             f"reference: {reference} needs a column of several times, such as ds or date, in "
             f"which each row of a series and horizon has its own; {advice}"
         )
+
+
+def _with_horizons(rows: Aligned, steps_ahead: Ints) -> Aligned:
+    """The rows with their horizons as an attribute, as if the table had a column of them, so that
+    they can be slices. steps_ahead: of each row, the steps from the cutoff to the time.
+    """
+    texts = [str(step) for step in range(steps_ahead.max() + 1)]
+    horizon = Coded.from_texts(texts, steps_ahead)
+    values = {**rows.shared_values, f"attribute {HORIZON}": horizon}
+    return replace(rows, shared_values=values)
 
 
 class Autocorrelation(NamedTuple):
