@@ -1,6 +1,7 @@
 """The words, tables and figures of the rating page, each from the study's frames."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -9,7 +10,6 @@ from evalkit.drawing.columns import Column, text, value
 from evalkit.drawing.pieces import Html
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
-from evalkit.metrics.time_order import TimeOrder
 from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
@@ -20,6 +20,9 @@ from evalkit.reading.inputs.time_columns import Unordered
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
+
+if TYPE_CHECKING:
+    from evalkit.metrics.time_order import TimeOrder
 
 pieces.offered(__name__)
 
@@ -389,7 +392,7 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
         yield from _time_series(study, timing.columns.time, order)
 
 
-def _time_series(study: Rating, column: str, order: TimeOrder) -> Iterator[kinds.Finding]:
+def _time_series(study: Rating, column: str, order: "TimeOrder") -> Iterator[kinds.Finding]:
     """Findings on intervals and tests that take rows as one time series, in which errors of
     forecasts several steps ahead depend on those of earlier times: how many steps back they allow
     for (lags), and where they may be wrong. column: of the times.

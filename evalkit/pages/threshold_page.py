@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,7 +15,6 @@ from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.plots import IntervalRow
 from evalkit.drawing.tables import of_rows
-from evalkit.metrics.counts import Counts
 from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page, pieces, texts
 from evalkit.studies import binary_diagnostics, decision_curves
@@ -28,6 +28,9 @@ from evalkit.studies.threshold_slider import (
     intervals,
     slider_counts,
 )
+
+if TYPE_CHECKING:
+    from evalkit.metrics.counts import Counts
 
 both_classes = pieces.where(lambda study: study.both_classes)  # else the piece stays empty
 
@@ -243,7 +246,8 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     table = tables.table(caption, heads, rows, note)
     controls = _controls(study, slider, list(counts_by_system.values()))
     count_decimals = 2 if study.weighted else 0
-    decimals_of_columns = [count_decimals] * len(CELLS) + list(decimals_by_metric.values())
+    decimals_of_columns = [count_decimals for _ in CELLS]
+    decimals_of_columns += decimals_by_metric.values()
     data = escape(_data(slider, interval_method, decimals_of_columns))
     html = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{table.html}</div>'
     return Html(html, table.text, table.tables, replaced_by=(table,))
@@ -259,7 +263,7 @@ def _common_decimals(estimates: Sequence[IntervalRow]) -> int:
     return decimals(values, lows, highs)
 
 
-def _controls(study: BinaryStudy, slider: SliderCounts, in_use: Sequence[Counts]) -> str:
+def _controls(study: BinaryStudy, slider: SliderCounts, in_use: Sequence["Counts"]) -> str:
     """The HTML of what the reader sets: the threshold, the costs of the errors, and a metric that
     has to be reached at the least cost. It is hidden until the page's script, without which nothing
     moves, shows it. in_use: the counts of each system at the threshold in use.

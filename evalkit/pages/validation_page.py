@@ -217,9 +217,9 @@ def _problem(study: Validation) -> str:
     """
     deciding = _deciding_findings(study)
     if deciding:
-        further = len(deciding) - 1
-        further_note = f" (and {further} more below)" if further else ""
-        return f"{deciding[0].message}{further_note}"
+        first, *further = deciding
+        further_note = f" (and {len(further)} more below)" if further else ""
+        return f"{first.message}{further_note}"
     if study.unchecked_leaks:  # the names of these checks
         return f"important checks are missing: {', '.join(study.unchecked_leaks)}"
     return ""
