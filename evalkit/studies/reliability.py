@@ -264,26 +264,27 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
 
 
 def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
-    """The points of the lines of a frame that a picture needs, as a frame. The picture is square,
-    with the same horizontal and vertical axis. A line that goes on beyond an end of the axis gets a
-    point at this end, interpolated.
+    """The same lines cut at both ends of the horizontal axis, with only the points that a picture
+    needs. A line that goes on beyond an end gets an interpolated point there. The vertical axis has
+    the same ends, so that the diagonal (perfect calibration) crosses the picture.
 
     frame: its first column is x, ascending; each other column is a line over x.
     """
     x = frame["x"].to_numpy()
-    inside = x[(x > axis.low) & (x < axis.high)]
-    ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
-    points = np.unique(np.concatenate([ends, inside]))
+    x_inside = x[(x > axis.low) & (x < axis.high)]
+    x_ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
+    points = np.unique(np.concatenate([x_ends, x_inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
-    # A value outside the vertical axis is not seen. To choose the points, it is clipped at one
-    # length of the axis beyond its end: `curves.drawn` lays a grid over all values, which would be
-    # coarse with values far away.
-    lowest = 2 * axis.low - axis.high
-    highest = 2 * axis.high - axis.low
+    # `points_to_draw` lays a grid over all values of a line, and one far outside the picture would
+    # make it coarse. So values are clipped at one length of the axis beyond its ends.
+    length = axis.high - axis.low
+    lowest = axis.low - length
+    highest = axis.high + length
     is_needed = [
         curves.points_to_draw(points, np.clip(line, lowest, highest)) for line in lines.values()
     ]
-    return pd.DataFrame({"x": points} | lines)[np.any(is_needed, axis=0)]
+    is_needed_by_any = np.any(is_needed, axis=0)
+    return pd.DataFrame({"x": points} | lines)[is_needed_by_any]
 
 
 def _forecast_spread(forecasts: Distribution, axis: ForecastAxis) -> pd.DataFrame:
