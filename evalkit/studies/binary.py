@@ -382,9 +382,8 @@ class BinaryStudy(row_study.RowStudy):
         """
         rng = self.rng(BAND_SAMPLES)
         resamples = self.settings.limits.bands
-        if (
-            self.plain
-        ):  # the counts by score suffice to draw samples of independent, unweighted rows
+        if self.plain:
+            # samples of independent, unweighted rows can be drawn from the counts by score alone;
             # neighbouring scores are pooled first, so that fewer counts are drawn
             table = influence.pooled(self.chances(system))
             return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
@@ -463,13 +462,14 @@ class BinaryStudy(row_study.RowStudy):
         return pd.concat(frames, ignore_index=True)
 
     def _in_sweep(self, name: str, threshold: Floats, metrics: Mapping[str, Floats]) -> Bools:
-        """A mask of the thresholds that the sweep of a system needs: those of points that its lines
-        need, and those that a rule chooses.
+        """A mask of the thresholds of a system that the figures need: enough of them to draw the
+        lines, and those that a rule chooses.
 
-        threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
+        threshold: all distinct ones, descending. metrics: the values of `_decision_metrics` at each
+        threshold.
         """
-        # the points of lines that a picture needs: of the cost by the share predicted positive, and
-        # of three metrics by the threshold
+        # One figure draws the cost over the share predicted positive, another one three metrics
+        # over the threshold. `points_to_draw` leaves out points too near to others to be seen.
         is_needed = curves.points_to_draw(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
             is_needed |= curves.points_to_draw(threshold, metrics[metric])

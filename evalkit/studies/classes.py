@@ -537,9 +537,9 @@ def of_blocks(
     data = _with_units_in_memory_bound(data)
     measured = _first_reading(data, settings)
     if not data.scored:
-        # Without columns of scores the classes are the words of all rows. Some may only occur in
-        # rows whose id another system lacks, which the report leaves out: then the first reading is
-        # made again without these classes.
+        # Without columns of scores the classes are all labels that occur in the input. Some may
+        # only occur in rows whose id another system lacks, which the report leaves out: then the
+        # first reading is made again without these classes.
         occurring = _occurring_classes(measured)
         if len(occurring) < len(data.names):
             data = data.only(occurring)

@@ -308,7 +308,7 @@ def of_blocks(
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     best_first = study.ranked(values, primary)
-    leader = study.leading(best_first, settings.baseline)  # not the baseline
+    leader = study.leading(best_first, settings.baseline)  # the first that is not the baseline
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
     # read for sums alone, without the names of rows
     second_summary = row_study.nameless(table).total(second)

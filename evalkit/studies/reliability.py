@@ -276,10 +276,9 @@ def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
     points = np.unique(np.concatenate([x_ends, x_inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
     # `points_to_draw` lays a grid over all values of a line, and one far outside the picture would
-    # make it coarse. So values are clipped at one length of the axis beyond its ends.
-    length = axis.high - axis.low
-    lowest = axis.low - length
-    highest = axis.high + length
+    # make it coarse. So values are clipped at one length of the axis, high − low, beyond its ends.
+    lowest = 2 * axis.low - axis.high
+    highest = 2 * axis.high - axis.low
     is_needed = [
         curves.points_to_draw(points, np.clip(line, lowest, highest)) for line in lines.values()
     ]

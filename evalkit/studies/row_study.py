@@ -146,7 +146,7 @@ def arguments_from_blocks(
         used=rows,
         alone=alone,
         others=table.unused_columns,
-        by_content=table.pieces[0].layout.by_content,  # all parts have the layout of the first
+        by_content=table.pieces[0].layout.by_content,  # the columns are those of the first part
     )
     return {
         "settings": settings,

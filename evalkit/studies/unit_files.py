@@ -393,11 +393,13 @@ def _table(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read as Parquet: {reason}") from None
+    # the metadata that evalkit writes into each file of units, as JSON
     about = json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}"))
     if about.get("schema") != units.FORM:
         raise InputError(
             f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file"
         )
+    # one chunk per column, in which equal words have equal numbers
     return table.unify_dictionaries().combine_chunks()
 
 
@@ -733,11 +735,12 @@ class MatchedMetric:
                 new=self.new.statistic(Layout.INDEPENDENT, mean=is_mean),
                 old=self.old.statistic(Layout.INDEPENDENT, mean=is_mean),
             )
-        compared: MatchedMetric | MatchedRows = self.on_common_units
+        on_common_units = self.on_common_units
+        compared: MatchedMetric | MatchedRows = on_common_units
         # From its terms a metric is only known to be a mean or a ratio. From the rows, if they are
         # the same in both reports, it keeps its own kind, which has a more suitable test.
-        if self.has_terms and self.same_rows and compared.rows is not None:
-            compared = compared.rows
+        if self.has_terms and self.same_rows and on_common_units.rows is not None:
+            compared = on_common_units.rows
         return NewAndOld(
             new=compared.new.statistic(Layout.PLAIN, mean=is_mean),
             old=compared.old.statistic(Layout.PLAIN, mean=is_mean),
@@ -1104,7 +1107,7 @@ def _baseline(results: Results, systems: Sequence[str], parameters: Parameters) 
 
     results: the part of the JSON about the table. parameters: of the report.
     """
-    baseline = parameters.get("baseline")
+    baseline: str | None = parameters.get("baseline")
     is_experiment = "sample_ratio" in results
     if baseline not in systems:  # None, or a system of another table
         baseline = control_of(systems) if is_experiment else None

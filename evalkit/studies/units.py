@@ -492,10 +492,11 @@ class _Contents:
                 yield self._table(written.table, block)
 
     def _table(self, table: str, block: FileBlock) -> pa.Table:
-        """The rows of a block of a study, with all columns of the file; one that the block does not
-        have is empty. table: the name of the study's table, "" if there is only one.
+        """The rows of a block of a study as an Arrow table with all columns of the file; one that
+        the block does not have is empty. table: the name of the study's table, "" if there is only
+        one.
         """
-        # columns of words: for each row the number of its word in `names`
+        # column of words -> for each row the number of its word in `names`
         number_of_word = {}
         # table, system and metric are the same for all rows of a block
         for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
@@ -509,7 +510,7 @@ class _Contents:
         }
         columns |= block.columns
         for column, values in block.numbers.items():
-            columns[column] = pa.array(values, pa.float64(), from_pandas=True)
+            columns[column] = pa.array(values, pa.float64(), from_pandas=True)  # NaN becomes empty
         arrays = [
             columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema
         ]
@@ -517,8 +518,8 @@ class _Contents:
 
 
 def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
-    """What the file of these studies holds; None if there are no units to write. report: its name.
-    studies: by the name of their table, "" if there is only one.
+    """The schema of the file of these studies, and what is written into it; None if there are no
+    units to write. report: its name. studies: by the name of their table, "" if there is only one.
     """
     written = []
     for table, study in studies.items():
@@ -527,7 +528,8 @@ def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
             written.append(WrittenStudy(table, study, units))
     if not written:
         return None
-    # dicts without values: each name once, in the order of their first occurrence
+    # The file stores a name of these columns as a number, which all studies share: the names of all
+    # studies are collected, each once, as the keys of a dict, which stay in order.
     names = {column: dict[str, None]() for column in ("table", "system", "metric", "class")}
     segment_names = dict[str, None]()
     for table, study, units in written:
