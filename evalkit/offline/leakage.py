@@ -68,6 +68,7 @@ def single_features(
             value = _strength_of_correlation(features[name], finite("label", target), half)
         if value >= 0.95:
             severity = highest_severity if value >= 0.995 else WARNING
+            # a column as a whole is found: its rows are all rows of the table
             leak = kinds.SINGLE_FEATURE.rated(
                 severity, target.size, name=name, measure=measure, value=value
             )
@@ -611,8 +612,8 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
         return None
     columns = [numeric(features[name]) for name in features]
     table = np.column_stack(columns)[rows]
-    # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out
-    # of bag.
+    # No class weights: scikit-learn draws bootstrap rows by them, so that rows of a rare class
+    # would be in nearly every sample, and would have no out-of-bag prediction.
     forest = RandomForestClassifier(
         100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31))
     )

@@ -161,17 +161,23 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
     repeats = study.repeated
     if repeats is None:  # unknown: nothing is said of repeated rows
         repeats = 0
-    is_mentioned = repeats > NOTED_REPEATS * rows
-    return RepeatedRows(
-        rows=repeats if is_mentioned else 0,
-        distinct=most_distinct if ties_are_likely else 0,
-        may_be_duplicates=repeats > MANY_REPEATS * rows and not ties_are_likely,
+    are_many = repeats > MANY_REPEATS * rows
+    repeated_rows = RepeatedRows(
+        rows=repeats,
+        distinct=most_distinct,
+        may_be_duplicates=are_many and not ties_are_likely,
     )
+    # 0 stands for what the page does not mention: ties that are not likely, and few repeated rows
+    if not ties_are_likely:
+        repeated_rows = repeated_rows._replace(distinct=0)
+    if repeats <= NOTED_REPEATS * rows:
+        repeated_rows = repeated_rows._replace(rows=0)
+    return repeated_rows
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """System whose scores were pooled in bins -> label of a metric -> the most that pooling changes
-    its value, rounded up to a power of ten; NaN if no bound is known.
+    """For each system whose scores were pooled in bins, by label of the metric: the most that
+    pooling changes its value, rounded up to a power of ten; NaN if no bound is known.
 
     Metrics at a threshold and means of losses are exact, and left out: a threshold never lies
     within a bin, and losses are added up score by score.
@@ -179,7 +185,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     inexact = []
     for chosen in study.settings.metrics:
         kind = chosen.base.metric.kind
-        # a metric of the whole order of the scores, which pooling makes tied
+        # a metric of the order of all scores, such as AUC: those of a bin become tied
         if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions:
             inexact.append(chosen)
     changes = {}

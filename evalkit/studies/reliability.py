@@ -72,11 +72,12 @@ def reliability(
     level: float | None,
     detail: FigureDetail,
 ) -> Reliability:
-    """The reliability of each system from its table of counts by score.
+    """The reliability of each system: the isotonic share of positives by score, the number of rows
+    by score, and a consistency band, in which the share lies under perfect calibration.
 
-    rng: makes the generator of the band of a system, called once for each. draws: how often the
-    labels of all rows are drawn for a band. level: of the bands; None for no bands. detail: of the
-    figure.
+    tables: system -> its counts by score. rng: makes a new generator for each band. draws: how
+    often the labels of all rows are drawn for a band. level: of the bands; None for no bands.
+    detail: how finely the figure is drawn.
     """
     curve = [_curve(name, table, detail.curve) for name, table in tables.items()]
     spread = [_spread(name, table) for name, table in tables.items()]
@@ -199,10 +200,11 @@ def mean_reliability(
     band: consistency.Band | None,
     forecasts: Distribution,
 ) -> MeanReliability:
-    """The mean of the actual values along the forecasts of a system.
+    """The mean of the actual values as a function of the forecast, for one system.
 
-    table: the means by forecast. uncertainty: the variance of the actual values. band: of the
-    means; None if it is unknown. forecasts: the distribution of the forecasts.
+    table: the mean of the actual values by forecast. uncertainty: the variance of all actual
+    values. band: in which the means lie under perfect calibration; None if it is unknown.
+    forecasts: the distribution of the forecasts.
     """
     x, y = calibration.means_curve(table)
     bands = None
@@ -217,7 +219,9 @@ def mean_reliability(
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
-    """The lines of several systems on a common axis: the central 99% of forecasts."""
+    """The curves, bands and histograms of several systems as they are drawn, on a common axis that
+    holds the central 99% of the forecasts of each. systems: by name.
+    """
     axis = window([system.forecasts for system in systems.values()])
     curves_by_system = []
     bands_by_system = []

@@ -54,7 +54,8 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
-    # this report holds all rows: as many of a Spark table may be collected as it may hold
+    # this report needs all rows in memory: so many of a Spark table may be collected as are allowed
+    # to be held
     reading = replace(limits.reading, collected=limits.reading.held)
     if p.features is None:
         p = p.with_defaults(SAMPLE)
@@ -77,12 +78,10 @@ def _refuse_idle(names: Collection[str]) -> None:
     if "features" in names and "preds" in names:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
     if "features" in names:
-        # parameters about predictions have no effect
         needed_input = "preds"
         content = "predictions that are read"
         idle: tuple[str, ...] = FOR_PREDICTIONS
-    else:
-        # parameters about fits have no effect; without any input the sample of predictions is read
+    else:  # predictions: those of `preds`, or without any input a bundled sample
         needed_input = "features"
         content = "a table to fit on"
         idle = FOR_FITS
@@ -96,13 +95,15 @@ def _refuse_idle(names: Collection[str]) -> None:
 def _settings(
     examples: folds.Examples, p: reports.ValidationParameters, limits: Limits
 ) -> study.Settings:
-    """The settings; the metrics are those that the user names, else the usual ones of the labels.
-    Raises ParameterError for a metric that these examples do not allow.
+    """The settings of the study, without a baseline. The metrics are those that the user names,
+    else the usual ones of the labels. Raises ParameterError for a metric that cannot be computed
+    from these examples.
     """
-    structure = examples.structure
-    metrics = lookup.find_computable(p.metrics, structure, METRICS[structure], examples.lacks)
+    structure = examples.structure  # such as "counts" for two classes
+    usual = METRICS[structure]
+    metrics = lookup.find_computable(p.metrics, structure, usual, examples.lacks)
     return study.Settings(
-        metrics=lookup.with_directions(metrics, p),
+        metrics=lookup.with_directions(metrics, p),  # of `lower_is_better`
         baseline=None,
         unit=examples.unit,
         segments=(),
