@@ -542,8 +542,8 @@ FAULTS = (
     ),
     Fault(
         "studies/unit_files.py",
-        "effective_units = np.array([new_freedom, old_freedom]) + 1",
-        "effective_units = np.array([new_freedom, old_freedom])",
+        "sizes = np.array([new_freedom, old_freedom]) + 1",
+        "sizes = np.array([new_freedom, old_freedom])",
         "independent reports: one degree of freedom less",
     ),
     Fault(

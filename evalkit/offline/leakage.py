@@ -68,6 +68,7 @@ def single_features(
             value = _strength_of_correlation(features[name], finite("label", target), half)
         if value >= 0.95:
             severity = highest_severity if value >= 0.995 else WARNING
+            # a column as a whole is found: its rows are all rows of the table
             leak = kinds.SINGLE_FEATURE.rated(
                 severity, target.size, name=name, measure=measure, value=value
             )
@@ -233,10 +234,11 @@ def gives_away(c: counts.Counts) -> Finding | None:
     if has_both_classes.any() or counts.auc(c) not in (0.0, 1.0):
         return None
     rows = int(c.total)
-    if len(c.threshold) == 2:
-        copy = kinds.SCORE_IS_LABEL.rated(SEVERE, rows, "copy")
-        return replace(copy, of=rows)
-    return replace(kinds.SCORE_IS_LABEL.rated(WARNING, rows), of=rows)
+    if len(c.threshold) == 2:  # distinct scores
+        separation = kinds.SCORE_IS_LABEL.rated(SEVERE, rows, "copy")  # the form of its sentence
+    else:
+        separation = kinds.SCORE_IS_LABEL.rated(WARNING, rows)
+    return replace(separation, of=rows)  # it is about all rows that were checked
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:
@@ -329,12 +331,11 @@ def _coincidence(
     columns: Sequence[Ints], rows: Ints, *, n_other: float, n_equal: int
 ) -> Coincidence:
     """How many of some rows, such as test rows, are expected to equal one of other rows, such as
-    the training rows, by coincidence: the number for independent columns, or the share of the
-    `n_equal` rows that `_explained_share` allows for dependent columns, whichever is larger.
+    the training rows, by coincidence; and the share of the pairs of equal rows that this explains.
 
     columns: the values of the whole table as codes, one array per column. rows: the numbers of the
-    rows in question. n_other: how many other rows there are, on average. n_equal: how many rows do
-    equal one.
+    rows in question. n_other: how many other rows each can equal, on average over the folds.
+    n_equal: how many of `rows` do equal one.
     """
     # for each row the probability that another one equals it in all columns, if these are
     # independent: the product of the shares of rows with its values
@@ -342,11 +343,13 @@ def _coincidence(
     p_equal: Floats = np.prod(shares, axis=0)
     # None of the other rows is equal with probability (1 − p)^n, about exp(−n p).
     p_none_equal = np.exp(-n_other * p_equal[rows])
-    expected = float((1 - p_none_equal).sum())
-    explained = 1.0  # independent columns explain all equal rows
-    if n_equal > expected:
-        explained = _explained_share(columns)
-    return Coincidence(max(expected, n_equal * explained), explained)
+    expected_if_independent = float((1 - p_none_equal).sum())
+    if n_equal <= expected_if_independent:
+        return Coincidence(expected_if_independent, explained=1.0)
+    # more are equal than independent columns explain: by dependence of the columns, or as copies
+    explained = _explained_share(columns)
+    expected = max(expected_if_independent, n_equal * explained)
+    return Coincidence(expected, explained)
 
 
 def _testing_fold(folds: Folds) -> Ints:
@@ -383,18 +386,14 @@ def _times_copied(key: Ints, fold: Ints) -> int:
 
 
 def _explained_share(columns: Sequence[Ints]) -> float:
-    """The share of the pairs of equal rows that is coincidence, at most 1, estimated from pairs of
-    rows that are nearly equal.
+    """The share of the pairs of equal rows that are equal by coincidence, 0 to 1, estimated from
+    pairs that are nearly equal: those that agree in all columns except perhaps two, a and b. The
+    largest share over up to `TRIED` pairs of neighbouring columns a and b is taken.
 
-    Take the pairs of rows that agree in all columns except perhaps two, a and b. If they agree in a
-    and in b independently of each other, then by coincidence
-    pairs that agree in both / pairs that differ only in a
-    = pairs that differ only in b / pairs that differ in both.
-    This is done for up to `TRIED` pairs of neighbouring columns a and b, and the largest share is
-    taken. Only rare rows are used: of common rows, more are equal by coincidence than copies could
-    add. columns: the values of the table as codes, one array per column.
+    columns: the values of the table as codes, one array per column.
     """
     key = row_key(columns)
+    # of common rows, more are equal by coincidence than copies could add
     is_rare = np.bincount(key)[key] <= RARE
     if len(columns) < 2 or not is_rare.any():
         return 0.0
@@ -405,16 +404,17 @@ def _explained_share(columns: Sequence[Ints]) -> float:
         b = columns[i]
         all_but_two = [column for column in columns if column is not a and column is not b]
         rest = row_key(all_but_two or [np.zeros_like(a)])
-        # pairs that agree in the rest, and in the columns named
+        # the numbers of pairs of rows that agree in the rest, by whether they agree in a and in b
         agree = _equal_pairs(rest)
         agree_a = _equal_pairs(row_key([rest, a]))
         agree_b = _equal_pairs(row_key([rest, b]))
         agree_both = _equal_pairs(row_key([rest, a, b]))
-        differ_both = agree - agree_a - agree_b + agree_both
-        # By the equation above, differ_only_b · differ_only_a / differ_both pairs agree in both by
-        # coincidence; their share is of all pairs that do.
         differ_only_b = agree_a - agree_both
         differ_only_a = agree_b - agree_both
+        differ_both = agree - agree_a - agree_b + agree_both
+        # If a and b agree independently of each other, the product of the two diagonal cells of
+        # this table of four equals that of the other two (odds ratio 1). So the number that agree
+        # in both by coincidence is differ_only_a · differ_only_b / differ_both.
         share = ratio(differ_only_b * float(differ_only_a), differ_both * float(agree_both))
         shares.append(float(np.nan_to_num(share)))  # 0 if the denominator is 0
     return min(1.0, max(shares))
@@ -612,8 +612,8 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
         return None
     columns = [numeric(features[name]) for name in features]
     table = np.column_stack(columns)[rows]
-    # No class weights: scikit-learn draws bootstrap rows by them, and rare rows would never be out
-    # of bag.
+    # No class weights: scikit-learn draws bootstrap rows by them, so that rows of a rare class
+    # would be in nearly every sample, and would have no out-of-bag prediction.
     forest = RandomForestClassifier(
         100, min_samples_leaf=5, oob_score=True, random_state=int(rng.integers(2**31))
     )

@@ -126,8 +126,9 @@ class Log:
             teams = list(self.arms)
             if self.neutral is not None:
                 teams.append(self.neutral)
-            name = self.team.names[self.team.code[rows[0]]]
-            message = f"must be one of {', '.join(teams)}, got {name!r}"
+            first_unknown = self.team.names[self.team.code[rows[0]]]
+            message = f"must be one of {', '.join(teams)}, got {first_unknown!r}"
+        # the error also says how many rows there are
         return Fault("team", rows, message, is_counted=True)
 
     def _negative_outcomes(self) -> Fault:
@@ -259,20 +260,20 @@ class Sessions:
         # one number per session: a session has one user, that of its first row
         user = log.user[log.first].astype(np.int32)
 
-        # Each table below is counted as a flat one: its cells are numbered row × columns + column.
-        cell = session[has_arm] * arms + arm[has_arm]
-        credit = np.bincount(cell, outcome[has_arm], arms * sessions).reshape(-1, arms)
-
-        columns = arms + 1  # neutral items are in the last
-        cell = position * columns + np.where(has_arm, arm, arms)
-        positions = int(position.max()) + 1  # from 0, which no item has
-        item_counts = np.bincount(cell, minlength=positions * columns).reshape(-1, columns)
+        # the sum of the outcomes by session and arm, and the number of items by position and arm
+        credit = _cross_table(
+            session[has_arm], arm[has_arm], shape=(sessions, arms), values=outcome[has_arm]
+        )
+        positions = int(position.max()) + 1  # the row of position 0 is empty: they begin at 1
+        arm_or_neutral = np.where(has_arm, arm, arms)  # neutral items are in the last column
+        item_counts = _cross_table(position, arm_or_neutral, shape=(positions, arms + 1))
 
         uneven = _uneven_sessions(session, arm, log.start, arms)
         neutral_items = np.count_nonzero(~has_arm)
         neutral_outcome = outcome[~has_arm].sum()
         without_credit = np.count_nonzero(credit.sum(axis=1) == 0)
-        check_counts = np.array(  # what each check of `CHECKS` counts, and out of how much
+        # a row for each check, in the order of `CHECKS`: what it counts, and out of how much
+        check_counts = np.array(
             [
                 [uneven, sessions],
                 [neutral_items, len(arm)],
@@ -376,6 +377,17 @@ class Sessions:
         return _arms_by_index(self.user, len(self.users), self.credit)
 
 
+def _cross_table(
+    row: Ints, column: Ints, shape: tuple[int, int], values: Floats | None = None
+) -> np.ndarray:
+    """The sum of the values in each cell of a table, or the number of entries without values. row,
+    column: of the cell of each entry.
+    """
+    rows, columns = shape
+    cell = row * columns + column  # its number in the flattened table
+    return np.bincount(cell, values, minlength=rows * columns).reshape(shape)
+
+
 def _uneven_sessions(session: Ints, arm: Ints, start: Ints, arms: int) -> int:
     """The number of sessions whose teams no draft by rounds could have made.
 
@@ -423,23 +435,24 @@ def arms_by_unit(unit: ArrayLike, credit: Floats) -> tuple[InterleavingArm, ...]
 
 
 def _arms_by_index(unit: np.ndarray, units: int, credit: Floats) -> tuple[InterleavingArm, ...]:
-    """The credit of each arm, with one row per unit.
+    """What units (users) give each arm, one row per unit; see `InterleavingArm`.
 
     unit: the number of each session's unit, from 0. units: how many units there are. credit: shape
     (sessions, arms).
     """
     credit_by_unit = np.stack([_sum_by_unit(unit, column, units) for column in credit.T], axis=1)
-    credit_of_all = credit_by_unit.sum(axis=1)
+    credit_of_all_arms = credit_by_unit.sum(axis=1)
     sessions = _sum_by_unit(unit, np.ones(len(unit)), units)  # the number of each unit's sessions
     arms = []
     for arm in range(credit.shape[1]):
-        wins_of_session = share_beaten(credit, arm)  # 1 if it has more credit than all other arms
+        # by session: the share of the other arms that have less credit than this one
+        share_beaten_in_session = share_beaten(credit, arm)
         arms.append(
             InterleavingArm(
                 credit=credit_by_unit[:, arm],
-                whole=credit_of_all,
+                whole=credit_of_all_arms,
                 beaten=share_beaten(credit_by_unit, arm),
-                won=_sum_by_unit(unit, wins_of_session, units),
+                won=_sum_by_unit(unit, share_beaten_in_session, units),
                 sessions=sessions,
             )
         )
@@ -554,12 +567,11 @@ class SessionOutcomes:
         return cls(place, items, sums)
 
     def per_item(self, place: int, highest: float, level: float) -> intervals.Estimate:
-        """The outcome per item at a place, Σ outcome / Σ items over users, with its interval by the
-        jackknife, which leaves out one user at a time.
+        """The outcome per item at a place (a position and an arm), Σ outcome / Σ items over users,
+        with its interval by the jackknife, which leaves out one user at a time.
 
-        The degrees of freedom follow from the kurtosis of the users' influence. place: position ×
-        number of arms + arm. highest: the largest possible outcome; 0 is the smallest. level: of
-        the interval.
+        place: position × number of arms + arm. highest: the largest possible outcome per item; 0 is
+        the smallest. level: of the interval.
         """
         is_here = self.place == place
         items = self.items[is_here]  # the numbers m of items that users have here
@@ -570,10 +582,10 @@ class SessionOutcomes:
         value = float(ratio(outcome.total.sum(), all_items))
 
         # Without a user of m items and outcome t the value falls by (t − m value) / (all_items −
-        # m). The user's influence is n − 1 times this fall, thus weight × (t − m value). Its powers
-        # are summed over the users with equal m first, then over all users.
-        excess = _sums_about(value * items, users, outcome)  # of t − m value, for each m
-        weight = ratio(n - 1, all_items - items)
+        # m). The jackknife takes n − 1 times this fall as the influence of the user. The powers of
+        # the influence are summed over the users with equal m first, then over all users.
+        excess = _sums_about(value * items, users, outcome)  # powers of t − m value, for each m
+        weight = ratio(n - 1, all_items - items)  # the influence is weight × (t − m value)
         squares, fourths = _sums_about_mean(
             n,
             total=float((weight * excess.total).sum()),
@@ -582,16 +594,16 @@ class SessionOutcomes:
             fourth=float((weight**4 * excess.fourth).sum()),
         )
 
-        # `Spread` takes as influence how far a user moves the value: 1/n of the influence above
         standardised_fourth = float(ratio(fourths, squares**2))  # the same on any scale
         spread = Spread(
             n,
+            # in `Spread` an influence is how far a user moves the value, 1/n of the one above
             square=float(ratio(squares, n**2)),
             kish=n,  # each influence counts once
-            # the degrees of freedom by kurtosis need no other power than the fourth
+            # only the fourth power is asked for, for degrees of freedom by the kurtosis
             standardised_power=lambda power: standardised_fourth,
         )
-        # Kish's effective number of users, who count by their number of items
+        # Kish's effective number of users, who are weighted by their number of items
         effective_users = float(ratio(all_items**2, items**2 @ users))
         arm = independent.Arm(value, spread, users=effective_users)
         return interval_methods.arm_within(arm, 0.0, highest, level=level)

@@ -151,6 +151,7 @@ FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 Errors = dict[str, Callable[[Counts], float]]  # of calibration, which are above 0 in every sample
 GROUP_RATES = (BASE_RATE, PREDICTED_RATE, RECALL, FALSE_POSITIVE_RATE, PRECISION)
 TIMES = 10  # negatives, in the figure of another base rate where none is named
+BAND_SAMPLES = 3  # the key of the random numbers that draw the samples for bands, see `Study.rng`
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -375,17 +376,18 @@ class BinaryStudy(row_study.RowStudy):
         return all(np.isin(score, (0, 1)).all() for score in self.data.score.values())
 
     def resample(self, system: str) -> list[Counts]:
-        """The counts by score of a system, one table per bootstrap sample. Samples are of rows, or
-        of whole units if rows have units or weights. Whole units are drawn from rows in memory: for
-        rows in blocks that have units or weights the list is empty.
+        """The counts by score of a system on each of some bootstrap samples. A sample draws rows,
+        or whole units (single rows without units) if rows are clustered or weighted. The latter
+        needs the rows in memory: in blocks the list is then empty.
         """
-        rng = self.rng(3)
+        rng = self.rng(BAND_SAMPLES)
         resamples = self.settings.limits.bands
-        if self.plain:  # rows are independent and unweighted: their counts alone can be resampled
+        if self.plain:
+            # samples of independent, unweighted rows can be drawn from the counts by score alone;
             # neighbouring scores are pooled first, so that fewer counts are drawn
             table = influence.pooled(self.chances(system))
             return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
-        if isinstance(self.measured, SummedBinary):  # not in memory
+        if isinstance(self.measured, SummedBinary):  # the rows are not in memory
             return []
         rows = self.measured.rows[system]
         return list(bootstrap.resampled_units(rows, rng=rng, resamples=resamples))
@@ -399,7 +401,7 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def bands_are(self) -> str:
-        """How the bands of curves were computed, as text."""
+        """How the bands of curves were computed, or why there are none, as a text of the page."""
         if self.banded:
             resamples = self.settings.limits.bands
             return (
@@ -452,6 +454,7 @@ class BinaryStudy(row_study.RowStudy):
         """
         frames = []
         for name in self.order:
+            # the counts by score, with a threshold of infinity, at which no row is positive
             table = curves.from_none(self.table(name))
             metrics = self._decision_metrics(table)
             frame = pd.DataFrame({"system": name, "threshold": table.threshold} | metrics)
@@ -459,13 +462,14 @@ class BinaryStudy(row_study.RowStudy):
         return pd.concat(frames, ignore_index=True)
 
     def _in_sweep(self, name: str, threshold: Floats, metrics: Mapping[str, Floats]) -> Bools:
-        """A mask of the thresholds that the sweep of a system needs: those of points that its lines
-        need, and those that a rule chooses.
+        """A mask of the thresholds of a system that the figures need: enough of them to draw the
+        lines, and those that a rule chooses.
 
-        threshold: descending. metrics: the values of `_decision_metrics` at each threshold.
+        threshold: all distinct ones, descending. metrics: the values of `_decision_metrics` at each
+        threshold.
         """
-        # the points of lines that a picture needs: of the cost by the share predicted positive, and
-        # of three metrics by the threshold
+        # One figure draws the cost over the share predicted positive, another one three metrics
+        # over the threshold. `points_to_draw` leaves out points too near to others to be seen.
         is_needed = curves.points_to_draw(metrics["predicted"], metrics["cost"])
         for metric in ("precision", "recall", "f1"):
             is_needed |= curves.points_to_draw(threshold, metrics[metric])
@@ -528,11 +532,12 @@ class BinaryStudy(row_study.RowStudy):
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
         """A metric of a system that is not in the table of metrics: value, low, high. The limits
-        are NaN for rows in blocks that vary by unit or weight.
+        are NaN for clustered or weighted rows that are read in blocks: their variance needs the
+        influence of each row, which is added up only for the metrics of the report.
         """
         statistic = self.measure(MetricAtK(metric), system)
-        if not self.banded:
-            return {"value": statistic.value, "low": np.nan, "high": np.nan}
+        if not (self.plain or self.data):
+            return _without_limits(statistic.value)
         return limits(
             inference.estimate(statistic, self.inference_options(RandomStream.FURTHER_METRICS))
         )
@@ -586,11 +591,12 @@ class BinaryStudy(row_study.RowStudy):
         other base rate: system, base_rate, metric, value, low, high.
         """
         for name in self.order:
-            for metric, metric_at in CHANGED_BY_BASE_RATE:
+            # `at_rate` makes the metric that estimates the same metric at another base rate
+            for metric, at_rate in CHANGED_BY_BASE_RATE:
                 row = {"system": name, "base_rate": self.base_rate, "metric": metric.name}
                 yield row | self.number_of(metric, name)
                 row["base_rate"] = self.other_rate
-                yield row | self.number_of(metric_at(self.other_rate), name)
+                yield row | self.number_of(at_rate(self.other_rate), name)
 
     @frame
     def gains(self) -> Iterator[Row]:
@@ -645,7 +651,7 @@ class BinaryStudy(row_study.RowStudy):
             "ece_10": calibration.ece_10,
         }
         for name in self.order:
-            table = self.chances(name)
+            table = self.chances(name)  # its counts by score
             for part, number in self._calibration_numbers(name, table, error_of).items():
                 perfect = consistency.UNKNOWN  # NaN: the other parts are not tested
                 if part in error_of:
@@ -680,14 +686,14 @@ class BinaryStudy(row_study.RowStudy):
         return numbers
 
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
-        """A mean loss of a system: value, low, high.
-
-        With rows in memory any loss is computed from them. In blocks, only the losses that are
-        metrics of the report are added up row by row; another one is computed from the counts by
-        score, which say nothing of the variance of clustered or weighted rows.
+        """A metric that is the mean of a loss of each row: value, low, high. The limits are NaN if
+        they are not known. name: of the system.
         """
+        # with rows in memory, or if it was added up row by row as a metric of the report
         if self.data or chosen in self.settings.metrics:
             return limits(self.estimate(chosen, name))
+        # In blocks, any other loss is computed from the counts by score. They determine its value,
+        # but not its variance if rows are clustered or weighted.
         table = self.chances(name)
         estimate = interval_methods.mean_of_table(chosen, table, level=self.settings.level)
         if not self.plain:
@@ -699,26 +705,28 @@ class BinaryStudy(row_study.RowStudy):
         larger class is always predicted, any other metric if each row has the base rate as score.
         """
         table = self.table(self.systems[0])  # any system: labels are the same for all
-        # always predicting the larger class: all scores reach −∞, none reaches ∞
+        # at this threshold the larger class is always predicted: scores reach −∞, but not ∞
         threshold = -np.inf if table.positives > table.negatives else np.inf
         if not chosen.base.metric.needs_table_only:  # it needs more than counts by score
             return self._constant_of_rows(chosen, threshold)
         if chosen.uses_decisions:
             return chosen.value_at(table, threshold)
-        one_score = Counts(
+        # the counts by score of a system that gives each row the base rate: a single score, which
+        # all positives and negatives reach
+        counts_of_constant = Counts(
             threshold=np.array([self.base_rate]),
-            tp=np.array([table.positives]),  # all rows have the one score
+            tp=np.array([table.positives]),
             fp=np.array([table.negatives]),
             positives=table.positives,
             negatives=table.negatives,
         )
-        return chosen.value_at(one_score)
+        return chosen.value_at(counts_of_constant)
 
     def _constant_of_rows(self, chosen: MetricAtK, threshold: float) -> float:
-        """`constant` for a metric that needs the rows. threshold: that of always predicting the
-        larger class.
+        """What `constant` returns, for a metric that counts by score do not determine, such as one
+        within units. threshold: at which the larger class is always predicted.
         """
-        first_system = self.systems[0]
+        first_system = self.systems[0]  # any system: labels are the same for all
         if self.data is None:
             # In blocks, only metrics of the order within units need rows. A constant score ties all
             # rows of a unit: each unit with both classes has the value ½. There is such a unit if
@@ -727,6 +735,7 @@ class BinaryStudy(row_study.RowStudy):
             return 0.5 if is_defined else np.nan
         rows = self.own_rows[first_system]
         if chosen.uses_decisions:
+            # without decisions of their own (`decision`), rows are decided by the threshold
             return chosen.value(replace(rows, threshold=threshold, decision=None))
         constant_score = np.full(len(self.account), self.base_rate)
         return chosen.value(replace(rows, score=constant_score))
@@ -749,8 +758,8 @@ def _limits_of_uncertainty(low: float, high: float) -> dict[str, float]:
 
 # From rows at hand, and from blocks ---------------------------------------------------------------
 
-OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
-NO_ROWS = counts.count([], [])
+# what an error says of a metric within units if no unit is named
+UNITS_NEEDED = "units to rank rows within; set unit='COLUMN', such as the user"
 # those that rank the rows within each unit
 UNIT_METRICS = [
     MetricAtK(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS
@@ -805,13 +814,16 @@ def checked_parameters(
     if outside:
         lacks["probabilities"] = f"probabilities, {outside}"
     if not p.unit:
-        lacks[tables.OF_UNITS] = OF_UNITS
-    chosen = lookup.find_computable(p.metrics, "counts", ORDER_METRICS + THRESHOLD_METRICS, lacks)
+        lacks[tables.OF_UNITS] = UNITS_NEEDED
+    # those of `p.metrics`, or by default the usual ones that this table allows
+    usual = ORDER_METRICS + THRESHOLD_METRICS
+    chosen = lookup.find_computable(p.metrics, "counts", usual, lacks)
     settings = row_study.classification_settings(p, chosen, systems, limits)
     threshold = p.threshold
     if threshold is None:  # ½ is a threshold for probabilities alone
         threshold = BestF1() if outside else 0.5
     rule = rule_of(threshold)
+    # the costs that the threshold minimises, if it does, are also those that the page reports
     costs = rule.costs or p.costs or EqualCosts()
     return CheckedParameters(settings, rule, costs, is_single=len(systems) == 1)
 
@@ -834,12 +846,15 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     for name, score in data.score.items():
         rows = Rows(data.actual, score, decision=decisions.get(name), **arguments.rows)
         thresholds[name] = checked.rule.threshold_of(rows.counts, score_types[name])
-        # a threshold that decides is chosen again on samples; decisions of a column stay
-        redraw = None if decisions else checked.redraw(rows)
+        redraw = None  # decisions of a column are the same on every sample
+        if not decisions:
+            # chooses the threshold again on bootstrap samples of the rows; None if it is fixed
+            redraw = checked.redraw(rows)
         rows_at_threshold[name] = rows.at_threshold(thresholds[name], redraw)
     decision_column = data.rows.columns["predicted"] if decisions else ""
-    unused = data.unused_decisions
-    if data.decision and not decisions and not unused:
+    unused = data.unused_decisions  # columns that are named as decisions and were not read
+    was_replaced = data.decision and not decisions  # by the threshold of the user
+    if was_replaced and not unused:
         unused = (data.rows.columns["predicted"],)
     fields = arguments.study | {
         "decision_column": decision_column,
@@ -891,19 +906,13 @@ def of_blocks(
     table = data.table
     checked = checked_parameters(table.systems, data.outside, p, limits)
     settings = checked.settings
+    # the metrics of the report that rank the rows within each unit, such as GAUC
     unit_metrics = [chosen for chosen in settings.metrics if chosen in UNIT_METRICS]
-    for chosen in settings.metrics:
-        # in blocks a metric is computed from the counts by score, or from the rows of each unit
-        if not (chosen.base.metric.needs_table_only or chosen in unit_metrics):
-            columns = " and ".join(chosen.metric.columns)
-            raise ParameterError(
-                f"metrics: {chosen.label} is computed from the column {columns}, which needs all "
-                f"rows in memory, got {table.rows:,} rows"
-            )
-    if unit_metrics:  # their value per unit needs all rows of the unit in one block
-        table = replace(table, schema=replace(table.schema, units_split=False))
+    _refuse_metrics_of_all_rows(settings.metrics, table.rows)
+    if unit_metrics:  # the rows of a unit can only be ranked if all of them are in one block
+        table = table.with_whole_units
     first = _first_reading(data, checked, unit_metrics, limits)
-    summary = row_study.first_summary(table, first)
+    summary = row_study.first_summary(table, first)  # the table is read here
     if unit_metrics:
         units = summary.specific.unit_terms[ALL_ROWS_GROUP].n
         if units > UNITS:
@@ -911,50 +920,64 @@ def of_blocks(
                 f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
                 f"{UNITS:,} at most, got {units:,}"
             )
-    # a float type for each role of predictions; with two classes the score is the only role
+    # The float type of each system's scores, to which its threshold is rounded. `precision` has a
+    # type per column of predictions; with two classes there is one column, the score.
     score_types = {name: data.precision(name)[0] for name in table.systems}
+    has_weights = data.scale is not None
     measured = SummedBinary(
         systems=table.systems,
         first=first,
         summary=summary,
-        layout=statistic.layout_of(units=table.schema.unit, weights=data.scale is not None),
+        layout=statistic.layout_of(units=table.schema.unit, weights=has_weights),
         threshold_of=lambda name, counts: checked.rule.threshold_of(counts, score_types[name]),
         choice=checked.choice,
     )
     measured.refuse_partial_losses()
     second = _second_reading(data, checked, measured)
-    if second:  # None if the first reading tells all
+    if second:  # None if the first reading is enough
         second_summary = _table_of_second_reading(table, second).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
-    fields = row_study.arguments_from_blocks(
-        table, summary.rows, settings, p, weighted=data.scale is not None
-    )
+    # the keyword arguments of any study of blocks, then those of a binary one alone
+    fields = row_study.arguments_from_blocks(table, summary.rows, settings, p, weighted=has_weights)
     fields |= {
         "measured": measured,
         "precision": score_types,
         "thresholds": measured.thresholds,
         "unused_decisions": named_as_decisions(table.unused_columns),
     }
+    # per system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong
     outside = summary.specific.outside.sums.tolist()
     certain_errors = summary.specific.certain_errors.sums.tolist()
     odd = dict(zip(table.systems, map(OddScores, outside, certain_errors), strict=True))
     return _study(fields, checked, data.names, summary.specific.positives, odd)
 
 
-def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
-    """The table, to be read for the second time with as few columns as this reading needs: without
-    the names of rows, and without ids unless the rows of the systems are joined by them.
+def _refuse_metrics_of_all_rows(metrics: Sequence[MetricAtK], rows: int) -> None:
+    """Raise ParameterError for a metric that cannot be computed in blocks: neither from the counts
+    by score, nor from the rows of each unit. Such a metric needs a further column, such as an
+    amount. rows: their number, for the error.
+    """
+    for chosen in metrics:
+        if not (chosen.base.metric.needs_table_only or chosen in UNIT_METRICS):
+            columns = " and ".join(chosen.metric.columns)
+            raise ParameterError(
+                f"metrics: {chosen.label} is computed from the column {columns}, which needs all "
+                f"rows in memory, got {rows:,} rows"
+            )
 
-    second: the second reading.
+
+def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
+    """The table with as few columns as the second reading needs: without the names of rows, and
+    without ids unless the rows of the systems are joined by them. If the threshold is chosen again
+    on bootstrap samples, which draw random parts of the rows, each row has a key for its part.
     """
     table = row_study.nameless(table)
-    if table.paired:  # each row is of one system, and rows are joined by id in every reading
+    if table.paired:  # each row is of one system: every reading joins them by id, which is a key
         return table
     schema = replace(table.schema, id=None)  # ids were checked for duplicates in the first reading
-    if second.candidates:
-        # The threshold is chosen again on bootstrap samples, which draw random parts of the rows.
-        # The part of a row follows from its number, or, if the engine does not number rows, from
-        # the hash of the row.
+    chooses_again = len(second.candidates) > 0
+    if chooses_again:
+        # the key is the number of the row, or its hash (`drawn`) if the engine numbers no rows
         can_number = table.engine.dialect.row_number is not None
         schema = replace(schema, numbered=can_number, drawn=not can_number)
     return replace(table, schema=schema)
@@ -966,31 +989,23 @@ def _first_reading(
     unit_metrics: Sequence[MetricAtK],
     limits: Limits,
 ) -> BinaryFirstReading:
-    """The first reading of the table: it counts the rows by class and score, and adds up the losses
-    that are metrics of the report.
+    """What the first reading of the table computes: it counts the rows by class and score, adds up
+    the losses that are metrics of the report, and ranks the rows within units for `unit_metrics`.
 
-    checked: the parameters of the report. unit_metrics: the metrics of the report that rank rows
-    within units. limits: of time and memory.
+    checked: the parameters of the report. limits: of time and memory.
     """
     systems = data.table.systems
     metrics = checked.settings.metrics
     primary = metrics[0]
+    # up to so many units the sums of each unit are kept
     max_units = row_study.max_single_units(data.table, limits)
     losses = []  # the metrics that are means of a loss of each score, such as the Brier score
     for chosen in metrics:
         is_mean_loss = isinstance(chosen.base.metric.kind, TermsKind)
+        # a metric of decisions follows from their counts, without a sum of losses
         if is_mean_loss and chosen not in unit_metrics and not chosen.uses_decisions:
             losses.append(chosen.base)
-    unique_losses = list(dict.fromkeys(losses))
-    # Scores may be pooled in bins. A bin begins at a threshold that is known before the reading, so
-    # that the decisions at it are counted exactly.
-    exact_thresholds: list[float] | None = None
-    if checked.rule.fixed is not None:
-        exact_thresholds = []
-        for name in systems:
-            score_type = data.precision(name)[0]
-            # a fixed threshold is the same for any counts; it is only rounded as the scores are
-            exact_thresholds.append(checked.rule.threshold_of(NO_ROWS, score_type))
+    unique_losses = list(dict.fromkeys(losses))  # a metric may be chosen several times
     return BinaryFirstReading(
         counting=class_cells.CellCounter(
             classes=2,
@@ -1002,7 +1017,7 @@ def _first_reading(
         loss_adder=TermAdder.uncentred(unique_losses, len(systems), max_units, score_rows),
         limits=limits,
         max_ids=data.table.ids_held,
-        exact_thresholds=exact_thresholds,
+        exact_thresholds=_exact_thresholds(data, checked.rule),
         unit_metrics=unit_metrics,
         # slices have the primary metric alone
         slices_losses=primary.base in unique_losses,
@@ -1010,46 +1025,61 @@ def _first_reading(
     )
 
 
+def _exact_thresholds(data: scores.Predictions, rule: ThresholdRule) -> list[float] | None:
+    """The threshold of each system, rounded as its scores are, if it is known before the reading;
+    else None. The reading may pool scores in bins. It begins a bin at these thresholds, so that the
+    decisions at them are counted exactly.
+    """
+    if rule.fixed is None:
+        return None
+    thresholds = []
+    for name in data.table.systems:
+        score_type = data.precision(name)[0]  # of the only column of predictions
+        thresholds.append(rules.rounded(rule.fixed, score_type))
+    return thresholds
+
+
 def _second_reading(
     data: scores.Predictions, checked: CheckedParameters, measured: SummedBinary
 ) -> SecondReading | None:
-    """The second reading of the table, for what the first one has to tell before: it adds up the
-    influence of each row on metrics of scores, which depends on all scores, and counts decisions at
-    thresholds that were chosen by the first reading. None if no second reading is needed.
-
-    measured: the results of the first reading. One system on independent, unweighted rows needs no
-    second reading: the variance of its metrics follows from its counts by score. The variance of a
-    difference of systems does not, as the scores of a row are counted for each system apart.
+    """What a second reading of the table adds up; None if the first reading, whose results are
+    `measured`, is enough. A second one adds up the influence of each row on a metric of the order
+    of scores, which depends on all scores, and counts decisions at thresholds that were chosen from
+    all scores.
     """
+    # The variance of one system's metrics on independent, unweighted rows follows from its counts
+    # by score. That of a difference does not: they do not tell which scores two systems give a row.
     if measured.plain and checked.is_single:
         return None
-    # how the threshold is chosen again on bootstrap samples of all rows; None if it is fixed
-    choice = checked.choice
-    means = dict[GroupMetric, MeanInfluence]()
-    decision_groups = []  # all rows and slices, by number, in which decisions are counted
+    choice = checked.choice  # how samples choose the threshold again; None if it is fixed
+    metrics_by_group = {}  # number of all rows or of a slice -> metrics that the second reading has
     for group in sorted(measured.groups):
-        is_all_rows = group == ALL_ROWS_GROUP
         metrics = checked.settings.metrics
-        if not is_all_rows:  # slices have the primary metric alone
+        if group != ALL_ROWS_GROUP:  # slices have the primary metric alone
             metrics = metrics[:1]
-        read_again = [chosen.base for chosen in metrics if _needs_second_reading(chosen)]
-        if read_again or (choice and is_all_rows):
-            decision_groups.append(group)
-        for chosen in read_again:
-            if not chosen.uses_decisions:  # a metric of decisions follows from their counts
-                means[GroupMetric(group, chosen.label)] = _influence(chosen, group, measured)
-    if not decision_groups:
+        needing_second = [chosen.base for chosen in metrics if _needs_second_reading(chosen)]
+        # without such a metric, all rows are still read again if samples choose the threshold
+        if needing_second or (choice is not None and group == ALL_ROWS_GROUP):
+            metrics_by_group[group] = needing_second
+    if not metrics_by_group:
         return None
+    influences = dict[GroupMetric, MeanInfluence]()
+    for group, needing_second in metrics_by_group.items():
+        for chosen in needing_second:
+            if not chosen.uses_decisions:  # one of decisions follows from the counts of decisions
+                influences[GroupMetric(group, chosen.label)] = _influence(chosen, group, measured)
     second = SecondReading(
         first=measured.first,
         plain=measured.plain,
-        means=means,
+        means=influences,
+        # one array per system, of one threshold, as two classes are one problem
         thresholds=[np.array([threshold]) for threshold in measured.thresholds.values()],
-        decision_groups=decision_groups,
+        decision_groups=list(metrics_by_group),
     )
     if choice is None:
         return second
-    # rows are put into random parts, and bootstrap samples draw whole parts
+    # Bootstrap samples choose the threshold among these candidates. To draw samples without the
+    # rows, the reading puts the rows into random parts, of which each sample draws whole ones.
     candidates = _candidates(choice, data, measured)
     return replace(second, candidates=candidates, parts=bootstrap.MAX_PARTS)
 
@@ -1069,23 +1099,25 @@ def _candidates(
     choice: bootstrap.ThresholdChoice, data: scores.Predictions, measured: SummedBinary
 ) -> list[Floats]:
     """For each system the thresholds among which a rule chooses on bootstrap samples, highest
-    first. They are a few of the thresholds of its scores, as the second reading adds up the rows at
-    every candidate.
+    first. They are a few of its distinct scores, as the second reading adds up the rows at every
+    candidate.
 
     choice: the rule. data: the table. measured: the counts by score, from the first reading.
     """
-    # `schema.units` is 0 without units, or with too many to hold: then the rows are counted
+    # How far choices spread depends on the number of independent units: rows if there are none.
+    # With more units than can be held their number is unknown (0), and that of rows stands for it.
     units = data.table.schema.units or measured.summary.rows
     candidates = []
     for i in range(len(measured.systems)):
-        # all scores of a system are one problem, positive against negative
         table = measured.scores(ALL_ROWS_GROUP, i, classes.ONLY_PROBLEM).counts
         candidates.append(choice.candidates(table, units=units))
     return candidates
 
 
 def _needs_second_reading(chosen: MetricAtK) -> bool:
-    """True for a metric of decisions, and for one of the table of scores that is no mean loss."""
+    """True for a metric of decisions, and for one of the order of scores, such as AUC. A mean loss
+    was added up in the first reading, as was a metric within units.
+    """
     metric = chosen.base.metric
     is_mean_loss = isinstance(metric.kind, TermsKind)
     return metric.needs_table_only and (chosen.base.uses_decisions or not is_mean_loss)

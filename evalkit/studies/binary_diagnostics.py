@@ -105,14 +105,16 @@ def calibration_verdicts(study: BinaryStudy) -> CalibrationVerdicts:
 
 
 def within_units(study: BinaryStudy) -> significance.Comparison | None:
-    """The leader's AUC over all rows less its AUC within units (GAUC), compared on the same rows,
-    which are clustered by unit. None if no unit is named, or the rows are not in memory.
+    """The leader's AUC over all rows less its AUC within units (GAUC), by a t test whose standard
+    error comes from the influence of each row on both, clustered by unit. None if no unit is named,
+    or the rows are read in blocks, which do not tell how the two vary together.
     """
-    if study.settings.unit is None or study.blocks is not None:
+    is_in_blocks = study.blocks is not None
+    if study.settings.unit is None or is_in_blocks:
         return None
     pooled = study.measure(MetricAtK(tables.ROC_AUC), study.leader)
     gauc = study.measure(MetricAtK(tables.GAUC), study.leader)
-    assert isinstance(pooled, RowStatistic)
+    assert isinstance(pooled, RowStatistic)  # as metrics of rows in memory are
     assert isinstance(gauc, RowStatistic)
     return methods.influence(pooled, gauc, study.inference_options(RandomStream.ESTIMATES))
 
@@ -149,23 +151,33 @@ def repeated(study: BinaryStudy) -> RepeatedRows:
     If scores have few distinct values, such repeats are likely ties, not duplicates.
     """
     rows = len(study.account)
-    distinct = 0  # the largest number of distinct scores of a system
+    most_distinct = 0  # the largest number of distinct scores of a system
     for name in study.order:
-        # None for pooled scores, which are so many that no ties are likely
-        distinct = max(distinct, distinct_scores(study, name) or rows)
-    ties_are_likely = distinct * TIED < rows
-    repeats = study.repeated or 0  # None if it is unknown
-    may_be_duplicates = repeats > MANY_REPEATS * rows and not ties_are_likely
-    if not ties_are_likely:  # the page explains repeats by ties if `distinct` is above 0
-        distinct = 0
-    if repeats <= NOTED_REPEATS * rows:  # too few to mention
+        distinct = distinct_scores(study, name)
+        if distinct is None:  # pooled in bins, as there were very many: ties are not likely
+            distinct = rows
+        most_distinct = max(most_distinct, distinct)
+    ties_are_likely = most_distinct * TIED < rows
+    repeats = study.repeated
+    if repeats is None:  # unknown: nothing is said of repeated rows
         repeats = 0
-    return RepeatedRows(repeats, distinct, may_be_duplicates)
+    are_many = repeats > MANY_REPEATS * rows
+    repeated_rows = RepeatedRows(
+        rows=repeats,
+        distinct=most_distinct,
+        may_be_duplicates=are_many and not ties_are_likely,
+    )
+    # 0 stands for what the page does not mention: ties that are not likely, and few repeated rows
+    if not ties_are_likely:
+        repeated_rows = repeated_rows._replace(distinct=0)
+    if repeats <= NOTED_REPEATS * rows:
+        repeated_rows = repeated_rows._replace(rows=0)
+    return repeated_rows
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """System whose scores were pooled in bins -> label of a metric -> the most that pooling changes
-    its value, rounded up to a power of ten; NaN if no bound is known.
+    """For each system whose scores were pooled in bins, by label of the metric: the most that
+    pooling changes its value, rounded up to a power of ten; NaN if no bound is known.
 
     Metrics at a threshold and means of losses are exact, and left out: a threshold never lies
     within a bin, and losses are added up score by score.
@@ -173,7 +185,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     inexact = []
     for chosen in study.settings.metrics:
         kind = chosen.base.metric.kind
-        # a metric of the whole order of the scores, which pooling makes tied
+        # a metric of the order of all scores, such as AUC: those of a bin become tied
         if isinstance(kind, score_kinds.ScoreKind) and not kind.uses_decisions:
             inexact.append(chosen)
     changes = {}

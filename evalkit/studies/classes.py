@@ -382,10 +382,12 @@ class ClassesStudy(ProblemStudy):
         coverage = lookup.find_metric(f"coverage@{self.target!r}", "classes")
         for name in self.order:
             table = self.measured.confusion(name)
-            # by class: the share of rows predicted as it; 0 if its precision is below the target
-            reaches_target = labels.coverage_by_class(table, self.target) > 0
+            # for each class the share of all rows that are covered by it; 0 below the target
+            shares = labels.coverage_by_class(table, self.target)
+            reaches_target = shares > 0
+            is_covered = _predicted_in(reaches_target)
+            right = self.share_of(name, eligible=is_covered, hit=_is_right)
             classes = ", ".join(compress(self.names, reaches_target))
-            right = self.share_of(name, _predicted_in(reaches_target), _is_right)
             row = {"system": name} | limits(self.estimate(coverage, name), "coverage")
             yield row | {"classes": classes} | with_limits({"right": right})
 
@@ -535,18 +537,19 @@ def of_blocks(
     data = _with_units_in_memory_bound(data)
     measured = _first_reading(data, settings)
     if not data.scored:
-        # Without columns of scores the classes were taken from all rows. Some may occur only in
-        # rows whose id another system lacks, which are left out: the table is read again without
-        # these classes.
+        # Without columns of scores the classes are all labels that occur in the input. Some may
+        # only occur in rows whose id another system lacks, which the report leaves out: then the
+        # first reading is made again without these classes.
         occurring = _occurring_classes(measured)
         if len(occurring) < len(data.names):
             data = data.only(occurring)
             measured = _first_reading(data, settings)
-    if second := _second_reading(data, measured, settings):
+    second = _second_reading(data, measured, settings)
+    if second:  # None if the first reading is enough
         # read for sums alone, without the names of rows
         second_summary = row_study.nameless(data.table).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
-    rows = measured.summary.rows  # the number of rows that all systems have
+    rows = measured.summary.rows  # the number of rows that all systems predict
     fields = row_study.arguments_from_blocks(
         data.table, rows, settings, p, weighted=data.scale is not None
     )
@@ -564,31 +567,29 @@ def _occurring_classes(measured: SummedClasses) -> list[int]:
 
 
 def _with_units_in_memory_bound(data: Predictions) -> Predictions:
-    """The table, to be read so that the confusion cells of its units fit into memory.
-
-    If the rows of a unit may be in several blocks (`units_split`), the cells of all units are held
-    until each unit is complete. If there are too many of them, the table is read unit by unit
-    instead. Raises ParameterError for more than `MAX_CELLS_OF_UNITS` cells per unit.
+    """The data; with whole units in each block if the confusion cells of all units are too many to
+    be held until each unit is complete. Raises ParameterError if those of a single unit are too
+    many.
     """
     table = data.table
     systems = len(table.systems)
     classes = len(data.names)
-    cells = systems * classes**2  # of one unit
+    cells = systems * classes**2  # confusion cells per unit
+    # their covariances over units are a table of cells by cells
     if table.schema.unit and cells > MAX_CELLS_OF_UNITS:
         got = f"{systems} systems and {classes} classes have {cells:,} cells"
         raise ParameterError(
             f"unit: {got}, of more than {MAX_CELLS_OF_UNITS:,} the units need all rows in memory; "
             f"choose systems"
         )
-    numbers = table.schema.units * (cells + 1)  # for each unit its cells and its key
-    if numbers > MAX_UNIT_NUMBERS:
-        schema = replace(table.schema, units_split=False)
-        return replace(data, table=replace(table, schema=schema))
+    numbers_held = table.schema.units * (cells + 1)  # for each unit its cells and its key
+    if numbers_held > MAX_UNIT_NUMBERS:
+        return replace(data, table=table.with_whole_units)
     return data
 
 
 def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
-    """The table after its first reading: confusion cells, scores by class and sums of losses.
+    """Read the table for the first time: confusion cells, scores by class and sums of losses.
 
     Raises InputError for ids that do not pair. Raises ParameterError if the actual class and the
     classes that two systems predict come in too many combinations, or if a loss is undefined or
@@ -597,10 +598,11 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
     table = data.table
     reading = _class_first_reading(data, settings)
     summary = row_study.first_summary(table, reading)
-    for cells in summary.cells.values():
-        # A tally with a shift above 0 was too large and has pooled neighbouring cells, which mixes
-        # different combinations of classes.
-        if any(tally.merged.shift for tally in cells.cells.values()):
+    for cells_of_group in summary.cells.values():
+        # A tally counts the rows of each combination of classes. One with too many combinations has
+        # pooled neighbouring ones, which its shift above 0 shows: they are different classes.
+        is_pooled = [tally.merged.shift > 0 for tally in cells_of_group.cells.values()]
+        if any(is_pooled):
             ways = f"in more than {reading.counting.max_cells:,} ways"
             needs = "which needs all rows in memory; choose one system"
             raise ParameterError(
@@ -613,10 +615,9 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
 
 
 def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstReading:
-    """The first reading of a table: what it has to count and add up for the metrics.
-
-    It always counts the confusion cells, and the scores of each class if there are any. For metrics
-    that are ratios of sums of terms of rows, here called losses, it adds up these terms.
+    """What the first reading of a table counts and adds up: always the confusion cells, and the
+    scores of each class if there are any. For metrics that are ratios of sums of terms of rows,
+    such as log loss, here called losses, it adds up these terms.
     """
     table = data.table
     n_classes = len(data.names)
@@ -626,7 +627,7 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
     primary = settings.metrics[0].base
     metrics = [chosen.base for chosen in settings.metrics]
     losses = [chosen for chosen in metrics if isinstance(chosen.metric.kind, TermsKind)]
-    if data.scored:  # the page shows these metrics even if the user does not choose them
+    if data.scored:  # the page shows top-k accuracy even if the user does not choose it
         losses += _top_metrics(n_classes)
     unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
     return ClassFirstReading(
@@ -639,8 +640,9 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
             max_units=max_units,
         ),
         loss_adder=TermAdder.uncentred(unique_losses, len(table.systems), max_units, class_rows),
-        # in slices only the primary metric is computed: from its losses, from the scores by class
-        # if it is a mean over classes of a metric of scores, else from confusion cells
+        # In slices only the primary metric is computed: from its terms if it is a loss, from the
+        # scores by class if it is a mean over classes of a metric such as AUC; all other metrics
+        # follow from the confusion cells, which are always counted.
         slices_losses=isinstance(primary.metric.kind, TermsKind),
         slices_scores=_averaged_metric(primary) is not None,
         limits=limits,
@@ -652,42 +654,45 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
 def _second_reading(
     data: Predictions, measured: SummedClasses, settings: Settings
 ) -> SecondReading | None:
-    """What a second reading of the table adds up: the influence of rows on means over classes of
-    metrics of scores, such as macro AUC. None without such a metric: the first reading is enough
-    for all others.
+    """What a second reading of the table adds up: the influence of each row on macro metrics of
+    scores, such as macro AUC, which depends on all scores. None if there is no such metric: all
+    others follow from the first reading.
 
-    measured: the table after its first reading.
+    measured: the results of the first reading.
     """
-    means = {}
-    for group in measured.groups:  # all rows, and each slice
+    influences = {}
+    for group in measured.groups:  # the number of all rows, and of each slice
         if group == ALL_ROWS_GROUP:
             metrics = _score_metrics(settings.metrics)
-            # `by_class` shows AUC and average precision of each class. The counts of scores from
-            # the first reading give their limits only if rows are independent and unweighted.
-            # Otherwise the influence of the rows is needed, which is added up with the means.
+            # The page also shows AUC and average precision of each class. Their limits follow from
+            # the counts of scores if rows are independent and unweighted, else from the influence
+            # of the rows, which is added up with that on their macro means.
             if data.scored and not measured.plain:
                 metrics = {metric.label: metric for metric in CLASS_METRICS} | metrics
         else:  # in slices only the primary metric is computed
             metrics = _score_metrics(settings.metrics[:1])
         for label, metric in metrics.items():
-            means[GroupMetric(group, label)] = _influence(metric, group, measured)
-    if not means:
+            influences[GroupMetric(group, label)] = _influence(metric, group, measured)
+    if not influences:
         return None
-    return SecondReading(first=measured.first, plain=measured.plain, means=means)
+    return SecondReading(first=measured.first, plain=measured.plain, means=influences)
 
 
 def _influence(metric: MetricAtK, group: int, measured: SummedClasses) -> MeanInfluence:
-    """How each row of a group influences the mean over the classes of a metric of scores, for each
-    system. metric: of a class against the rest. group: the number of all rows or of a slice.
+    """The influence of the rows of a group on the macro mean of a metric of scores, such as AUC,
+    for each system: a function of the score for each class. metric: of a class against the rest.
+    group: the number of all rows or of a slice.
     """
-    tables = []  # for each system a list with the influence table of each class
+    tables = []  # for each system a list with the influence by score of each class
     for system in range(len(measured.systems)):
-        scores = [measured.scores(group, system, c) for c in measured.problems]
-        tables.append([ScoreInfluence.from_table(metric, binned) for binned in scores])
+        counts_by_class = [measured.scores(group, system, c) for c in measured.problems]
+        tables.append([ScoreInfluence.from_table(metric, table) for table in counts_by_class])
     n_classes = len(measured.problems)
-    shares = np.full(n_classes, 1 / n_classes)  # a macro mean: each class counts the same
-    # the rows of each class have a variance of their own: each class is a stratum
-    return MeanInfluence(tables=tables, shares=shares, n_strata=n_classes)
+    return MeanInfluence(
+        tables=tables,
+        shares=np.full(n_classes, 1 / n_classes),  # in a macro mean each class counts the same
+        n_strata=n_classes,  # the influence has a variance of its own in the rows of each class
+    )
 
 
 def _score_metrics(metrics: Sequence[MetricAtK]) -> dict[str, MetricAtK]:

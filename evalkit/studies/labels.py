@@ -41,7 +41,7 @@ from evalkit.statistics.class_cells import CellCounter
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
-from evalkit.studies.classes import MAX_UNIT_NUMBERS, ProblemStudy, among
+from evalkit.studies.classes import MAX_UNIT_NUMBERS, ProblemStudy, RowMask, among
 from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, with_limits
 
 
@@ -113,26 +113,29 @@ class LabelsStudy(ProblemStudy):
                 yield row | with_limits(self._label_estimates(name, number))
 
     def _label_estimates(self, system: str, number: int) -> dict[str, Estimate]:
-        """The metrics of a label, given by its number, by their names in `by_label`."""
-        # precision and recall are shares of hits among eligible rows: each function turns the rows
-        # of the label into rows whose actual value is "eligible" and whose prediction is "hit"
-        shares = {
-            "precision": among(eligible=_predicted, hit=_true),
-            "recall": among(eligible=_true, hit=_predicted),
-        }
+        """The metrics of a system on one label, given by its number, by their names in
+        `by_label`.
+        """
+        # Precision is the share of true rows among the predicted ones, recall the share of
+        # predicted rows among the true ones.
+        precision = self._share_of(system, number, eligible=_predicted, hit=_true)
+        recall = self._share_of(system, number, eligible=_true, hit=_predicted)
+        estimates = {"precision": precision, "recall": recall}
         metrics = {
             "f1": tables.F1,
             "auc": tables.ROC_AUC,
             "average_precision": tables.AVERAGE_PRECISION,
         }
-        estimates = {}
-        for column, to_share_rows in shares.items():
-            share = self.measured.derived(SHARE, system, to_share_rows, number)
-            estimates[column] = self.estimated(share)
         for column, metric in metrics.items():
             statistic = self.measured.problem_metric(metric, system, number)
             estimates[column] = self.estimated(statistic)
         return estimates
+
+    def _share_of(self, system: str, number: int, eligible: RowMask, hit: RowMask) -> Estimate:
+        """The share of hits among the eligible rows of a label, given by its number, with limits.
+        eligible, hit: functions from the rows to a mask of them.
+        """
+        return self.estimated(self.measured.derived(SHARE, system, among(eligible, hit), number))
 
     @property
     def weakest(self) -> Weakest | None:
@@ -249,7 +252,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
     precision in which the scores of each label are stored.
     """
     table = data.rows
-    are_probabilities = data.sure
+    are_probabilities = data.sure  # True if all scores lie in 0..1
     settings = checked_settings(p, table.systems, limits)
     threshold = threshold_of(p, probabilities=are_probabilities)
     # the keyword arguments of any study of rows (`study`), and of the `Rows` of any system (`rows`)
@@ -276,9 +279,10 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
 def of_blocks(
     data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
 ) -> LabelsStudy:
-    """The study of a table that is read twice in blocks: first to count what each system scores and
-    decides, then to add up the influence of rows on means over labels, also at each step of the
-    leader's threshold. Raises ParameterError if a metric needs the rows in memory.
+    """The study of a table that is read twice in blocks: first to count the scores and decisions of
+    each system, then to add up the influence of each row on means over labels. The second reading
+    also does this for the leader at other thresholds, as the page draws its metrics over them.
+    Raises ParameterError if a metric needs the rows in memory.
     """
     table = data.table
     systems = table.systems
@@ -290,28 +294,27 @@ def of_blocks(
             )
     has_probabilities = not data.outside
     threshold = threshold_of(p, probabilities=has_probabilities)
-    numbers = _numbers_of_unit(labels=len(data.names), systems=len(systems))
-    if table.schema.units * numbers > MAX_UNIT_NUMBERS:
-        # If the rows of a unit were in several blocks, the numbers of all units would have to be
-        # held until each unit is complete. They are too many: the table is read unit by unit.
-        schema = replace(table.schema, units_split=False)
-        table = replace(table, schema=schema)
+    numbers_per_unit = _numbers_of_unit(labels=len(data.names), systems=len(systems))
+    if table.schema.units * numbers_per_unit > MAX_UNIT_NUMBERS:
+        # too many to be held until each unit is complete, if its rows are in several blocks
+        table = table.with_whole_units
     first = _first_reading(data, settings, threshold)
-    design = layout_of(units=table.schema.unit, weights=data.scale is not None)
-    summary = row_study.first_summary(table, first)
-    measured = SummedLabels(systems, first, summary, design)
-    # The second reading measures the leader at each step of the threshold. So the leader is found
-    # now, by the first reading alone.
+    has_weights = data.scale is not None
+    layout = layout_of(units=table.schema.unit, weights=has_weights)
+    summary = row_study.first_summary(table, first)  # the table is read here
+    measured = SummedLabels(systems, first, summary, layout)
+    # the leader, the system that is best by the primary metric, must be known before the second
+    # reading
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
-    leader = study.leading(study.ranked(values, primary), settings.baseline)
+    best_first = study.ranked(values, primary)
+    leader = study.leading(best_first, settings.baseline)  # the first that is not the baseline
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
     # read for sums alone, without the names of rows
     second_summary = row_study.nameless(table).total(second)
     measured = replace(measured, second=second, second_summary=second_summary)
-    fields = row_study.arguments_from_blocks(
-        table, summary.rows, settings, p, weighted=data.scale is not None
-    )
+    # the keyword arguments of any study of blocks, then those of one of labels alone
+    fields = row_study.arguments_from_blocks(table, summary.rows, settings, p, weighted=has_weights)
     fields |= {
         "names": data.names,
         "probabilities": has_probabilities,
@@ -329,24 +332,23 @@ def _numbers_of_unit(labels: int, systems: int) -> int:
 
 
 def _is_of_sums(chosen: MetricAtK) -> bool:
-    """True if a metric can be computed from sums over all rows of a table of labels and scores."""
+    """True if a metric can be computed from the sums that the readings in blocks add up."""
     metric = chosen.base.metric
-    if metric.columns:  # it needs further columns, beside labels and scores
+    if metric.columns:  # further columns, such as an amount, of which there are no sums
         return False
-    # The eligible rows of a share are counted once for all systems. So the metric must not choose
-    # rows by a system's predictions, as precision does.
     if isinstance(metric.kind, Share):
+        # the rows among which hits are counted are the same for all systems: a share among rows
+        # that a system's predictions select, as precision is, cannot be computed
         return not metric.kind.selects_rows
     return isinstance(metric.kind, (TermsKind, Combined))
 
 
 def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
-    """The first reading of a table: what it has to count and add up for the metrics. In slices only
-    the primary metric is computed. threshold: common to all labels.
+    """What the first reading of a table counts and adds up. threshold: common to all labels.
 
-    Metrics are of three kinds: losses, ratios of sums of terms of rows, whose terms are added up;
-    shares of rows, whose hits are counted; and metrics combined from the labels, which follow from
-    the confusion cells of each label, or from its scores if they do not depend on decisions.
+    Metrics are of three kinds: losses are ratios of sums of terms of rows, which are added up; of
+    shares of rows the hits are counted; metrics combined from those of each label follow from its
+    confusion cells, or from its scores if they do not depend on decisions, as macro AUC.
     """
     systems = data.table.systems
     thresholds = [label_thresholds(threshold, data.precision(name)) for name in systems]
@@ -373,6 +375,7 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
         ),
         loss_adder=label_term_adder(tuple(losses), len(systems), max_units, thresholds),
         hits=hits | {TOP: top_hits},  # the page also shows how often the top label is true
+        # in slices only the primary metric is computed: what its kind needs
         slice_hits={label: hit for label, hit in hits.items() if label == primary.label},
         slices_losses=isinstance(kind, TermsKind),
         slices_cells=isinstance(kind, Combined),

@@ -112,15 +112,16 @@ class Planning:
             if self.users // n < FEWEST_GROUPS:  # too few experiments for a rate
                 continue
             for name in ("win", "share"):
-                effects = _means(outcome[name], n)[0]  # of each experiment
+                # interleaving has one arm, as every user sees both rankers
+                (effects,) = _means(outcome[name], n, arms=1)  # one per experiment
                 error = _wrong_share(effects, outcome[name].mean())
                 rows.append({"system": f"interleaving, {name}", "users": n, "error": error})
             for metric in ("any_play", "plays", "streaming"):
-                # Each user was simulated in both arms. An experiment takes the first half of its
-                # users from arm a, the second half from arm b.
-                arm_a, _ = _means(outcome[f"{metric}_a"], n, arms=2)
-                _, arm_b = _means(outcome[f"{metric}_b"], n, arms=2)
-                error = _wrong_share(arm_b - arm_a, outcome[f"{metric}_effect"].mean())
+                # Each user was simulated in both arms, but takes part in one: the first half of
+                # the users of an experiment in arm a, the second half in arm b.
+                mean_a, _ = _means(outcome[f"{metric}_a"], n, arms=2)
+                _, mean_b = _means(outcome[f"{metric}_b"], n, arms=2)
+                error = _wrong_share(mean_b - mean_a, outcome[f"{metric}_effect"].mean())
                 rows.append({"system": f"A/B, {metric}", "users": n, "error": error})
         return pd.DataFrame(rows, columns=["system", "users", "error"])
 
@@ -139,7 +140,8 @@ class Planning:
             if name == self.name:
                 designs = self.needed  # the world of this study has been simulated already
             else:
-                designs = simulation.users_needed(self._duel(world))
+                simulated_users = self._duel(world)  # production against a candidate
+                designs = simulation.users_needed(simulated_users)
             users = designs.set_index("design")["agree_95"]
             # names of designs are such as "interleaving, win" and "A/B, plays, CUPED"
             ab = users[users.index.str.startswith("A/B")]
@@ -186,23 +188,20 @@ class Planning:
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The design with two stages: interleave all rankers, then compare the best n of them with
-        production in an A/B test. A row for each n, with the columns of `simulation.two_stage`,
-        users_interleaved and users_arm.
-
-        The numbers of users are those that suffice for the candidate and production of `needed`:
-        users_interleaved see the interleaved lists of a ranker, so that the sign is correct in 95%
-        of experiments; users_arm are in each arm of the A/B test, for a power of 80% on plays with
-        CUPED.
+        """The design with two stages: interleave each of many candidates with production, then
+        compare the best n of them with production in an A/B test. A row for each n, with the
+        columns of `simulation.two_stage`, users_interleaved (per candidate) and users_arm.
         """
+        # both stages have the users that detect the candidate of `needed`: interleaving with the
+        # correct sign in 95% of experiments, the A/B test with a power of 80% on plays with CUPED
         needed = self.needed.set_index("design")
         users_of_both_arms = needed.at["A/B, plays, CUPED", "power_80"]
         users = {
             "users_interleaved": _rounded_up(needed.at["interleaving, share", "agree_95"]),
             "users_arm": _rounded_up(users_of_both_arms / 2),
         }
-        survivors = sorted({n for n in (1, 2, 3, 5, self.rankers) if n <= self.rankers})
-        stages = simulation.two_stage(self.candidates, keep=survivors, rng=self._rng(3), **users)
+        numbers_kept = sorted({n for n in (1, 2, 3, 5, self.rankers) if n <= self.rankers})
+        stages = simulation.two_stage(self.candidates, keep=numbers_kept, rng=self._rng(3), **users)
         return stages.assign(**users)
 
 
@@ -225,9 +224,10 @@ def _rounded_up(users: float) -> int:
     return int(np.ceil(users / step) * step)
 
 
-def _means(values: pd.Series, n: int, arms: int = 1) -> Floats:
-    """The mean of each arm of each experiment, shape (arms, experiments): each n users in order
-    are an experiment, and equal parts of them its arms. Users left over are in none.
+def _means(values: pd.Series, n: int, *, arms: int) -> Floats:
+    """The mean of a value of users in each arm of each experiment, shape (arms, experiments). Each
+    n users in order are an experiment, and equal parts of them its arms. Users left over are in
+    none.
     """
     experiments = values.size // n
     by_experiment = values.to_numpy()[: experiments * n].reshape(experiments, arms, n // arms)

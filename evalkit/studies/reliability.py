@@ -72,11 +72,12 @@ def reliability(
     level: float | None,
     detail: FigureDetail,
 ) -> Reliability:
-    """The reliability of each system from its table of counts by score.
+    """The reliability of each system: the isotonic share of positives by score, the number of rows
+    by score, and a consistency band, in which the share lies under perfect calibration.
 
-    rng: makes the generator of the band of a system, called once for each. draws: how often the
-    labels of all rows are drawn for a band. level: of the bands; None for no bands. detail: of the
-    figure.
+    tables: system -> its counts by score. rng: makes a new generator for each band. draws: how
+    often the labels of all rows are drawn for a band. level: of the bands; None for no bands.
+    detail: how finely the figure is drawn.
     """
     curve = [_curve(name, table, detail.curve) for name, table in tables.items()]
     spread = [_spread(name, table) for name, table in tables.items()]
@@ -199,10 +200,11 @@ def mean_reliability(
     band: consistency.Band | None,
     forecasts: Distribution,
 ) -> MeanReliability:
-    """The mean of the actual values along the forecasts of a system.
+    """The mean of the actual values as a function of the forecast, for one system.
 
-    table: the means by forecast. uncertainty: the variance of the actual values. band: of the
-    means; None if it is unknown. forecasts: the distribution of the forecasts.
+    table: the mean of the actual values by forecast. uncertainty: the variance of all actual
+    values. band: in which the means lie under perfect calibration; None if it is unknown.
+    forecasts: the distribution of the forecasts.
     """
     x, y = calibration.means_curve(table)
     bands = None
@@ -217,7 +219,9 @@ def mean_reliability(
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
-    """The lines of several systems on a common axis: the central 99% of forecasts."""
+    """The curves, bands and histograms of several systems as they are drawn, on a common axis that
+    holds the central 99% of the forecasts of each. systems: by name.
+    """
     axis = window([system.forecasts for system in systems.values()])
     curves_by_system = []
     bands_by_system = []
@@ -264,26 +268,26 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
 
 
 def _cut(frame: pd.DataFrame, axis: ForecastAxis) -> pd.DataFrame:
-    """The points of the lines of a frame that a picture needs, as a frame. The picture is square,
-    with the same horizontal and vertical axis. A line that goes on beyond an end of the axis gets a
-    point at this end, interpolated.
+    """The same lines cut at both ends of the horizontal axis, with only the points that a picture
+    needs. A line that goes on beyond an end gets an interpolated point there. The vertical axis has
+    the same ends, so that the diagonal (perfect calibration) crosses the picture.
 
     frame: its first column is x, ascending; each other column is a line over x.
     """
     x = frame["x"].to_numpy()
-    inside = x[(x > axis.low) & (x < axis.high)]
-    ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
-    points = np.unique(np.concatenate([ends, inside]))
+    x_inside = x[(x > axis.low) & (x < axis.high)]
+    x_ends = np.clip(axis, x[0], x[-1])  # where the lines enter and leave the picture
+    points = np.unique(np.concatenate([x_ends, x_inside]))
     lines = {name: np.interp(points, x, frame[name]) for name in frame.columns[1:]}
-    # A value outside the vertical axis is not seen. To choose the points, it is clipped at one
-    # length of the axis beyond its end: `curves.drawn` lays a grid over all values, which would be
-    # coarse with values far away.
+    # `points_to_draw` lays a grid over all values of a line, and one far outside the picture would
+    # make it coarse. So values are clipped at one length of the axis, high − low, beyond its ends.
     lowest = 2 * axis.low - axis.high
     highest = 2 * axis.high - axis.low
     is_needed = [
         curves.points_to_draw(points, np.clip(line, lowest, highest)) for line in lines.values()
     ]
-    return pd.DataFrame({"x": points} | lines)[np.any(is_needed, axis=0)]
+    is_needed_by_any = np.any(is_needed, axis=0)
+    return pd.DataFrame({"x": points} | lines)[is_needed_by_any]
 
 
 def _forecast_spread(forecasts: Distribution, axis: ForecastAxis) -> pd.DataFrame:

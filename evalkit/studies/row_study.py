@@ -84,22 +84,21 @@ class RowsArguments(NamedTuple):
 
 
 def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> RowsArguments:
-    """The keyword arguments of a study of rows in memory, and of the `Rows` of each system. In the
-    table, a column of the parameters is named by its use: "attribute NAME" for segments, groups,
-    slices and unit, "metric_column NAME" for further columns that metrics need.
+    """The keyword arguments of a study of rows in memory, and of the `Rows` of each system.
+
+    data: the rows that were read. p: the parameters of the report, which `settings` follow from.
     """
     table = data.rows
-    unit = None
-    # a column that is sliced by default, not by name, is left out of the table if two systems have
-    # different values in it
-    attributes = {
-        name: table.shared_values[f"attribute {name}"].texts
-        for name in settings.attributes
-        if f"attribute {name}" in table.shared_values
-    }
-    if settings.unit:
-        unit = attributes[settings.unit]
-    account = Account(
+    # The table holds a column that the parameters name under its role: "attribute NAME" if it names
+    # groups of rows (segments, groups, slices, the unit), "metric_column NAME" if metrics need it.
+    attributes = {}
+    for name in settings.attributes:
+        role = f"attribute {name}"
+        # a column sliced by default is not in the table if two systems give a row different values
+        if role in table.shared_values:
+            attributes[name] = table.shared_values[role].texts
+    unit = attributes[settings.unit] if settings.unit else None
+    account = Account(  # how many rows and which columns were read and used, for the page
         systems=table.systems,
         columns=table.columns,
         sources=table.sources,
@@ -119,8 +118,10 @@ def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> Ro
         "account": account,
         "weighted": data.weight is not None,
     }
-    columns = {name: table.shared_values[f"metric_column {name}"] for name in settings.columns}
-    rows = {"weight": data.weight, "unit": unit, "columns": columns}
+    metric_columns = {
+        name: table.shared_values[f"metric_column {name}"] for name in settings.columns
+    }
+    rows = {"weight": data.weight, "unit": unit, "columns": metric_columns}
     return RowsArguments(study, rows)
 
 
@@ -129,22 +130,23 @@ def arguments_from_blocks(
 ) -> Arguments:
     """The keyword arguments that the constructors of all studies of a table read by blocks share.
 
-    rows: the number of rows that all systems have. p: the parameters of the report. weighted: True
-    if rows have weights.
+    rows: the number of rows that all systems predict. p: the parameters of the report. weighted:
+    True if rows have weights.
     """
-    alone = 0  # rows read of an id that another system lacks
-    # rows joined by id are of one system each: an id that all systems have was read once for each
+    alone = 0  # the number of rows that not every system predicts
     if table.paired:
+        # The input has a row per system and id. All of them are left out of the report except those
+        # with an id that every system has, which were read once per system.
         alone = table.rows - rows * len(table.systems)
-    account = Account(
+    account = Account(  # how many rows and which columns were read and used, for the page
         systems=table.systems,
         columns=table.columns,
         sources=table.sources(),
-        read=sum(table.counts),
+        read=sum(table.counts),  # of each part, such as a file
         used=rows,
         alone=alone,
         others=table.unused_columns,
-        by_content=table.pieces[0].layout.by_content,
+        by_content=table.pieces[0].layout.by_content,  # the columns are those of the first part
     )
     return {
         "settings": settings,
@@ -286,41 +288,44 @@ class RowStudy(Shown, Study):
         return study
 
     def units_held(self) -> units.Units:
-        """The rows for the file of units, with their ids, or with their numbers if the input has no
-        ids. Rows that are not in memory are read again, one block at a time, as the file is
-        written.
+        """The content of the file of units, whose units are the rows of this study. If they are not
+        in memory, they are read again, one block at a time, as the file is written.
         """
-        if self.blocks is None:
-            listed = self.listed(self.measured.ids())
+        if self.blocks is None:  # in memory
+            ids = self.measured.ids()  # of the rows; their numbers if the input has no ids
+            unit_names = self.listed(ids)  # with cluster and slices
             blocks = units.blocks_of_rows(
-                self.measured.rows, self.settings.metrics, listed, self.names
+                self.measured.rows, self.settings.metrics, unit_names, self.names
             )
         else:
             blocks = self._read_again(self.blocks)
-        has_ids = "id" in self.account.columns
-        return units.Units(len(self.account), blocks, self.settings.segments, self.names, has_ids)
+        return units.Units(
+            size=len(self.account),
+            blocks=blocks,
+            segments=self.settings.segments,
+            labels=self.names,
+            named="id" in self.account.columns,
+        )
 
     def _read_again(self, table: Blocks) -> Iterator[units.FileBlock]:
-        """Yield the rows of each block of the table for the file of units, those of one system
-        after the other, with the names of their units and slices.
+        """Read the table again and yield its rows as they are written into the file of units, block
+        by block, those of one system after the other, with the names of their units and slices.
         """
         for block in table.again(len(self.account)):
             slices = {}
             # A block numbers the slices of all columns in one sequence, from 1, as 0 means all
             # rows. In the file the slices of each column are numbered from 0.
-            first = 1
-            for (column, labels), slice_of_row in zip(
-                table.slices.items(), block.slices, strict=True
-            ):
-                slices[column] = units.CodedSlices(labels, slice_of_row - first)
-                first += len(labels)
-            # without their units, which are among the names below
-            rows = {
-                name: replace(self.rows_in(block, i), unit=None)
-                for i, name in enumerate(self.systems)
-            }
-            listed = units.UnitNames(block.texts, block.units, slices)
-            yield from units.blocks_of_rows(rows, self.settings.metrics, listed, self.names)
+            first_number = 1
+            columns = zip(table.slices.items(), block.slices, strict=True)
+            for (column, labels), slice_of_row in columns:
+                slices[column] = units.CodedSlices(labels, slice_of_row - first_number)
+                first_number += len(labels)
+            unit_names = units.UnitNames(id=block.texts, cluster=block.units, slices=slices)
+            rows = {}
+            for i, name in enumerate(self.systems):
+                # the file takes the unit of a row from `unit_names`
+                rows[name] = replace(self.rows_in(block, i), unit=None)
+            yield from units.blocks_of_rows(rows, self.settings.metrics, unit_names, self.names)
 
     # Of tables of scores that are probabilities
 
@@ -342,12 +347,13 @@ class RowStudy(Shown, Study):
         """The reliability of scores by isotonic regression, without bins, with confidence bands if
         rows are independent and unweighted.
 
-        tables: system -> its counts by score. key: which random numbers the bands take, see `rng`.
-        detail: how finely the figure is drawn.
+        tables: system -> its counts by score. key: of the random numbers that draw the bands, see
+        `Study.rng`. detail: how finely the figure is drawn.
         """
         return reliability.reliability(
             tables,
-            lambda: self.rng(key),  # begun anew for each system, so that none depends on others
+            # a new generator for each system, whose band then does not depend on the others
+            lambda: self.rng(key),
             draws=self.settings.limits.bands,
             level=self._level_if_plain,
             detail=detail,
@@ -447,34 +453,32 @@ def compared(study: RowStudy) -> Sequence[str]:
 
 
 def missed(study: RowStudy, max_rows: int) -> Missed:
-    """At most `max_rows` rows of a study whose rows are in memory, the largest errors of the leader
-    first.
-
-    The rows are taken in turn from lists, the first of each list, then the second, and so on. The
-    lists are all rows by the error of the leader; all rows by how much the errors of the leader and
-    its opponent differ; and the rows of each slice by the error of the leader, where the lists of
-    all slices together give as many rows as another list. If the study has more than `max_rows`
-    rows, rows on which neither system errs are left out.
+    """At most `max_rows` rows on which the leader errs most, differs most from its opponent, or
+    errs most within a slice, so that no one kind fills the list; sorted by the error of the leader,
+    the largest first. Each kind ranks the rows, and a row is chosen by its best rank. If the study
+    has more than `max_rows` rows, rows without any error are left out. The rows must be in memory.
     """
     assert study.data is not None
     misses = study.data.misses
-    pair = compared(study)
-    of_leader = misses.errors[pair[0]]
-    of_last = misses.errors[pair[-1]]  # the leader itself with one system
-    n = len(of_leader)
-    ranks = [_descending_rank(of_leader)]  # of each list the rank of every row, shape (rows,)
+    pair = compared(study)  # the leader, and its opponent unless there is one system
+    error = misses.errors[pair[0]]
+    error_of_opponent = misses.errors[pair[-1]]  # with one system that of the leader
+    n = len(error)
+    ranks = [_descending_rank(error)]  # one array per kind, with the rank of every row from 0
     if len(pair) > 1:
-        ranks.append(_descending_rank(np.abs(of_leader - of_last)))
+        ranks.append(_descending_rank(np.abs(error - error_of_opponent)))
     for slice_ in study.slices:
-        rank = np.full(n, n)  # for rows outside the slice: later than any rank in a list of all
-        # each of n slices gives a row in every n-th turn, so that all together give one per turn
-        rank[slice_.member] = _descending_rank(of_leader[slice_.member]) * len(study.slices)
+        rank = np.full(n, n)  # of rows outside the slice: behind all others
+        # Ranks in a slice are spread out by the number of slices, so that all slices together
+        # contribute about as many rows as one other kind.
+        rank[slice_.member] = _descending_rank(error[slice_.member]) * len(study.slices)
         ranks.append(rank)
-    best_rank = np.min(ranks, axis=0)  # the turn in which a row is taken
+    best_rank = np.min(ranks, axis=0)
     rows = np.argsort(best_rank, kind="stable")[:max_rows]
     if len(rows) < n:
-        rows = rows[(of_leader[rows] > 0) | (of_last[rows] > 0)]
-    largest_first = rows[np.argsort(-of_leader[rows], kind="stable")]
+        has_error = (error[rows] > 0) | (error_of_opponent[rows] > 0)
+        rows = rows[has_error]
+    largest_first = rows[np.argsort(-error[rows], kind="stable")]
     return Missed(study, study.data.rows, misses, largest_first)
 
 

@@ -128,32 +128,34 @@ class UnitFile:
         return [name for number, name in enumerate(self.words["system"]) if number in numbers]
 
     def broken_design(self, label: str) -> str:
-        """Why no result of an experiment is valid, the experiment of the metric `label`: the sizes
-        of its arms differ from the planned ones, or the reason that the file states. "" if results
-        are valid, or the metric is of no experiment.
+        """Why no result of the experiment that the metric `label` is of is valid: the sizes of its
+        arms differ from the planned shares (sample ratio mismatch), or the reason that the file
+        states. "" if results are valid, or the metric is of no experiment.
         """
         metadata = self.metrics[label]
         if metadata["structure"] != "users":  # no experiment
             return ""
         stored = [self.stored_metric(label, name) for name in self.systems_of(label)]
         sizes = {metric.system: metric.size for metric in stored if metric is not None}
-        shares = SHARES.read("shares", self.parameters.get("shares"))
+        planned_shares = SHARES.read("shares", self.parameters.get("shares"))
+        mismatch = sample_ratio(sizes, planned_shares).obstacle  # "" if the sizes fit
         stated_reason = self.about.get("broken_design", {}).get(metadata["table"], "")
-        return sample_ratio(sizes, shares).obstacle or stated_reason
+        return mismatch or stated_reason
 
     def stored_metric(self, label: str, system: str) -> StoredMetric | None:
-        """A metric of a system, from its terms if the file has them, else from the rows with scores
-        or predictions; None if the file has neither. label: of the metric.
+        """A metric of a system, from its terms (numerator and denominator of each unit) if the file
+        has them, else from the rows with scores or predictions; None if it has neither. label: of
+        the metric.
         """
         # several tables of a report may have the same system and metric
         of_system = self.in_table_of(label) & self.has("system", system)
-        # only rows with terms name a metric
+        # the lines of the file with terms of this metric; those of rows name no metric
         places = np.flatnonzero(of_system & self.has("metric", label))
         if not places.size:
             return self.stored_rows(label, system)
         numerator = self.numeric["numerator"][places]
         denominator = self.numeric["denominator"][places]
-        terms = _mean_if_denominators_are_1(numerator, denominator)
+        terms = _mean_if_denominators_are_1(numerator, denominator)  # else a ratio of sums
         return StoredTerms(self, system, places, self.metric_at_k(label), terms)
 
     def stored_rows(self, label: str, system: str) -> StoredRows | None:
@@ -206,30 +208,32 @@ class UnitFile:
         self, metric: MetricAtK, system: str, places: Ints, structure: str
     ) -> StoredRows:
         """The rows of a system in the order of their ids, for a metric. structure: of the metric's
-        table, such as labels or forecasts.
+        table, such as "labels" or "forecasts".
 
-        places: the system's rows of the file, as indices. The file has a row of the system once, or
-        several times, for several classes or labels.
+        places: the lines of the file with rows of this system, as indices. A row has one line, or
+        one for each of several classes or labels.
         """
-        columns = {name: column[places] for name, column in self.numeric.items()}
-        # a column without any number is one that this system does not have
-        columns = {name: column for name, column in columns.items() if not np.isnan(column).all()}
+        columns = {}  # those that the system has; of others all numbers are empty
+        for name, column in self.numeric.items():
+            column_of_system = column[places]
+            if not np.isnan(column_of_system).all():
+                columns[name] = column_of_system
         class_of_place = self.code["class"][places]
         classes = len(self.words["class"])
-        if class_of_place[0] == NO_NAME:  # forecasts, or one score for two classes: each row once
+        if class_of_place[0] == NO_NAME:  # lines without a class: forecasts, or two classes
             outcomes = _single_outcomes(columns, structure)
-        elif "score" not in columns:  # only for the actual and the predicted class of a row
+        elif "score" not in columns:  # a line for the actual, and one for the predicted class
             outcomes = _predicted_classes(columns, class_of_place)
-        elif structure == "labels":  # for each label, of which a row may have several
-            classes = len(np.unique(class_of_place))  # of all in the file, those of these rows
+        elif structure == "labels":  # a line for each label, of which a row may have several
+            classes = len(np.unique(class_of_place))  # other tables of the file have other labels
             outcomes = _scored_labels(columns, classes)
-        else:  # for each class
+        else:  # a line for each class
             outcomes = _scored_classes(columns, classes)
-        places = places[outcomes.first]  # from here on each row once
+        place_of_row = places[outcomes.first]  # one line per row
         unit = None  # each row is a unit
-        is_repeated = np.unique(self.unit[places]).size < places.size
-        if is_repeated or self.clustered[places].any():
-            unit = self.unit[places]
+        is_repeated = np.unique(self.unit[place_of_row]).size < place_of_row.size
+        if is_repeated or self.clustered[place_of_row].any():
+            unit = self.unit[place_of_row]
         weight = columns.get("weight")
         if weight is not None:
             weight = weight[outcomes.first]
@@ -239,17 +243,17 @@ class UnitFile:
             weight=weight,
             unit=unit,
             decision=outcomes.predicted,
-            classes=max(classes, 2),
+            classes=max(classes, 2),  # forecasts and scores of two classes have no named class
         )
-        order = np.argsort(self.row[places], kind="stable")
-        return StoredRows(self, system, places[order], metric, rows.take(order))
+        by_id = np.argsort(self.row[place_of_row], kind="stable")
+        return StoredRows(self, system, place_of_row[by_id], metric, rows.take(by_id))
 
 
 class StoredOutcomes(NamedTuple):
     """What is true of some rows, and what a system predicts, each as in `Rows`.
 
-    first: the index of each row in the columns that they were read from; of several, one per class,
-    the first.
+    first: the index of each row in the columns that they were read from, in which it may have a
+    line per class; then of a line whose further columns (weight, unit) are read.
     """
 
     first: Ints
@@ -259,31 +263,36 @@ class StoredOutcomes(NamedTuple):
 
 
 def _single_outcomes(columns: Mapping[str, Floats], structure: str) -> StoredOutcomes:
-    """The outcomes of rows that the file has once each: forecasts, or labels 0 and 1. columns: by
-    name, one value per row of the file.
+    """The outcomes of rows that the file has once each: numbers if the structure is "forecasts",
+    else the classes 0 and 1. columns: by name (actual, perhaps score and predicted), one value per
+    row of the file.
     """
+    # the file has floats; `Rows` has classes as integers
     outcome_type = np.float64 if structure == "forecasts" else np.int64
     actual = columns["actual"].astype(outcome_type)
     predicted = columns.get("predicted")
     if predicted is not None:
         predicted = predicted.astype(outcome_type)
-    every_row = np.arange(actual.size)
-    return StoredOutcomes(every_row, actual, score=columns.get("score"), predicted=predicted)
+    first = np.arange(actual.size)  # each row of the file is another row
+    return StoredOutcomes(first, actual, score=columns.get("score"), predicted=predicted)
 
 
 def _predicted_classes(columns: Mapping[str, Floats], class_of_place: Ints) -> StoredOutcomes:
-    """The outcomes of rows without scores. The file has such a row once for its actual class, and
-    once for its predicted class if this is another one.
+    """The outcomes of rows without scores. The file has a line for the actual class of a row, and
+    another one for its predicted class if this differs. All lines of a row are neighbours.
 
-    columns: by name (actual, predicted), 1 if the class is that of the row, else 0. Arrays of
-    columns and `class_of_place`, the number of the class, have one entry per row of the file.
+    columns: by name, one value per line: actual (1 if the class of the line is the actual one, else
+    0) and perhaps predicted (likewise). class_of_place: the number of the class of each line.
     """
     is_actual = columns["actual"] == 1
+    # exactly one line per row has its actual class, and one its predicted class: the classes of
+    # these lines are in the order of the rows
+    actual = class_of_place[is_actual]
     predicted = None
     if "predicted" in columns:
         predicted = class_of_place[columns["predicted"] == 1]
-    actual = class_of_place[is_actual]  # one per row, in the order of the rows, as `predicted`
-    return StoredOutcomes(np.flatnonzero(is_actual), actual, score=None, predicted=predicted)
+    first = np.flatnonzero(is_actual)  # a line of each row, from which its further columns are read
+    return StoredOutcomes(first, actual, score=None, predicted=predicted)
 
 
 def _scored_classes(columns: Mapping[str, Floats], classes: int) -> StoredOutcomes:
@@ -359,19 +368,20 @@ def read(paths: Sequence[Path]) -> ReadUnits:
     InputError for a file that is no file of units.
     """
     tables = [_table(path) for path in paths]
-    # a column per file with the unit of each row (its cluster, if it has one, else its id), then a
-    # column per file with the ids; all are numbered together, as one long column
-    units_by_file = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
+    # the names of each file: ids, and units (the cluster of a row if it has one, else its id)
     ids_by_file = [table["unit"] for table in tables]
+    units_by_file = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
+    # so that a name has one number, all columns are numbered together as one, which is split again
     columns = units_by_file + ids_by_file
     chunks = list(chain.from_iterable(column.chunks for column in columns))
     names = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+    number_of_name = names.indices.fill_null(NO_NAME).to_numpy()
     column_ends = np.cumsum([len(column) for column in columns])
-    numbers = np.split(names.indices.fill_null(NO_NAME).to_numpy(), column_ends[:-1])
-    units_of_files = numbers[: len(tables)]
-    ids_of_files = numbers[len(tables) :]
-    files = map(_file, paths, tables, units_of_files, ids_of_files)
-    return ReadUnits(list(files), names.dictionary)
+    numbers_by_column = np.split(number_of_name, column_ends[:-1])
+    unit_numbers = numbers_by_column[: len(tables)]
+    id_numbers = numbers_by_column[len(tables) :]
+    files = list(map(_file, paths, tables, unit_numbers, id_numbers))
+    return ReadUnits(files, names.dictionary)
 
 
 def _table(path: Path) -> pa.Table:
@@ -383,11 +393,13 @@ def _table(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read as Parquet: {reason}") from None
+    # the metadata that evalkit writes into each file of units, as JSON
     about = json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}"))
     if about.get("schema") != units.FORM:
         raise InputError(
             f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file"
         )
+    # one chunk per column, in which equal words have equal numbers
     return table.unify_dictionaries().combine_chunks()
 
 
@@ -506,24 +518,24 @@ class StoredTerms(FileRows):
         values (only if `averaged`), False for a ratio of sums.
         """
         numerator = self.unit_terms.numerator
-        denominator = self.unit_terms.size
         if self.without_units:
-            # all rows have the same number in place of a unit, so that `unit_terms` has one entry:
-            # successes and trials, which are whole numbers
+            # the terms are totals, of successes and of trials, which are whole numbers
             metric = self._metric_of_kind(Proportion)
             successes = round(numerator.sum())
             trials = self.size
             return SuccessShare(metric, successes, trials)
         if not mean:
             metric = self._metric_of_kind(Ratio)
+            denominator = self.unit_terms.size  # 1 for each unit if `unit_terms` has none
             return UnitStatistic(metric, Sums(numerator, denominator), design=design)
-        # in a mean the denominator of each unit is 1, and is left out
         metric = self._metric_of_kind(PerUnit)
-        # means of repeated draws of 0 or 1 often tie: without clusters, their test uses the mid-p
-        repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
-        if repeated and not self.file.clustered[self.places].any():
-            return RepeatedUnitStatistic(metric, Sums(numerator), design=design)
-        return UnitStatistic(metric, Sums(numerator), design=design)
+        values = Sums(numerator)  # in a mean each unit has the denominator 1
+        # Each value is the mean of repeated draws of 0 or 1, and many are equal. The usual test is
+        # then conservative, so that one with the mid-p is used; it assumes no clusters.
+        is_repeated = self.file.metrics[self.metric_at_k.label].get("repeated", False)
+        if is_repeated and not self.file.clustered[self.places].any():
+            return RepeatedUnitStatistic(metric, values, design=design)
+        return UnitStatistic(metric, values, design=design)
 
     def _metric_of_kind(self, kind: Callable[[Any], Kind]) -> MetricAtK:
         """The metric as one of another kind, which decides its intervals and tests. The function of
@@ -668,19 +680,18 @@ class MatchedMetric:
 
     @classmethod
     def in_files(cls, old: StoredMetric, new: StoredMetric) -> MatchedMetric:
-        """A metric that both files store in the same form: terms or rows."""
+        """A metric that both files store in the same form: as terms, or as rows."""
         label = new.metric_at_k.label
-        # units pair by their names
-        named = old.file.has_names(label) and new.file.has_names(label)
-        # identical files have the same units, also without names
-        named = named or old.file.table.equals(new.file.table)
-        # a metric with terms may also be computed from rows, if both files have some
+        have_names = old.file.has_names(label) and new.file.has_names(label)
+        # units pair by their names; identical files have the same units, also without names
+        units_pair = have_names or old.file.table.equals(new.file.table)
+        # if the metric is stored as terms, both files may also have the rows to compute it from
         old_rows = _rows_of(old)
         new_rows = _rows_of(new)
         rows = None
         if old_rows is not None and new_rows is not None:
-            rows = MatchedRows(old_rows, new_rows, named)
-        return cls(old, new, named, rows)
+            rows = MatchedRows(old_rows, new_rows, units_pair)
+        return cls(old, new, units_pair, rows)
 
     @property
     def has_terms(self) -> bool:
@@ -715,21 +726,24 @@ class MatchedMetric:
 
     @cached_property
     def statistics(self) -> NewAndOld:
-        """The statistics of both reports on the common units. If no unit is common, the statistics
-        of all units of each report, as of two independent samples.
+        """The metric in both reports, on the units that both have. If no unit is common, on all
+        units of each report, as two independent samples.
         """
-        compared: MatchedMetric | MatchedRows = self
-        design = Layout.INDEPENDENT
-        if self.common.size:
-            compared = self.on_common_units
-            design = Layout.PLAIN
-            # Terms only tell a mean or a ratio. From rows that are the same in both reports, the
-            # metric keeps its own kind, and with it the test that compares two systems of a report.
-            if self.has_terms and self.same_rows and compared.rows is not None:
-                compared = compared.rows
+        is_mean = self.averaged  # else a ratio of sums; the statistics of both must be of one kind
+        if not self.common.size:
+            return NewAndOld(
+                new=self.new.statistic(Layout.INDEPENDENT, mean=is_mean),
+                old=self.old.statistic(Layout.INDEPENDENT, mean=is_mean),
+            )
+        on_common_units = self.on_common_units
+        compared: MatchedMetric | MatchedRows = on_common_units
+        # From its terms a metric is only known to be a mean or a ratio. From the rows, if they are
+        # the same in both reports, it keeps its own kind, which has a more suitable test.
+        if self.has_terms and self.same_rows and on_common_units.rows is not None:
+            compared = on_common_units.rows
         return NewAndOld(
-            compared.new.statistic(design, mean=self.averaged),
-            compared.old.statistic(design, mean=self.averaged),
+            new=compared.new.statistic(Layout.PLAIN, mean=is_mean),
+            old=compared.old.statistic(Layout.PLAIN, mean=is_mean),
         )
 
     @property
@@ -752,23 +766,26 @@ class MatchedMetric:
     def _compared(self, options: methods.Options) -> significance.Comparison:
         """New − old with interval and test, also if no unit differs; NaN if a value is undefined.
 
-        If both reports have terms or the same rows, they are compared as two systems of one report
-        are. If their rows differ, the standard error comes from the influence of each unit on both
-        values; a few metrics, for which it would be wrong, have another test or none.
+        Terms, or rows that are the same in both reports, are compared as those of two systems of
+        one report. Else the rows of a common unit differ between the reports, and the standard
+        error comes from the influence of whole units on both values; a few metrics, for which this
+        would be wrong, have another test or none.
         """
         new, old = self.statistics
         if np.isnan(new.value - old.value):
             return inference.undefined(options.level, options.unit)
         if self.has_terms or self.same_rows:  # as two systems of one report
+            # then t takes the place of sign flips of the units' differences: as good and faster
             has_many_units = self.common.size > options.limits.flipped
             return inference.compare(new, old, replace(options, many_units=has_many_units))
         if inference.method(new).test is methods.no_test:  # nor has the metric one within a report
             return methods.no_test(new, old, options)
-        assert isinstance(new, RowStatistic)
+        assert isinstance(new, RowStatistic)  # without terms both are of rows
         assert isinstance(old, RowStatistic)
         metric = new.metric
         if isinstance(metric.kind, ClassCoverage):
-            # the classes that it counts vary with the rows, but influence values take them as fixed
+            # The classes that it counts vary with the rows, but influence values take them as
+            # fixed. The interval of the difference is made of both intervals instead (MOVER).
             return inference.compare_by_mover(new, old, options, n=new.n)
         # Few positives skew metrics such as average precision, so that t would reject too often.
         # The test without this fault is of two independent samples, which have no common unit. It
@@ -797,15 +814,14 @@ class MatchedMetric:
         new_freedom = max(new.freedom, 1.0)
         old_freedom = max(old.freedom, 1.0)
         if not self.common.size:
-            errors = np.array([new.spread.error, old.spread.error])
-            # n units have n − 1 degrees of freedom
-            effective_units = np.array([new_freedom, old_freedom]) + 1
-            return significance.welch_t(
-                value, errors**2, effective_units, "influence of units, Welch t"
-            )
+            variances = np.array([new.spread.error, old.spread.error]) ** 2
+            # `welch_t` takes sample sizes n, of n − 1 degrees of freedom
+            sizes = np.array([new_freedom, old_freedom]) + 1
+            return significance.welch_t(value, variances, sizes, "influence of units, Welch t")
         matched = self.on_common_units
         spread = Spread.from_influence(matched.new.influence - matched.old.influence)
-        # from the kurtosis of the influence values, but not more than either value has
+        # The heavier the tails of the influence values, the fewer degrees of freedom their variance
+        # has: at most n − 1, and not more than either value has.
         freedom = min(spread.kurtosis_freedom(spread.n - 1), new_freedom, old_freedom)
         return significance.DifferenceByT(
             value,
@@ -813,8 +829,8 @@ class MatchedMetric:
             self.common.size,
             freedom,
             "influence of units, t",
-            # what counts as rounding error is relative to it: if the metric is far below 1, a small
-            # standard error is a true one
+            # A standard error far below this scale is taken as rounding error, thus as 0. The scale
+            # is the size of the metric, of which a small value has a small error.
             scale=min(1.0, max(abs(new.value), abs(old.value))),
         )
 
@@ -952,9 +968,9 @@ class Recomputed(study.Study):
     def measure(
         self, chosen: MetricAtK, system: str, member: study.Member | StoredSlice = study.EVERY
     ) -> Statistic:
-        """A metric of a system on all units or those of a slice, as the statistic that its kind has
-        in a report: a known value if the report did not compute it, else computed from rows if the
-        file has them, else from terms.
+        """A metric of a system on all units or those of a slice, as the statistic that it had in
+        the report: a known value if the report did not compute it; else from the rows if the file
+        has them; else from the terms (numerator and denominator of each unit).
         """
         if (chosen.label, system) in self._given_values:
             return self._given_values[chosen.label, system]
@@ -965,12 +981,13 @@ class Recomputed(study.Study):
         if isinstance(stored, StoredRows):
             return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        # a mean of units that are weighted (not all denominators are 1) is a ratio of sums
-        is_ratio = isinstance(chosen.metric.kind, PerUnit) and stored.terms.denominator is not None
-        needs_terms_only = isinstance(chosen.metric.kind, KINDS_OF_TERMS)
-        # The chosen kind cannot be used if there are no units, if it is a mean but the metric a
-        # ratio, or if it needs rows, which the file lacks. Then the terms decide the kind.
-        if stored.without_units or is_ratio or not needs_terms_only:
+        is_mean = isinstance(chosen.metric.kind, PerUnit)
+        # a weighted mean: units have denominators other than 1, so that it is a ratio of sums
+        is_ratio = is_mean and stored.terms.denominator is not None
+        needs_rows = not isinstance(chosen.metric.kind, KINDS_OF_TERMS)
+        # Without units, for a weighted mean, or without the rows that its kind needs, the metric
+        # has the interval and test of what its terms are: a share, a ratio or a mean.
+        if stored.without_units or is_ratio or needs_rows:
             return stored.statistic(design, mean=stored.averaged)
         cluster = None
         if self.file.clustered[stored.places].any():
@@ -1029,22 +1046,23 @@ class Recomputed(study.Study):
         return obstacle("not_reported", first=system, second=second, metric=chosen.label)
 
     def doubt(self, chosen: MetricAtK, system: str, second: str) -> str:
-        """Why the limits by which a rule decides cannot be recomputed; "" if they can. The report
-        may decide by the mean over folds, which cannot be computed from the units. Or the limits
-        that are recomputed at the level of the report differ from those that it states.
+        """Why a rule cannot be decided by limits recomputed from the units; "" if it can.
+        Recomputation is checked at the level of the report, whose limits it must reproduce.
 
         second: the system that is compared with, "" for a rule about one system.
         """
-        if not second and self.results.get("split", {}).get("decided_by_fold", False):
+        decides_by_fold = self.results.get("split", {}).get("decided_by_fold", False)
+        if decides_by_fold and not second:  # by the mean over folds, which the units do not have
             return "the report decides by fold; make this rule its gate"
         reported = self._reported[StoredSubject(chosen.label, system, second)]
         if second:
             recomputed = self.compare(chosen, (system, second)).difference
         else:
             recomputed = self.estimate(chosen, system)
-        # random draws may move a limit by the share `DRAWS` of the width of the interval, of which
-        # an infinite side does not count
-        tolerance = DRAWS * float(np.nansum(_finite(reported.reach)))
+        # Random draws may move a limit by the share `DRAWS` of the width of the interval, the sum
+        # of the distances of both limits from the value; an infinite one is left out.
+        finite_distances = _finite(reported.reach)  # NaN in place of infinity
+        tolerance = DRAWS * float(np.nansum(finite_distances))
         if np.allclose(
             _value_and_limits(recomputed),
             _value_and_limits(reported),
@@ -1089,15 +1107,15 @@ def _baseline(results: Results, systems: Sequence[str], parameters: Parameters) 
 
     results: the part of the JSON about the table. parameters: of the report.
     """
-    baseline = parameters.get("baseline")
+    baseline: str | None = parameters.get("baseline")
     is_experiment = "sample_ratio" in results
     if baseline not in systems:  # None, or a system of another table
         baseline = control_of(systems) if is_experiment else None
+    if baseline is not None:
+        return baseline
     question = Alternative(parameters.get("alternative") or Alternative.TWO_SIDED)
-    pairs_are_ordered = question.one_sided or parameters.get("null") is not None
-    if baseline is None and pairs_are_ordered:
-        return _common_second(results["comparisons"])
-    return baseline
+    has_second = question.one_sided or parameters.get("null") is not None
+    return _common_second(results["comparisons"]) if has_second else None
 
 
 def _common_second(comparisons: Results) -> str | None:

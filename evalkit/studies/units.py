@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 
 PIECE = 2**17  # rows of a file that are made at once
-# values of a run of Parquet: what repeats after whole runs repeats in bytes, which compresses
+# Parquet packs the values of a column in runs of this many. Values that repeat after whole runs
+# have the same bytes, which compress.
 RUN = 504
 Texts: TypeAlias = np.ndarray | pa.Array  # a column of ids or names
 MOST = 10_000_000  # units times systems up to which the file is written where nobody asked for it
@@ -73,18 +74,17 @@ class UnitNames:
         return len(self.id)
 
     def pieces(self, rows_per_unit: int) -> Iterator[NamedPiece]:
-        """The units in pieces that give about `PIECE` rows of the file each. rows_per_unit: the
+        """The units in consecutive pieces of about `PIECE` rows of the file. rows_per_unit: the
         number of rows of the file per unit, over all systems and metrics.
 
-        A piece is written once for each metric of each system, one after the other. So the names of
-        its units recur within the piece, and the compression stores them about once; best if a
-        piece is a whole number of runs of `RUN` units.
+        The names of a piece are written once for each system and metric. The compression stores
+        such a repetition about once if they are at most a piece apart and begin with a run.
         """
-        step = max(1, PIECE // max(1, rows_per_unit))
-        if step > RUN:
-            step -= step % RUN  # whole runs
-        for start in range(0, len(self), step):
-            units = slice(start, start + step)
+        units_per_piece = max(1, PIECE // max(1, rows_per_unit))
+        if units_per_piece > RUN:
+            units_per_piece -= units_per_piece % RUN  # so that all repetitions begin with a run
+        for start in range(0, len(self), units_per_piece):
+            units = slice(start, start + units_per_piece)
             yield NamedPiece(units, self.take(units))
 
     def take(self, units: Bools | Ints | slice) -> UnitNames:
@@ -100,12 +100,14 @@ class UnitNames:
 
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
-        """The columns of the file, by name."""
+        """The columns of the file that name the units: unit (the id), cluster if units have one,
+        and one of each segment column, with the label of the unit's slice.
+        """
         columns = {"unit": _texts(self.id)}
         if self.cluster is not None:
             columns["cluster"] = _texts(self.cluster)
         for column, coded in self.slices.items():
-            columns[segment(column)] = _decoded(coded.code, coded.labels)
+            columns[segment(column)] = _decoded(coded.code, coded.labels)  # the labels as text
         return columns
 
 
@@ -282,22 +284,24 @@ def blocks_of_rows(
     names: UnitNames,
     labels: Sequence[str] = (),
 ) -> Iterator[FileBlock]:
-    """The blocks of a study of rows: for each metric that has terms, the terms of each row. Also
-    the rows themselves, once per system, if a metric has no terms, or if its intervals and tests
-    need more than the terms, as those of every metric do for weighted rows.
+    """The rows of a study as blocks of the file. It stores each row's terms (numerator and
+    denominator) of every metric that has terms. It also stores the rows themselves, once per
+    system, if the value, interval or test of a metric cannot be computed from the terms.
 
     rows: by system, the same rows for each. names: of the rows. labels: the classes or labels, if
-    rows have several; then a row has several rows in the file.
+    a row has a value for each of several; then a row has several rows in the file.
     """
+    # intervals and tests of weighted rows need the weights, which terms do not have
     is_weighted = any(rows_of_system.weight is not None for rows_of_system in rows.values())
     with_terms = [chosen for chosen in metrics if chosen.metric.kind.has_terms]
     need_rows = [chosen for chosen in metrics if is_weighted or chosen.metric.kind.needs_rows]
     with_decisions = any(chosen.uses_decisions for chosen in need_rows)
-    rows_per_system = len(with_terms)  # of the file, per row
+    file_rows = len(with_terms)  # rows of the file per row and system
     if need_rows:
-        rows_per_system += max(1, len(labels))
+        file_rows += max(1, len(labels))
     block_of_rows = _block_by_label if labels else _block_by_row
-    for piece in names.pieces(len(rows) * rows_per_system):
+    systems = len(rows)
+    for piece in names.pieces(systems * file_rows):
         for system, rows_of_system in rows.items():
             rows_of_piece = rows_of_system.take(piece.units)
             for chosen in with_terms:
@@ -324,28 +328,32 @@ def _block_by_row(system: str, rows: Rows, names: UnitNames, *, with_decisions: 
 def _block_by_label(
     system: str, rows: Rows, names: UnitNames, *, with_decisions: bool
 ) -> FileBlock:
-    """Actual value (0 or 1), score, weight and, with decisions, prediction (0 or 1) of each pair of
-    a row and a class or label: a row of the file for each pair. Without scores only pairs of which
-    a value is 1 are written, which is a small part of all. names: of the rows.
+    """The rows of a system with several classes or labels. The file has a row for each pair of a
+    row and a label: actual (0 or 1), score, weight and, with decisions, predicted (0 or 1). Without
+    scores it has only the pairs whose actual or predicted value is 1, few of all, from which the
+    others follow. names: of the rows.
     """
-    # the number of classes or labels; labels are columns, of which a row may have several
-    count = rows.classes if rows.actual.ndim == 1 else rows.actual.shape[1]
-    columns = {"actual": _by_label(rows.actual, count)}  # one value per pair
+    has_one_class = rows.actual.ndim == 1  # else a column per label, of which a row may have more
+    labels = rows.classes if has_one_class else rows.actual.shape[1]
+    # the columns below have one value per pair, label by label of the first row, then of the second
+    columns = {"actual": _by_label(rows.actual, labels)}
     if with_decisions:
-        columns["predicted"] = _by_label(rows.predicted, count)
-    # place: the pairs to write, by their number among all, row × count + label
+        columns["predicted"] = _by_label(rows.predicted, labels)
     if rows.score is None:
-        place = np.flatnonzero(sum(columns.values()))
+        written_pairs = np.flatnonzero(sum(columns.values()))
     else:
         columns["score"] = rows.score.ravel()
-        place = np.arange(len(rows) * count)
+        written_pairs = np.arange(len(rows) * labels)  # all
     if rows.weight is not None:
-        columns["weight"] = np.repeat(rows.weight, count)
-    row, label = np.divmod(place, count)
-    texts = {name: column.take(row) for name, column in names.columns.items()}
-    numbers = {name: column[place] for name, column in columns.items()}
+        columns["weight"] = np.repeat(rows.weight, labels)
+    row, label = np.divmod(written_pairs, labels)
     return FileBlock(
-        system, metric=None, rows=len(place), columns=texts, numbers=numbers, label=label
+        system,
+        metric=None,
+        rows=len(written_pairs),
+        columns={name: column.take(row) for name, column in names.columns.items()},
+        numbers={name: column[written_pairs] for name, column in columns.items()},
+        label=label,
     )
 
 
@@ -401,16 +409,18 @@ def write_if_asked(report: str, studies: Mapping[str, Study]) -> None:
 
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file, which is the same for the same input; no file if there are no units to
-    write. studies: by the name of their table, "" if there is only one.
+    """Write the file of units, with the same bytes for the same input; no file if there are no
+    units to write. studies: by the name of their table, "" if there is only one.
     """
     contents = _contents(report, studies)
     if contents is None:
         return
     import pyarrow.parquet as pq
 
+    # a dictionary of the distinct values makes a column smaller if its values repeat
     repeating = [name for name in contents.schema.names if name not in DISTINCT]
-    ids = {"unit": "DELTA_BYTE_ARRAY"}  # each shares its beginning with the one before
+    # stores of each id only what differs from the one before, as ids often begin alike
+    ids = {"unit": "DELTA_BYTE_ARRAY"}
     try:
         with pq.ParquetWriter(
             path,
@@ -419,10 +429,10 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
             use_dictionary=repeating,
             column_encoding=ids,
         ) as file:
-            for table in gathered(contents.tables()):
+            for table in gathered(contents.tables()):  # small tables joined, as each has a cost
                 file.write_table(table)
     except BaseException:
-        path.unlink(missing_ok=True)  # a part of the units is worse than none
+        path.unlink(missing_ok=True)  # a file with only some of the units would mislead
         raise
 
 
@@ -482,10 +492,11 @@ class _Contents:
                 yield self._table(written.table, block)
 
     def _table(self, table: str, block: FileBlock) -> pa.Table:
-        """The rows of a block of a study, with all columns of the file; one that the block does not
-        have is empty. table: the name of the study's table, "" if there is only one.
+        """The rows of a block of a study as an Arrow table with all columns of the file; one that
+        the block does not have is empty. table: the name of the study's table, "" if there is only
+        one.
         """
-        # columns of words: for each row the number of its word in `names`
+        # column of words -> for each row the number of its word in `names`
         number_of_word = {}
         # table, system and metric are the same for all rows of a block
         for column, name in (("table", table), ("system", block.system), ("metric", block.metric)):
@@ -499,7 +510,7 @@ class _Contents:
         }
         columns |= block.columns
         for column, values in block.numbers.items():
-            columns[column] = pa.array(values, pa.float64(), from_pandas=True)
+            columns[column] = pa.array(values, pa.float64(), from_pandas=True)  # NaN becomes empty
         arrays = [
             columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema
         ]
@@ -507,8 +518,8 @@ class _Contents:
 
 
 def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
-    """What the file of these studies holds; None if there are no units to write. report: its name.
-    studies: by the name of their table, "" if there is only one.
+    """The schema of the file of these studies, and what is written into it; None if there are no
+    units to write. report: its name. studies: by the name of their table, "" if there is only one.
     """
     written = []
     for table, study in studies.items():
@@ -517,7 +528,8 @@ def _contents(report: str, studies: Mapping[str, Study]) -> _Contents | None:
             written.append(WrittenStudy(table, study, units))
     if not written:
         return None
-    # dicts without values: each name once, in the order of their first occurrence
+    # The file stores a name of these columns as a number, which all studies share: the names of all
+    # studies are collected, each once, as the keys of a dict, which stay in order.
     names = {column: dict[str, None]() for column in ("table", "system", "metric", "class")}
     segment_names = dict[str, None]()
     for table, study, units in written:

@@ -54,7 +54,8 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     """
     _refuse_idle(p.given)
     columns.check_roles(p.columns, folds.ROLES)
-    # this report holds all rows: as many of a Spark table may be collected as it may hold
+    # this report needs all rows in memory: so many of a Spark table may be collected as are allowed
+    # to be held
     reading = replace(limits.reading, collected=limits.reading.held)
     if p.features is None:
         p = p.with_defaults(SAMPLE)
@@ -77,12 +78,10 @@ def _refuse_idle(names: Collection[str]) -> None:
     if "features" in names and "preds" in names:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
     if "features" in names:
-        # parameters about predictions have no effect
         needed_input = "preds"
         content = "predictions that are read"
         idle: tuple[str, ...] = FOR_PREDICTIONS
-    else:
-        # parameters about fits have no effect; without any input the sample of predictions is read
+    else:  # predictions: those of `preds`, or without any input a bundled sample
         needed_input = "features"
         content = "a table to fit on"
         idle = FOR_FITS
@@ -96,13 +95,15 @@ def _refuse_idle(names: Collection[str]) -> None:
 def _settings(
     examples: folds.Examples, p: reports.ValidationParameters, limits: Limits
 ) -> study.Settings:
-    """The settings; the metrics are those that the user names, else the usual ones of the labels.
-    Raises ParameterError for a metric that these examples do not allow.
+    """The settings of the study, without a baseline. The metrics are those that the user names,
+    else the usual ones of the labels. Raises ParameterError for a metric that cannot be computed
+    from these examples.
     """
-    structure = examples.structure
-    metrics = lookup.find_computable(p.metrics, structure, METRICS[structure], examples.lacks)
+    structure = examples.structure  # such as "counts" for two classes
+    usual = METRICS[structure]
+    metrics = lookup.find_computable(p.metrics, structure, usual, examples.lacks)
     return study.Settings(
-        metrics=lookup.with_directions(metrics, p),
+        metrics=lookup.with_directions(metrics, p),  # of `lower_is_better`
         baseline=None,
         unit=examples.unit,
         segments=(),
@@ -129,25 +130,28 @@ def _of_predictions(
     """
     assert examples.fold is not None
     if examples.has_resampled_folds and examples.id is not None:
-        # each fold was drawn anew from the same ids, as random holdouts are
+        # Test sets were drawn anew for each fold, as random holdouts are: an id may have rows in
+        # several folds, and trains a fold whose test set it is not in.
         split = splits.resampled_folds(examples.fold, examples.id.code)
     else:
         split = splits.read(examples.fold, examples.repeat)
     systems = {}
     for name, score in examples.score.items():
-        # rounded to the precision in which the scores are stored, as a score may be the threshold
+        # rounded to the precision in which the scores are stored, so that a score that equals the
+        # threshold reaches it
         threshold = rules.rounded(p.threshold, examples.precision[name])
         systems[name] = Rows(examples.label, score, threshold)
     systems[_baseline_name(examples, systems)] = _baseline(examples, split)
     scored = systems  # system -> its predictions for the rows that a fold tests
     if len(split.tested) < len(examples):
         scored = {name: rows.take(split.tested) for name, rows in systems.items()}
-    # system -> its predictions for the training rows, one element per fold; known only of a
-    # holdout, whose table also has rows that are never tested
+    # System -> its predictions for the training rows of each fold. In cross-validation they are not
+    # in the table, which has each row as a test row. In a holdout, a single fold, they are.
     trained = {}
     if split.holdout:
         train, _ = split.pairs[0]
         trained = {name: [rows.take(train)] for name, rows in systems.items()}
+    # forecasts of numbers have no threshold
     class_threshold = p.threshold if examples.classes else None
     return Validation(
         settings=_against_no_feature(shared, list(systems)),
@@ -174,7 +178,7 @@ def _baseline(examples: folds.Examples, split: splits.Folds) -> Rows:
         share = np.count_nonzero(label) / label.size
         constant = share if examples.classes else np.median(label)
         score[test] = constant
-        if split.holdout:  # the systems of a holdout are also measured on its training rows
+        if split.holdout:  # the report also measures all systems on the training rows of a holdout
             score[train] = constant
     return Rows(examples.label, score, HALF)  # predicts class 1 for a share above one half
 
@@ -206,9 +210,10 @@ def _of_fits(
     examples: the rows with labels and features. shared: the settings, as `_settings` makes them.
     """
     assert examples.features is not None
+    # how the table is split: k folds, in time order with a gap
     setting = splits.Setting(examples, p.k, p.gap or 0.0, p.seed, shared.limits)
     estimators = _estimators(examples, p)
-    # each with the usual preprocessing, by name; the baseline last
+    # by name the estimators in question, each with the usual preprocessing; last the baseline
     models = {
         name: fitting.prepared(estimator, examples.features, p.seed)
         for name, estimator in estimators.items()
@@ -216,29 +221,25 @@ def _of_fits(
     models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
     shared = replace(shared, metrics=_possible(shared, models, are_named="metrics" in p.given))
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
-    first = next(iter(models))  # the estimator in question
+    main = next(iter(models))  # the name of the estimator in question
     start = time.monotonic()
     fits = resplits.fit_folds(setting, learner, list(models))  # name -> one fit per fold
-    seconds_left = p.seconds - (time.monotonic() - start)
+    seconds_left = p.seconds - (time.monotonic() - start)  # for fits on other splits
     fits_by_name = dict(fits)
     if examples.candidates is not None:
         # The user selected the features among these candidate columns, perhaps on all rows. As many
         # columns are selected anew, on all rows (OUTSIDE) and on the training rows of each fold
         # (INSIDE): the difference shows how optimistic a selection on all rows is.
-        model = fitting.prepared(estimators[first], examples.candidates, p.seed)
-        reselecting = replace(learner, estimators={first: model}, features=examples.candidates)
-        reselected = resplits.reselected(setting, reselecting, first)
+        model = fitting.prepared(estimators[main], examples.candidates, p.seed)
+        reselecting = replace(learner, estimators={main: model}, features=examples.candidates)
+        reselected = resplits.reselected(setting, reselecting, main)
         fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
-    # the predictions for test rows come fold by fold, and are brought into the order of the table
-    order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")
-    scored = {}
-    for name, fits_of_folds in fits_by_name.items():
-        rows = Rows.join([fit.test for fit in fits_of_folds])
-        scored[name] = rows.take(order)
+    scored = _out_of_fold(fits_by_name, setting.folds)
+    # name -> its predictions for the training rows of each fold
     trained = {}
     for name, fits_of_folds in fits.items():
         trained[name] = [fit.train for fit in fits_of_folds if fit.train]
-    # the steps of each pipeline, as text
+    # the steps of each model, preprocessing and estimator, as text
     steps = {name: " → ".join(fitting.steps(model)) for name, model in models.items()}
     return Validation(
         settings=_against_no_feature(shared, list(models)),
@@ -257,11 +258,26 @@ def _of_fits(
             setting,
             learner,
             metric=shared.metrics[0],
-            system=first,
-            fold_fits=fits[first],
+            system=main,
+            fold_fits=fits[main],
             seconds=seconds_left,
         ),
     )
+
+
+def _out_of_fold(
+    fits_by_name: Mapping[str, Sequence[fitting.Fit]], split: splits.Folds
+) -> dict[str, Rows]:
+    """The predictions of each model for the test rows of all folds, in the order of the table.
+    fits_by_name: name of the model -> its fit on each fold.
+    """
+    tested_rows = np.concatenate(split.tests)  # fold by fold, as the fits predict them
+    in_table_order = np.argsort(tested_rows, kind="stable")
+    scored = {}
+    for name, fits in fits_by_name.items():
+        rows = Rows.join([fit.test for fit in fits])
+        scored[name] = rows.take(in_table_order)
+    return scored
 
 
 def _estimators(

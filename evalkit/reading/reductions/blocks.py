@@ -190,6 +190,13 @@ class Blocks:
         place = empty[0].place if empty else self.name
         return aligned.empty_unit(place, unit, rows)
 
+    @property
+    def with_whole_units(self) -> "Blocks":
+        """The same table, to be read with all rows of a unit in one block, so that no sums of
+        unfinished units need to be held between blocks.
+        """
+        return replace(self, schema=replace(self.schema, units_split=False))
+
     def coded(self, role: str, number_of_text: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. number_of_text: text -> its number."""
         numbers = np.array(list(number_of_text.values()))
