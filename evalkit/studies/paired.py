@@ -256,7 +256,7 @@ class Significance(shown.Shown, Study):
                 for chosen in self.settings.metrics:
                     value = self.estimate(chosen, system).value
                     blocks.append(units.block_of_total(system, chosen, value))
-            return units.Units(1, blocks)  # one unit, the whole report
+            return units.Units(size=1, blocks=blocks)  # one unit, the whole report
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
         content = units.units_with_terms(self, names)
         # `data.ids` are numbers if the input has no ids, which the file then says
@@ -620,7 +620,7 @@ class Significance(shown.Shown, Study):
         difference = row["difference"]
         distances = np.abs(np.array([row["low"], row["high"]]) - difference)
         to_limits = max(distances[np.isfinite(distances)].tolist(), default=0.0)
-        # so wide that both limits and 0 lie within the curve
+        # so wide that both limits and 0 lie within the curve; 1 if no unit differs
         reach = max(1.6 * to_limits, 1.2 * abs(difference)) or 1.0
         theta = difference + np.linspace(-reach, reach, points)
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
@@ -970,6 +970,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     if not study.can_flip_signs:
         return {}
     draws = study.null_draws()
+    # equal bars around 0, so that the draws and the observed difference lie within
     edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
     draws_in_bar, _ = np.histogram(draws, edges)
     return {"low": edges[:-1], "high": edges[1:], "share": draws_in_bar / draws.size}
